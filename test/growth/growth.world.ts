@@ -1,6 +1,7 @@
 import {
   isRefusal,
   type ClusterUid,
+  type EventData,
   type Fact,
   type Machine,
   type MachinePlan,
@@ -25,13 +26,17 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
 import { SOFTWARE, specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
-import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
+import {
+  isBehindBalancer,
+  isControlPlane,
+  type Bootstrap,
+} from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
-import { planCluster, planSurge, planWorkers } from '../../apps/infra-svc/src/machines/machines.planner.js';
+import { planCluster, planSurge, planNodes } from '../../apps/infra-svc/src/machines/machines.planner.js';
 import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
-import { missingOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
+import { missingOf, targetsOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
 
 export const FAILURES = [
@@ -226,8 +231,26 @@ export class GrowthWorld {
     this.play(event);
   }
 
+  private isServing(node: NodeName): boolean {
+    if (this.boot.status === 'absent') return false;
+    const host = this.boot.cluster.hosts[node];
+    return host !== undefined && isControlPlane(host) && isBehindBalancer(this.boot.cluster, host);
+  }
+
+  /** upgrade-svc, which asks etcd as it is. */
+  private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
+    const voters = this.etcd.size;
+    const target = voters - (this.etcd.has(node) ? 1 : 0);
+    const about = { uid, node, attempt, quorum: { voters, healthy: voters, target } };
+    if (target > 0)
+      return this.say({ type: 'ControlPlaneRemovalPrepared', data: { ...about, snapshot: 's', leader: null } });
+    const cause = { operation: 'remove a control plane', target: node, message: 'etcd would have no voter' };
+    return this.say({ type: 'ControlPlaneRemovalBlocked', data: { ...about, cause } });
+  }
+
   /** upgrade-svc and the agents. */
   private play(event: StoredEvent): void {
+    if (event.type === 'ControlPlaneRemovalStarted') this.lookAtEtcd(event.data);
     if (event.type === 'VmsCreated') {
       for (const { name: node } of event.data.machines)
         this.say({
@@ -351,7 +374,7 @@ export class GrowthWorld {
         return undefined;
       case 'PlanNodes': {
         const request = requestOf(cluster.additions, data.requestId!)!;
-        this.plan(uid, planWorkers(cluster, request.workers, noZones), request.requestId);
+        this.plan(uid, planNodes(cluster, request, noZones), request.requestId);
         return undefined;
       }
       case 'PlanSurge': {
@@ -365,6 +388,11 @@ export class GrowthWorld {
       case 'EnsureLoadBalancer': {
         const balancer = { uid, kind: 'haproxy', host: '198.18.7.1', port: 6443 } as const;
         this.machinesDecide({ type: 'RecordLoadBalancer', data: balancer });
+        return undefined;
+      }
+      case 'UpdateLoadBalancer': {
+        const targets = targetsOf(cluster).map(({ name }) => name);
+        this.machinesDecide({ type: 'RecordTargets', data: { uid, targets } });
         return undefined;
       }
       case 'DeleteMachine':
@@ -465,6 +493,7 @@ export class GrowthWorld {
         return;
       case 'RemoveNode':
         this.record({ type: 'NodeDrained', data: { uid, node, evictedPods: 0, dead: !this.kubernetes.has(node) } });
+        if (this.isServing(node)) return undefined;
         this.kubernetes.delete(node);
         this.etcd.delete(node);
         return this.record({ type: 'NodeRemoved', data: { uid, node } });

@@ -242,7 +242,36 @@ export class Simulation {
   /** What upgrade-svc and the agents would do now. */
   private actors(): (() => Promise<void>)[] {
     const machines = this.store.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
-    return machines.flatMap(({ name }) => this.actsOf(name));
+    return [...machines.flatMap(({ name }) => this.actsOf(name)), ...this.etcdLooks(), ...this.balancing()];
+  }
+
+  /** upgrade-svc: a control plane whose turn to leave it is may go if that leaves a voter. */
+  private etcdLooks(): (() => Promise<void>)[] {
+    const started = this.store.events.findLast((event) => event.type === 'ControlPlaneRemovalStarted');
+    if (started?.type !== 'ControlPlaneRemovalStarted') return [];
+    const { uid, node, attempt } = started.data;
+    const isAnswer = ({ type, data }: StoredEvent): boolean =>
+      (type === 'ControlPlaneRemovalPrepared' || type === 'ControlPlaneRemovalBlocked') &&
+      data.node === node &&
+      data.attempt === attempt;
+    if (this.store.events.some(isAnswer)) return [];
+    const quorum = { voters: 3, healthy: 3, target: 2 };
+    const data = { uid, node, attempt, quorum, snapshot: `demo-${attempt}`, leader: null };
+    return [() => this.say('rollout', { type: 'ControlPlaneRemovalPrepared', data })];
+  }
+
+  /** infra-svc: drained control planes are no targets any more. */
+  private balancing(): (() => Promise<void>)[] {
+    const ready = this.store.events.findLast((event) => event.type === 'LoadBalancerReady');
+    if (ready?.type !== 'LoadBalancerReady' || (ready.data.placement ?? 'provider') !== 'provider') return [];
+    const names = this.store.events.flatMap((event) =>
+      event.type === 'VmsCreated' ? event.data.machines.filter(({ role }) => role === 'control-plane') : [],
+    );
+    const targets = names.flatMap(({ name }) => (this.world.said('NodeDrained', name) ? [] : [name]));
+    const last = this.store.events.findLast((event) => event.type === 'LoadBalancerUpdated');
+    const before = last?.type === 'LoadBalancerUpdated' ? last.data.targets : names.map(({ name }) => name);
+    if (before.join() === targets.join()) return [];
+    return [() => this.say('machines', { type: 'LoadBalancerUpdated', data: { uid: UID, targets } })];
   }
 
   private actsOf(node: NodeName): (() => Promise<void>)[] {

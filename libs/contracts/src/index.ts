@@ -41,7 +41,16 @@ export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
 export * from './quota.js';
 export * from './registered.js';
-export { hasQuota, NO_USAGE, quotaRefusal, USAGE_FILTERS, usageAfter, type Usage, type Desired } from './usage.js';
+export {
+  hasQuota,
+  NO_USAGE,
+  quotaRefusal,
+  requestedSets,
+  USAGE_FILTERS,
+  usageAfter,
+  type Usage,
+  type Desired,
+} from './usage.js';
 export * from './permissions.js';
 export * from './quorum.js';
 export * from './refusals.js';

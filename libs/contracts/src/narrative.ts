@@ -34,6 +34,9 @@ const desired = ({
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
 
+const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
+  `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
+
 const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   place: 'brings the snapshot to the control planes',
   stop: 'stops every API server and every member',
@@ -76,7 +79,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodesAbandoned: ({ nodes }) =>
     `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',
-  NodesRequested: ({ workers }) => `${count(total(workers), 'more worker')} ${was(total(workers))} asked for`,
+  NodesRequested: ({ workers, controlPlane }) => {
+    const more = [
+      ...(controlPlane === undefined ? [] : [count(controlPlane.count, 'more control plane')]),
+      ...(workers.length === 0 ? [] : [count(total(workers), 'more worker')]),
+    ];
+    return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} asked for`;
+  },
   NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
@@ -104,6 +113,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   VmDeletionFailed: ({ machines, cause, attempt, nextAttemptAt }) =>
     `${machines.length === 0 ? 'the load balancer' : machines.join(', ')} could not be deleted: ${sentenceOf(cause)} (attempt ${attempt}; ${again(nextAttemptAt)})`,
   SurgeFailed: ({ pool, cause }) => `${pool} gets no extra machines: ${sentenceOf(cause)}`,
+  LoadBalancerUpdated: ({ targets }) =>
+    `the load balancer sends requests to ${targets.join(', ') || 'no control plane'}`,
   LoadBalancerDeleted: () => 'the load balancer is gone',
   VmDeleted: ({ name }) => `machine ${name} is gone`,
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
@@ -143,6 +154,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
   NodesFailed: ({ cause, nodes, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
+  ControlPlaneRemovalStarted: ({ node, attempt }) =>
+    `the removal of control plane ${node} begins${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+  InitialControlPlaneChanged: ({ from, to }) => `${to} is the initial control plane in place of ${from}`,
+  ControlPlaneRemovalPrepared: ({ node, quorum, snapshot }) =>
+    `etcd keeps its quorum without ${node} (${quorumWords(quorum)}), and is saved as ${snapshot}`,
+  ControlPlaneRemovalBlocked: ({ node, quorum, cause, attempt }) =>
+    `${node} cannot leave yet: ${sentenceOf(cause)}${quorum === null ? '' : ` (${quorumWords(quorum)})`} (attempt ${attempt})`,
   NodeDrained: ({ node, evictedPods, dead }) =>
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,

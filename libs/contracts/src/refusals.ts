@@ -228,8 +228,8 @@ export const REFUSALS = {
   ),
   'cluster.control-plane-replicas': definition(
     422,
-    'The number of control planes cannot be changed by a manifest: it is {before}, not {after}',
-    'Remove one with "fairlead node remove"; control planes cannot be added yet.',
+    'The number of control planes cannot be changed while etcd is external: it is {before}, not {after}',
+    'Members of an external etcd can be neither added nor removed. Keep {before}, or create a cluster with etcd local.',
   ),
   'pool.field-immutable': definition(
     422,
@@ -430,12 +430,22 @@ export const REFUSALS = {
   'node.initial-control-plane': definition(
     409,
     'Could not be delete a control-plane leader node.',
-    'Remove another node, or replace the cluster.',
+    'Remove another node; outside the base path /ladybug, it can be removed like any other control plane.',
   ),
   'node.etcd-external': definition(
     409,
     "{node} holds a member of the external etcd of '{cluster}', and its members cannot be changed yet",
     'Remove another node, or replace the cluster.',
+  ),
+  'node.control-plane-even': definition(
+    409,
+    'Removing {node} would leave {after} control planes, and etcd tolerates no more failures with {after} members than with {fewer}',
+    'Set spec.controlPlane.replicas of the manifest to an odd number, or replace the node. A node that is not Ready can be removed.',
+  ),
+  'cluster.api-unbalanced': definition(
+    409,
+    "The API address of '{cluster}' is that of its only control plane, {address}, so no other control plane can serve it",
+    'Create a cluster on a connection with API addresses (apiAddress) or an apiEndpoint.',
   ),
   'node.quorum': definition(
     409,

@@ -12,6 +12,7 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { failingNodesOf, openRequestsOf, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
+import { nextToLeave, successor } from './departures.planner.js';
 import {
   ABSENT,
   allOf,
@@ -51,6 +52,8 @@ export type BootstrapFact = Fact<
   | 'BootstrapStepFailed'
   | 'ClusterFailed'
   | 'NodesFailed'
+  | 'ControlPlaneRemovalStarted'
+  | 'InitialControlPlaneChanged'
   | 'NodeDrained'
   | 'NodeRemoved'
   | 'ClusterDismantled'
@@ -197,6 +200,19 @@ export const revokeCredentials = (state: Bootstrap): readonly BootstrapFact[] =>
   state.status === 'building' || state.status === 'ready' || state.status === 'failed'
     ? revocationOf(state.cluster.uid, state.cluster.unrevoked)
     : nothing;
+
+/** Control planes leave one at a time; before the initial one does, another takes its part. */
+export const departures = (state: Bootstrap, now: string): readonly BootstrapFact[] => {
+  if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
+  const { cluster } = state;
+  const { uid, controlPlane } = cluster;
+  const to = successor(cluster)?.machine.name;
+  if (controlPlane !== null && to !== undefined)
+    return [{ type: 'InitialControlPlaneChanged', data: { uid, from: controlPlane.node, to } }];
+  const next = nextToLeave(state, now);
+  if (next === undefined) return nothing;
+  return [{ type: 'ControlPlaneRemovalStarted', data: { uid, node: next.host.machine.name, attempt: next.attempt } }];
+};
 
 const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): readonly BootstrapFact[] => {
   if (!present(state, uid) || !isDesired(state, 'InstallAddons')) return nothing;

@@ -1,9 +1,11 @@
 import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
+import { evolveDepartures, stuck } from './departures.evolve.js';
 import {
   ABSENT,
   allOf,
+  controlPlanesOf,
   differenceFrom,
   isExtra,
   newHostsOf,
@@ -42,6 +44,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   runStartedAt: time,
   endpoint: null,
   balancedByNodes: false,
+  targets: null,
   hosts: {},
   sets: 0,
   etcd: null,
@@ -177,6 +180,13 @@ const adminReported = (cluster: Cluster, { node, certificates }: EventData<'Cert
     : after;
 };
 
+/** The provider's balancer begins with every control plane that runs by then. */
+const initialTargets = (
+  cluster: Cluster,
+  { placement = 'provider' }: EventData<'LoadBalancerReady'>,
+): Cluster['targets'] =>
+  placement === 'provider' ? controlPlanesOf(cluster).map(({ machine }) => machine.name) : null;
+
 /** Our own facts. */
 const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { time } = event.meta;
@@ -230,7 +240,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       // Nothing waits for an extra machine that is not available: it goes.
       if (step !== 'RemoveNode')
         return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
-      return withHost(cluster, node, { removal: 'stuck' });
+      return withHost(cluster, node, stuck(cluster.hosts[node], time));
     }
     case 'EtcdSnapshotPlaced':
       return placed(cluster, event.data);
@@ -294,7 +304,10 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
         ...cluster,
         endpoint: { host: event.data.host, port: event.data.port },
         balancedByNodes: event.data.placement === 'control-planes',
+        targets: initialTargets(cluster, event.data),
       };
+    case 'LoadBalancerUpdated':
+      return { ...cluster, targets: event.data.targets };
     case 'SurgeRequested': {
       const key = surgeKey(event.data);
       return { ...cluster, surgesOver: cluster.surgesOver.filter((surge) => surge !== key) };
@@ -347,7 +360,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
-  return evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
+  return evolveDepartures(evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event), event);
 };
 
 /** What the event means for the status; `cluster` is the cluster after it. */

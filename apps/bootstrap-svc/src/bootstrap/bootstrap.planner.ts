@@ -1,6 +1,8 @@
 import type { NodeName } from '@fairlead/contracts';
+import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import {
   balancesWell,
+  controlPlanesOf,
   hasExternalEtcd,
   hostsOf,
   isControlPlane,
@@ -85,14 +87,29 @@ const initialise = (cluster: Cluster): readonly Operation[] => {
   return [onNode('InitControlPlane', initial, 'every host of the set is fit, and the API address is known')];
 };
 
-/** One at a time, in the order of their names: etcd takes one new member after the other. */
+/** Control planes that have joined, and were not found healthy since. */
+const unverifiedOf = (cluster: Cluster): readonly Host[] =>
+  controlPlanesOf(cluster).filter(
+    ({ machine, joinedAt, removal, failed }) =>
+      joinedAt !== null && removal === 'none' && !failed && !cluster.healthy.includes(machine.name),
+  );
+
+/**
+ * One at a time, in the order of their names: etcd takes one new member after the other. In a cluster that serves, each is found
+ * healthy before the next one joins.
+ */
 const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
+  if (isAnyLeaving(cluster) || (cluster.provisioned && unverifiedOf(cluster).length > 0)) return [];
   const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
   if (next === undefined || !setIsFit(cluster, next.set) || !isInFrontOf(cluster, next)) return [];
   return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
 };
 
 const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {
+  if (cluster.provisioned)
+    return unverifiedOf(cluster).length > 0
+      ? [{ step: 'VerifyControlPlane', reason: 'a control plane has joined' }]
+      : [];
   const controlPlanes = hostsOf(cluster).filter(
     (host) => isControlPlane(host) && host.removal === 'none' && !host.failed,
   );
@@ -136,7 +153,7 @@ const removals = (cluster: Cluster): readonly Operation[] => {
     ...hostsOf(cluster).filter((host) => host.removal === 'desired'),
   ];
   return [
-    ...leaving.filter(isControlPlane).slice(0, 1),
+    ...leaving.filter((host) => isControlPlane(host) && mayBeRemoved(cluster, host)).slice(0, 1),
     ...leaving.filter((host) => !isControlPlane(host)).slice(0, REMOVALS_AT_ONCE_MAX),
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };

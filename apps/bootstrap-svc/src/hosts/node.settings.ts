@@ -10,7 +10,7 @@ import {
   type SoftwareSource,
 } from '@fairlead/contracts';
 import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
-import { hostsOf, isControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
+import { initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
  * Labels that a kubelet may give itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so that
@@ -43,12 +43,6 @@ export const nodeSettings = ({ machine }: Host, configured: Tuning): NodeSetting
   labels: nodeLabels(machine),
   tuning: tuningOf(configured, machine.profile),
 });
-
-/** The host on which kubeadm init runs, or ran; once it has left, the first of the other control planes. */
-const first = (cluster: Cluster): Host | undefined => {
-  const controlPlanes = hostsOf(cluster).filter(isControlPlane);
-  return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
-};
 
 /** The Kubernetes version of the host: that of the request for its cluster, or of the latest upgrade since. */
 export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
@@ -86,7 +80,7 @@ export const clusterSettings = (
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
     etcdEndpoints: endpointsOf(cluster),
-    tuning: tuningOf(configured, first(cluster)?.machine.profile),
+    tuning: tuningOf(configured, initialControlPlane(cluster)?.machine.profile),
   };
 };
 

@@ -50,6 +50,8 @@ export type RequestNodes = Command<
   Named & {
     readonly requestId: string;
     readonly workers: readonly NodeSet[];
+    /** Absent: no control planes are added. */
+    readonly controlPlane?: NodeSet | undefined;
     /** Absent: rollback. */
     readonly onFailure?: OnFailure;
     /** Why its connections cannot be used, or have no room. */
@@ -58,7 +60,16 @@ export type RequestNodes = Command<
 >;
 /** Gives up every request for nodes that is not done. */
 export type AbandonNodes = Command<'AbandonNodes', Named>;
-export type RemoveNode = Command<'RemoveNode', Named & { readonly node: NodeName }>;
+export type RemoveNode = Command<
+  'RemoveNode',
+  Named & {
+    readonly node: NodeName;
+    /** As CB-Ladybug does it: the initial control plane stays, and any number of control planes may be left. */
+    readonly asLadybug?: boolean;
+    /** Part of a change that leaves an odd number of control planes; these go before it. */
+    readonly after?: readonly NodeName[];
+  }
+>;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 export type ClusterCommand = RequestCluster | RequestNodes | AbandonNodes | RemoveNode | RetryCluster | DeleteCluster;
@@ -126,7 +137,7 @@ const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Re
 };
 
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
-  const { requestId, workers, onFailure } = data;
+  const { requestId, workers, controlPlane, onFailure } = data;
   if (state.status === 'absent') return unknown(data);
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
   const hindrance = busy(state, data, 'add a node');
@@ -139,7 +150,8 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
       { connection: workers[stranger]?.connection ?? '' },
       `worker[${stranger}].connection`,
     );
-  const count = state.members.size + workers.reduce((total, set) => total + set.count, 0);
+  const added = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
+  const count = state.members.size + added.reduce((total, set) => total + set.count, 0);
   if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
   const crowded = podsTooFew(state.spec, count);
   if (crowded !== undefined) return crowded;
@@ -147,7 +159,13 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
     data.connectionFaults[0] ?? [
       {
         type: 'NodesRequested',
-        data: { uid: state.uid, requestId, workers: [...workers], ...(onFailure === undefined ? {} : { onFailure }) },
+        data: {
+          uid: state.uid,
+          requestId,
+          workers: [...workers],
+          ...(controlPlane === undefined ? {} : { controlPlane }),
+          ...(onFailure === undefined ? {} : { onFailure }),
+        },
       },
     ]
   );
@@ -167,9 +185,26 @@ const named = ({ namespace, cluster }: Named): { namespace: string; cluster: str
 
 const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.removing;
 
+/** The control planes that are left when all have gone that were asked to. */
+export const remainingControlPlanes = ({ members }: Pick<Present, 'members'>): readonly string[] =>
+  [...members].flatMap(([name, { role, removing }]) => (role === 'control-plane' && !removing ? [name] : []));
+
+/** An even number of members tolerates no more failures than one less. A node that is not Ready may be removed all the same. */
+const leavesEven = (state: Present, { node, asLadybug, after }: RemoveNode['data']): Refusal | undefined => {
+  const member = state.members.get(node);
+  const left = remainingControlPlanes(state).filter((name) => name !== node).length;
+  if (asLadybug === true || after !== undefined || left % 2 === 1) return undefined;
+  if (member === undefined || !member.ready || member.lost) return undefined;
+  return refuse('node.control-plane-even', { node, after: left, fewer: left - 1 });
+};
+
 /** C8, by what agents say: etcd goes on without the node only if a majority is healthy now, and of those that stay. */
-const breaksQuorum = (members: ReadonlyMap<string, Member>, node: string): Refusal | undefined => {
-  const controlPlanes = [...members].filter(([, member]) => member.role === 'control-plane');
+const breaksQuorum = (
+  members: ReadonlyMap<string, Member>,
+  { node, after = [] }: Pick<RemoveNode['data'], 'node' | 'after'>,
+): Refusal | undefined => {
+  const gone: ReadonlySet<string> = new Set(after);
+  const controlPlanes = [...members].filter(([name, { role }]) => role === 'control-plane' && !gone.has(name));
   const healthy = controlPlanes.filter(([, member]) => isHealthy(member));
   const itIsHealthy = healthy.some(([name]) => name === node);
   const quorum = { members: controlPlanes.length, healthy: healthy.length };
@@ -186,13 +221,14 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   // A cluster that failed while it was made may be whole without the node that failed.
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
-  if (member.leader) return refuse('node.initial-control-plane');
+  if (member.leader && data.asLadybug === true) return refuse('node.initial-control-plane');
   const hindrance = busy(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
   if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
     return refuse('node.etcd-external', { node: data.node, cluster: data.cluster });
-  const quorum = member.role === 'control-plane' ? breaksQuorum(state.members, data.node) : undefined;
-  return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
+  const hold =
+    member.role === 'control-plane' ? (breaksQuorum(state.members, data) ?? leavesEven(state, data)) : undefined;
+  return hold ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };
 
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {
@@ -244,6 +280,8 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
       return withoutMember(state, event.data.name);
     case 'ControlPlaneInitialized':
       return { ...state, initialized: true };
+    case 'InitialControlPlaneChanged':
+      return withMember(withMember(state, event.data.from, { leader: false }), event.data.to, { leader: true });
     default:
       return givenUpIn(event).reduce((before, name) => withMember(before, name, { removing: true }), state);
   }

@@ -3,7 +3,7 @@ import { refuse, isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
-import { clusters, type RequestCluster, type RequestNodes } from './clusters.decider.js';
+import { clusters, type RemoveNode, type RequestCluster, type RequestNodes } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
 import { toClusterSpec } from './clusters.rules.js';
 
@@ -294,21 +294,49 @@ describe('the removal of a node', () => {
       .thenNothing();
   });
 
-  it('is refused for the leader, with the text of CB-Ladybug', () => {
+  const asLadybug = (node: string): RemoveNode => {
+    const { type, data } = remove(node);
+    return { type, data: { ...data, asLadybug: true } };
+  };
+
+  it('is refused for the leader as CB-Ladybug does it, with its text; the next one leads when it has left [Ladybug 31]', () => {
     given(...provisioned)
-      .when(remove('cp-1'))
+      .when(asLadybug('cp-1'))
       .thenRefused('node.initial-control-plane');
+    const moved: Fact = {
+      type: 'InitialControlPlaneChanged',
+      data: { uid, from: 'cp-1' as NodeName, to: 'cp-2' as NodeName },
+    };
+    given(...provisioned, moved)
+      .when(asLadybug('cp-2'))
+      .thenRefused('node.initial-control-plane');
+    given(...provisioned, moved)
+      .when(asLadybug('cp-1'))
+      .then(request('cp-1'));
     const state = provisioned.reduce(
       (before, fact, index) => clusters.evolve(before, stored(fact, index + 1)),
       clusters.initial,
     );
-    const outcome = clusters.decide(state, remove('cp-1'));
+    const outcome = clusters.decide(state, asLadybug('cp-1'));
     expect(isRefusal(outcome) && outcome.message).toBe('Could not be delete a control-plane leader node.');
+  });
+
+  it('is refused when it would leave an even number of control planes, unless the node is not Ready, or it is a part of a change [Cluster API 24]', () => {
+    given(...provisioned)
+      .when(remove('cp-2'))
+      .thenRefused('node.control-plane-even');
+    given(...provisioned, nodeLost('cp-1'))
+      .when(remove('cp-1'))
+      .then(request('cp-1'));
+    const { type, data } = remove('cp-1');
+    given(...provisioned, request('cp-3'))
+      .when({ type, data: { ...data, after: ['cp-3' as NodeName] } })
+      .then(request('cp-1'));
   });
 
   it('is refused when too few of the control planes that stay are healthy', () => {
     given(...provisioned)
-      .when(remove('cp-2'))
+      .when(asLadybug('cp-2'))
       .then(request('cp-2'));
     given(...provisioned, nodeLost('cp-3'))
       .when(remove('cp-2'))

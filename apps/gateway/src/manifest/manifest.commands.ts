@@ -1,8 +1,10 @@
 import {
+  addedControlPlanes,
   additionsOf,
   changeFaults,
   ClusterManifest,
   clusterSpecOf,
+  CONTROL_PLANE_POOL,
   isRefusal,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
@@ -82,11 +84,18 @@ export class ManifestCommands {
     const { pool, cluster: name, namespace } = address;
     const scaled: ManifestOf = (declared) => {
       if (declared === undefined) throw new Refused(clusterUnknown(address));
-      const { pools } = declared.spec;
+      const { pools, controlPlane } = declared.spec;
+      const metadataOf = { name, ...metadata };
+      if (pool === CONTROL_PLANE_POOL)
+        return {
+          ...METADATA,
+          metadata: metadataOf,
+          spec: { ...declared.spec, controlPlane: { ...controlPlane, replicas } },
+        };
       if (!pools.some((one) => one.name === pool))
         throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
       const spec = { ...declared.spec, pools: pools.map((one) => (one.name === pool ? { ...one, replicas } : one)) };
-      return { ...METADATA, metadata: { name, ...metadata }, spec };
+      return { ...METADATA, metadata: metadataOf, spec };
     };
     return this.apply(address, scaled, options);
   }
@@ -158,12 +167,16 @@ export class ManifestCommands {
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
     if (!isNew) refuseAny(changeFaults(cluster, declared.spec, spec));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
+    const added = addedControlPlanes(plan, spec);
     const asked = isNew
       ? [
           { field: 'controlPlane', sets: [controlPlane] },
           { field: 'worker', sets: workers },
         ]
-      : [{ field: 'worker', sets: additionsOf(plan, spec) }];
+      : [
+          { field: 'worker', sets: additionsOf(plan, spec) },
+          { field: 'controlPlane', sets: added === undefined ? [] : [added] },
+        ];
     const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
     return { spec, plan, connectionFaults: inManifest(faults, places) };

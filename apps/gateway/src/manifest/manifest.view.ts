@@ -62,9 +62,11 @@ export const scaleView = (
   { metadata, spec, status, plan, operations }: ClusterManifestView,
   pool: string,
 ): ScaleView | undefined => {
-  const declared = spec.pools.find(({ name }) => name === pool);
+  const isControlPlane = pool === CONTROL_PLANE_POOL;
+  const declared = isControlPlane ? spec.controlPlane : spec.pools.find(({ name }) => name === pool);
   if (declared === undefined) return undefined;
-  const { replicas = 0, readyReplicas = 0 } = status?.pools.find(({ name }) => name === pool) ?? {};
+  const found = isControlPlane ? status?.controlPlane : status?.pools.find(({ name }) => name === pool);
+  const { replicas = 0, readyReplicas = 0 } = found ?? {};
   const { namespace, name: cluster, resourceVersion } = metadata;
   return {
     kind: 'Scale',

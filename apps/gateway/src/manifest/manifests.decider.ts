@@ -1,9 +1,9 @@
 import {
+  addedControlPlanes,
   additionsOf,
   changedFields,
   changeFaults,
   clusterSpecOf,
-  CONTROL_PLANE_POOL,
   declaredAfter,
   isRefusal,
   planOf,
@@ -59,11 +59,10 @@ export interface ManifestState {
 
 type ManifestFact = Fact<'ClusterRequested' | 'ClusterSpecChanged' | 'NodesRequested' | 'NodeRemovalRequested'>;
 
-/** The nodes that the pools of workers count, in the order in which they were planned. */
+/** The nodes that control plane and pools count, in the order in which they were planned. */
 export const poolMembers = ({ cluster, declared }: ManifestState): readonly PoolMember[] => {
   if (cluster.status === 'absent' || declared === undefined) return [];
   return Object.entries(declared.nodes).flatMap(([name, pool]) => {
-    if (pool === CONTROL_PLANE_POOL) return [];
     const member = cluster.members.get(name);
     return [{ name, pool, ready: member?.ready === true && !member.lost }];
   });
@@ -90,19 +89,21 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
 const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
-  const removals = removalsOf(plan).map((node) =>
+  const leaving = removalsOf(plan) as readonly NodeName[];
+  const removals = leaving.map((node, at) =>
     clusters.decide(cluster, {
       type: 'RemoveNode',
-      data: { namespace, cluster: name, node: node as NodeName },
+      data: { namespace, cluster: name, node, after: leaving.slice(0, at) },
     }),
   );
   const workers = additionsOf(plan, spec);
+  const controlPlane = addedControlPlanes(plan, spec);
   const additions =
-    workers.length === 0
+    workers.length === 0 && controlPlane === undefined
       ? nothing
       : clusters.decide(cluster, {
           type: 'RequestNodes',
-          data: { namespace, cluster: name, requestId, workers, connectionFaults },
+          data: { namespace, cluster: name, requestId, workers, controlPlane, connectionFaults },
         });
   const outcomes = [...removals, additions];
   return outcomes.find(isRefusal) ?? (outcomes.flat() as readonly ManifestFact[]);

@@ -43,6 +43,8 @@ const namesIn = (event: StoredEvent): readonly string[] => {
       return [event.data.machine.name];
     case 'VmDeleted':
       return [event.data.name];
+    case 'InitialControlPlaneChanged':
+      return [event.data.from, event.data.to];
     case 'VmsFailed':
     case 'VmDeletionFailed':
       return event.data.machines;
@@ -65,6 +67,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeRecovered':
     case 'VersionChanged':
     case 'NodeRemovalRequested':
+    case 'ControlPlaneRemovalBlocked':
     case 'NodeDrained':
     case 'NodeRemoved':
       return [event.data.node];
@@ -131,6 +134,8 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return { ...doc, isLost: false, changedAt: time };
     case 'VersionChanged':
       return { ...doc, software: event.data.after, changedAt: time };
+    case 'InitialControlPlaneChanged':
+      return { ...doc, leader: doc.name === event.data.to, changedAt: time };
     case 'NodeDrained':
       return pass(doc, 'drained', time);
     case 'NodeRemoved':
@@ -152,6 +157,8 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       const isRemoving = doc.isRemoving || event.data.onFailure === 'rollback';
       return { ...doc, isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
     }
+    case 'ControlPlaneRemovalBlocked':
+      return { ...doc, reason: `it cannot leave yet: ${sentenceOf(event.data.cause)}`, changedAt: time };
     case 'BootstrapStepFailed':
       return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
     case 'VmDeletionFailed': {

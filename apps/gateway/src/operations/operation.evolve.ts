@@ -67,8 +67,9 @@ const sumOf = (sets: readonly { readonly count: number }[]): number => sets.redu
 
 const requestedBy = (event: Requested): Planned => {
   if (event.type === 'NodesRequested') {
-    const workers = sumOf(event.data.workers);
-    return { all: workers, follower: 0, worker: workers };
+    const { workers, controlPlane } = event.data;
+    const [worker, follower] = [sumOf(workers), controlPlane?.count ?? 0];
+    return { all: worker + follower, follower, worker };
   }
   if (event.type !== 'ClusterRequested') return NONE_PLANNED;
   const { controlPlane, workers } = event.data.spec;

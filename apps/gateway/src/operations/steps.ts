@@ -58,6 +58,12 @@ const HOSTS = part('Hosts', [
     attempts: ['VerifyNode'],
   },
 ]);
+const JOIN_CONTROL_PLANES: Step = {
+  name: 'join-control-planes',
+  title: 'Join control planes',
+  passed: { milestone: 'joined', by: 'follower' },
+  attempts: ['JoinControlPlane'],
+};
 const JOIN_WORKERS: Step = {
   name: 'join-workers',
   title: 'Join workers',
@@ -102,12 +108,7 @@ const CREATE: readonly StepDefinition[] = [
       attempts: ['InitControlPlane'],
     },
     { name: 'install-network', title: 'Pod network', closedBy: 'NetworkReady', attempts: ['InstallNetwork'] },
-    {
-      name: 'join-control-planes',
-      title: 'Join control planes',
-      passed: { milestone: 'joined', by: 'follower' },
-      attempts: ['JoinControlPlane'],
-    },
+    JOIN_CONTROL_PLANES,
     {
       name: 'verify-control-plane',
       title: 'All healthy',
@@ -134,7 +135,7 @@ export const STEPS: Readonly<Record<Exclude<OperationKind, 'retry'>, readonly St
   'add-nodes': [
     ...part('Infrastructure', [{ name: 'plan-machines', title: 'Plan machines', closedBy: 'VmsPlanned' }, MACHINES]),
     ...HOSTS,
-    ...part('Nodes', [JOIN_WORKERS, { ...NODES_READY, closedBy: 'ClusterReady' }]),
+    ...part('Nodes', [JOIN_CONTROL_PLANES, JOIN_WORKERS, { ...NODES_READY, closedBy: 'ClusterReady' }]),
   ],
   'remove-node': part('Remove', [
     { name: 'drain', title: 'Cordon and drain', closedBy: 'NodeDrained', attempts: ['RemoveNode'] },

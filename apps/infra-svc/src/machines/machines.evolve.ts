@@ -12,7 +12,15 @@ import {
   withRetry,
   type Additions,
 } from './additions.js';
-import { unannouncedOf, type Cluster, type Deletion, type Machines, type PresentMachines } from './machines.state.js';
+import {
+  targetsOf,
+  unannouncedOf,
+  type Balancer,
+  type Cluster,
+  type Deletion,
+  type Machines,
+  type PresentMachines,
+} from './machines.state.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
 
 export const ABSENT: Machines = { status: 'absent' };
@@ -28,9 +36,11 @@ const fresh = ({ data, meta }: StoredEvent<'ClusterRequested'>): Machines => ({
     announced: [],
     additions: NO_ADDITIONS,
     surges: NO_SURGES,
-    balanced: false,
+    balancer: null,
     workersEver: 0,
     poolsEver: 0,
+    controlPlanesEver: 0,
+    drained: [],
     desiredSince: meta.time,
     remake: false,
     deletions: {},
@@ -88,6 +98,7 @@ const planned = (cluster: Cluster, { data, meta }: StoredEvent<'VmsPlanned'>): C
     additions: withPlannedRequest(cluster.additions, data),
     workersEver: cluster.workersEver + workers.length,
     poolsEver: cluster.poolsEver + pools.size,
+    controlPlanesEver: cluster.controlPlanesEver + data.machines.length - workers.length,
     desiredSince: meta.time,
   };
 };
@@ -102,6 +113,7 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
     created: withoutKey(cluster.created, gone),
     planned: cluster.planned.filter(({ name }) => name !== gone),
     announced: cluster.announced.filter((name) => name !== gone),
+    drained: cluster.drained.filter((name) => name !== gone),
     surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),
     additions: withoutMachine(cluster.additions, gone),
     deletions: withoutKey(cluster.deletions, gone),
@@ -121,6 +133,20 @@ const notDeleted = (cluster: Cluster, { machines, ...failure }: EventData<'VmDel
   const deletion: Deletion = { failures: failure.attempt, beginsAt: failure.nextAttemptAt };
   const deletions = Object.fromEntries(machines.map((name) => [name, deletion]));
   return { ...cluster, deletions: { ...cluster.deletions, ...deletions } };
+};
+
+/** The balancer begins with every control plane that runs by then. */
+const balanced = (cluster: Cluster, { host, placement = 'provider' }: EventData<'LoadBalancerReady'>): Balancer => ({
+  host,
+  placement,
+  targets: targetsOf(cluster).map(({ name }) => name),
+});
+
+const withDrained = (cluster: Cluster, node: NodeName): Cluster => {
+  const isControlPlane = cluster.created[node]?.role === 'control-plane';
+  return isControlPlane && !cluster.drained.includes(node)
+    ? { ...cluster, drained: [...cluster.drained, node] }
+    : cluster;
 };
 
 /** What an event changes in the requests for more nodes. */
@@ -146,6 +172,8 @@ const additionsAfter = (additions: Additions, event: StoredEvent): Additions => 
 /** What an event changes in everything else; most events change nothing. */
 const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
+    case 'NodeDrained':
+      return withDrained(cluster, event.data.node);
     case 'NodeRemoved':
       return withDeletions(cluster, [event.data.node], event.meta.time);
     case 'VmDeletionFailed':
@@ -162,9 +190,13 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'VmsCreated':
       return { ...cluster, announced: [...cluster.announced, ...event.data.machines.map(({ name }) => name)] };
     case 'LoadBalancerReady':
-      return { ...cluster, balanced: true };
+      return { ...cluster, balancer: balanced(cluster, event.data) };
+    case 'LoadBalancerUpdated':
+      return cluster.balancer === null
+        ? cluster
+        : { ...cluster, balancer: { ...cluster.balancer, targets: event.data.targets } };
     case 'LoadBalancerDeleted':
-      return { ...cluster, balanced: false };
+      return { ...cluster, balancer: null };
     case 'VmDeleted':
       return without(cluster, event.data.name);
     default:

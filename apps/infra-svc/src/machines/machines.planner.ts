@@ -1,4 +1,5 @@
 import {
+  CONTROL_PLANE_POOL,
   fnv1a32,
   type ClusterSpec,
   type ClusterUid,
@@ -12,6 +13,7 @@ import {
   type SecretRef,
   type UpgradeId,
 } from '@fairlead/contracts';
+import type { NodesRequest } from './additions.js';
 import type { GroupRef, LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
 
 const SUFFIX_LENGTH = 5;
@@ -105,18 +107,25 @@ const worker =
     rootDisk: set.rootDisk,
   });
 
-/** The machines of a new cluster: control planes first, of which the first is the leader, then the workers set by set. */
-export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf): readonly MachinePlan[] => {
-  const { controlPlane } = spec;
-  const controlPlanes = Array.from({ length: controlPlane.count }, (_, at): MachinePlan => ({
-    name: machineName(spec.name, uid, 'control-plane', at + 1),
+/** Control planes of a set; `ever`: how many there were, of which the very first is the leader. */
+const controlPlanesOf = (
+  { uid, spec }: Pick<ClusterRef, 'uid' | 'spec'>,
+  { count, connection, spec: size, rootDisk }: NodeSet,
+  ever: number,
+): readonly MachinePlan[] =>
+  Array.from({ length: count }, (_, at): MachinePlan => ({
+    name: machineName(spec.name, uid, 'control-plane', ever + at + 1),
     role: 'control-plane',
-    pool: 'control-plane',
-    leader: at === 0,
-    connection: controlPlane.connection,
-    spec: controlPlane.spec,
-    rootDisk: controlPlane.rootDisk,
+    pool: CONTROL_PLANE_POOL,
+    leader: ever + at === 0,
+    connection,
+    spec: size,
+    rootDisk,
   }));
+
+/** The machines of a new cluster: control planes first, then the workers set by set. */
+export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf): readonly MachinePlan[] => {
+  const controlPlanes = controlPlanesOf({ uid, spec }, spec.controlPlane, 0);
   const workers = number(spec.workers, { workers: 0, pools: 0 }).map(worker(spec.name, uid));
   return spread([...controlPlanes, ...workers], [], zonesOf);
 };
@@ -125,22 +134,25 @@ export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf
 const highestPool = (planned: readonly MachinePlan[]): number =>
   Math.max(0, ...planned.map(({ pool }) => Number(/^worker-(\d{1,9})$/.exec(pool)?.[1] ?? 0)));
 
-/** More workers of a cluster: indexes and pools run on from the highest ever used. */
-export const planWorkers = (
+/** More nodes of a cluster: indexes and pools run on from the highest ever used. */
+export const planNodes = (
   cluster: {
     readonly uid: ClusterUid;
     readonly spec: ClusterSpec;
     readonly planned: readonly MachinePlan[];
     readonly workersEver: number;
     readonly poolsEver: number;
+    readonly controlPlanesEver: number;
   },
-  sets: readonly NodeSet[],
+  { workers: sets, controlPlane }: Pick<NodesRequest, 'workers' | 'controlPlane'>,
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {
   const pools = Math.max(cluster.poolsEver, highestPool(cluster.planned));
   const after = { workers: cluster.workersEver, pools };
   const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
-  return spread(workers, cluster.planned, zonesOf);
+  const controlPlanes =
+    controlPlane === undefined ? [] : controlPlanesOf(cluster, controlPlane, cluster.controlPlanesEver);
+  return spread([...controlPlanes, ...workers], cluster.planned, zonesOf);
 };
 
 /** The machine of a pool that extra ones are made like: one of its requested size. */
@@ -149,7 +161,7 @@ export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePl
 
 /** Extra machines for a pool while it is upgraded, named as any other of its workers; none where there is none to be like. */
 export const planSurge = (
-  cluster: Pick<Parameters<typeof planWorkers>[0], 'uid' | 'spec' | 'planned' | 'workersEver'>,
+  cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver'>,
   { pool, upgradeId, count }: { readonly pool: string; readonly upgradeId: UpgradeId; readonly count: number },
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {

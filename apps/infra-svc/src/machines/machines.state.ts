@@ -1,4 +1,5 @@
 import type { ClusterSpec, ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Surges } from './surges.js';
 
@@ -8,6 +9,13 @@ export interface Deletion {
   readonly failures: number;
   /** RFC 3339: when its next attempt begins, or when the present one began. */
   readonly beginsAt: string;
+}
+
+export interface Balancer {
+  readonly host: string;
+  readonly placement: LoadBalancerPlacement;
+  /** The control planes that it sends requests to, where it is the provider's. */
+  readonly targets: readonly NodeName[];
 }
 
 /** The machines of one incarnation of a cluster. */
@@ -24,10 +32,14 @@ export interface Cluster {
   readonly announced: readonly string[];
   readonly additions: Additions;
   readonly surges: Surges;
-  readonly balanced: boolean;
+  /** The address of its API server; null: there is no balancer. */
+  readonly balancer: Balancer | null;
   /** An index is never used twice, so that a name never means another machine. */
   readonly workersEver: number;
   readonly poolsEver: number;
+  readonly controlPlanesEver: number;
+  /** Control planes that are drained, and whose machines are not gone: no request should reach them. */
+  readonly drained: readonly NodeName[];
   /** When the machines were last desired again (RFC 3339): a provider's deadline counts from here. */
   readonly desiredSince: string;
   /** A retry was requested, so machines that failed are deleted and made again. */
@@ -47,6 +59,27 @@ export type Machines =
   | { readonly status: 'leaving'; readonly cluster: Cluster; readonly deletion: Deletion | null };
 
 export type PresentMachines = Exclude<Machines, { status: 'absent' }>;
+
+/** The control planes that requests are to reach: all that run, but for those that leave. */
+export const targetsOf = ({ created, drained, deletions }: Cluster): readonly Machine[] =>
+  Object.values(created).filter(
+    ({ role, name }) => role === 'control-plane' && !drained.includes(name) && deletions[name] === undefined,
+  );
+
+/** Whether the provider's balancer sends requests to other control planes than it should. */
+export const isBalancedWrong = (cluster: Cluster): boolean => {
+  const { balancer } = cluster;
+  if (balancer?.placement !== 'provider') return false;
+  const desired = targetsOf(cluster).map(({ name }) => name);
+  return desired.length !== balancer.targets.length || desired.some((name) => !balancer.targets.includes(name));
+};
+
+/** The one control plane whose own address is that of the API: it has no balancer in front. */
+export const unbalancedAddress = ({ balancer, created }: Cluster): string | undefined =>
+  balancer?.placement === 'elsewhere' &&
+  Object.values(created).some(({ privateIp, publicIp, ssh }) => [privateIp, publicIp, ssh.host].includes(balancer.host))
+    ? balancer.host
+    : undefined;
 
 export const isGivenUp = ({ surges, additions }: Cluster, name: NodeName): boolean =>
   surges.leaving.includes(name) || additions.leaving.includes(name);

@@ -3,7 +3,7 @@ import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, type NodesRequest } from './additions.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
-import { missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
+import { isBalancedWrong, missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
 interface Named extends Pick<Task, 'type' | 'reason'> {
@@ -32,7 +32,7 @@ const ensure = (cluster: Cluster, batch: string | null, data: TaskData): readonl
 /** A machine is named before it is asked for, so that asking twice is safe. */
 const ensureCluster = (cluster: Cluster): readonly Task[] => {
   const missing = ensure(cluster, null, {});
-  if (missing.length > 0 || cluster.balanced) return missing;
+  if (missing.length > 0 || cluster.balancer !== null) return missing;
   return [task({ type: 'EnsureLoadBalancer', reason: 'its address is needed for certificates and kubeconfigs' })];
 };
 
@@ -55,6 +55,13 @@ const ensureSurge = (cluster: Cluster, { upgradeId, pool }: DesiredSurge): reado
   ];
 };
 
+/** A retry asks the provider anew, so its time is part of the name. */
+const balance = (cluster: Cluster): readonly Task[] => {
+  if (!isBalancedWrong(cluster)) return [];
+  const reason = 'control planes came or leave';
+  return [task({ type: 'UpdateLoadBalancer', about: cluster.desiredSince, reason, data: { balancing: true } })];
+};
+
 const isDue = ({ beginsAt }: Deletion, now: string): boolean => Date.parse(beginsAt) <= Date.parse(now);
 
 const again = ({ failures }: Deletion): string => (failures === 0 ? '' : `; deleting failed ${failures} times`);
@@ -74,6 +81,7 @@ const creationsOf = (cluster: Cluster): readonly Task[] => {
   if (cluster.planned.length === 0) return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
   return [
     ...ensureCluster(cluster),
+    ...balance(cluster),
     ...cluster.additions.requests.flatMap((request) => ensureRequest(cluster, request)),
     ...Object.values(cluster.surges.desired).flatMap((surge) => ensureSurge(cluster, surge)),
   ];
@@ -93,7 +101,7 @@ export const tasksOf = (state: Machines, now: string): readonly Task[] => {
     case 'desired':
       return [...creationsOf(state.cluster), ...deletionsOf(state.cluster, now)];
     case 'failed':
-      return deletionsOf(state.cluster, now);
+      return [...balance(state.cluster), ...deletionsOf(state.cluster, now)];
     case 'leaving': {
       const { deletion } = state;
       if (deletion === null || !isDue(deletion, now)) return [];

@@ -25,6 +25,17 @@ export interface PlacedSet {
 export const placedWorkers = (workers: readonly NodeSet[]): readonly PlacedSet[] =>
   workers.map((set, at) => ({ set, role: 'worker', field: `worker[${at}]` }));
 
+/** What a request for more nodes asks for. */
+export interface RequestedNodes {
+  readonly workers: readonly NodeSet[];
+  readonly controlPlane?: NodeSet | undefined;
+}
+
+export const placedNodes = ({ workers, controlPlane }: RequestedNodes): readonly PlacedSet[] => [
+  ...(controlPlane === undefined ? [] : [{ set: controlPlane, role: 'control-plane', field: 'controlPlane' } as const]),
+  ...placedWorkers(workers),
+];
+
 export const placedSets = (spec: ClusterSpec): readonly PlacedSet[] => [
   { set: spec.controlPlane, role: 'control-plane', field: 'controlPlane[0]' },
   ...placedWorkers(spec.workers),

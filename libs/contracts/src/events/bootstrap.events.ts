@@ -225,6 +225,20 @@ export const bootstrapEvents = {
       cause: Cause,
     }),
   }),
+  ControlPlaneRemovalStarted: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'It is the turn of this control plane to leave. Its quorum is checked, etcd is saved and its leader moved before it is drained.',
+    data: z.strictObject({ uid, node, attempt: z.int().min(1) }),
+  }),
+  InitialControlPlaneChanged: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The control plane on which kubeadm init ran leaves; another one has its part from now on.',
+    data: z.strictObject({ uid, from: node, to: node }),
+  }),
   NodeDrained: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -5,7 +5,7 @@ import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../request
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterPhase } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
-import { DeclaredSpec, POOLS_MAX } from './declared.js';
+import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { PlanStep } from './manifest.plan.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
@@ -53,7 +53,7 @@ export const ManifestSpec = z
       .optional()
       .describe('An NFS storage class is installed'),
     controlPlane: z.strictObject({
-      replicas: z.int().min(1).max(7).describe('1, 3, 5 or 7 for a new cluster'),
+      replicas: z.int().min(1).max(CONTROL_PLANES_MAX).describe('1, 3, 5 or 7'),
       ...machines,
       etcd: z.enum(ETCDS).default(CLUSTER_DEFAULTS.etcd),
       schedulable: z

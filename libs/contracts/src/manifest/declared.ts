@@ -38,6 +38,8 @@ export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
 /** The pool of control planes, which no pool of workers may be named after. */
 export const CONTROL_PLANE_POOL = 'control-plane';
+/** Each further member makes every write of etcd slower. */
+export const CONTROL_PLANES_MAX = 7;
 
 const machinesOf = ({ count, connection, spec, rootDisk }: NodeSet) => ({
   replicas: count,
@@ -73,6 +75,18 @@ export const nodeSetOf = ({ name, connection, machineType, rootDisk }: DeclaredP
   spec: machineType,
   rootDisk,
   pool: name,
+});
+
+/** More control planes like those that a cluster has. */
+export const controlPlaneSetOf = (
+  { connection, machineType, rootDisk }: DeclaredSpec['controlPlane'],
+  count: number,
+): NodeSet => ({
+  connection,
+  count,
+  spec: machineType,
+  rootDisk,
+  pool: CONTROL_PLANE_POOL as PoolName,
 });
 
 /** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../envelope.js';
 import type { ClusterUid } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
+import { requestedSets } from '../usage.js';
 import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 
 interface Requested {
@@ -67,6 +68,7 @@ const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPo
 
 /** A machine that no manifest asked for: its pool grows by it, or begins with it. */
 const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
+  if (plan.pool === CONTROL_PLANE_POOL) return resized(spec, plan.pool, 1);
   const known = spec.pools.find(({ name }) => name === plan.pool);
   if (known !== undefined && known.replicas > 0) return resized(spec, plan.pool, 1);
   const others = spec.pools.filter(({ name }) => name !== plan.pool);
@@ -93,7 +95,7 @@ const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Decla
 
 const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>): Declared => {
   const awaited = Object.fromEntries(
-    data.workers.flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
+    requestedSets(data).flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
   );
   if (Object.keys(awaited).length === 0) return declared;
   return { ...declared, requests: { ...declared.requests, [data.requestId]: { awaited, newPools: [] } } };

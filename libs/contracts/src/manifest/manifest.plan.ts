@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { NodeSet } from '../cluster-spec.js';
 import { refuse, type Refusal } from '../refusals.js';
-import { nodeSetOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import {
+  CONTROL_PLANE_POOL,
+  CONTROL_PLANES_MAX,
+  controlPlaneSetOf,
+  nodeSetOf,
+  type DeclaredPool,
+  type DeclaredSpec,
+} from './declared.js';
 
 /** A node that a pool counts: not one that leaves, nor a surge node. */
 export interface PoolMember {
@@ -61,6 +68,25 @@ const scaled = (
   return [step('remove-nodes', name, { reason: `${reason}: ${machines(-change)} less`, count: -change, nodes })];
 };
 
+/** One by one, so that etcd keeps its quorum. */
+const scaledControlPlane = (
+  { replicas: before }: DeclaredSpec['controlPlane'],
+  { replicas: after }: DeclaredSpec['controlPlane'],
+  members: readonly PoolMember[],
+): readonly PlanStep[] => {
+  const change = after - members.length;
+  if (before === after || change === 0) return [];
+  const pool = CONTROL_PLANE_POOL;
+  const reason = `${before} → ${after}`;
+  if (change > 0)
+    return [
+      step('add-nodes', pool, { reason: `${reason}: ${machines(change)} more, joined one by one`, count: change }),
+    ];
+  const nodes = victimsOf(members, -change);
+  const less = `${reason}: ${machines(-change)} less, removed one by one`;
+  return [step('remove-nodes', pool, { reason: less, count: -change, nodes })];
+};
+
 const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanStep => {
   const nodes = victimsOf(members, members.length).map((victim) => ({ ...victim, reason: `pool ${name} is deleted` }));
   return step('delete-pool', name, { reason: 'not in the manifest', count: members.length, nodes });
@@ -84,7 +110,9 @@ export const planOf = (
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
   const byName = (pools: readonly DeclaredPool[]) => new Map(pools.map((pool) => [pool.name, pool]));
   const [old, now] = [byName(before.pools), byName(after.pools)];
+  const controlPlanes = members.filter(({ pool }) => pool === CONTROL_PLANE_POOL);
   return [
+    ...scaledControlPlane(before.controlPlane, after.controlPlane, controlPlanes),
     ...before.pools.filter(({ name }) => !now.has(name)).map((pool) => deleted(pool, membersOf(pool))),
     ...after.pools.flatMap((pool) => scaled(pool, old.get(pool.name), membersOf(pool))),
   ];
@@ -98,6 +126,12 @@ export const additionsOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec):
       ? []
       : [nodeSetOf(pool, count)];
   });
+
+/** The control planes that a plan adds; undefined: none. */
+export const addedControlPlanes = (plan: readonly PlanStep[], { controlPlane }: DeclaredSpec): NodeSet | undefined => {
+  const added = plan.find(({ action, pool }) => action === 'add-nodes' && pool === CONTROL_PLANE_POOL);
+  return added === undefined ? undefined : controlPlaneSetOf(controlPlane, added.count);
+};
 
 /** The nodes that a plan removes, in order. */
 export const removalsOf = (plan: readonly PlanStep[]): readonly string[] =>
@@ -139,6 +173,20 @@ const changedPool = (was: DeclaredPool, is: DeclaredPool, at: number): readonly 
     return [refuse('pool.field-immutable', { field: name, pool: is.name, before, after }, `spec.pools[${at}].${name}`)];
   });
 
+/** Why there cannot be as many control planes as declared. */
+const controlPlaneFaults = (
+  { controlPlane: was }: DeclaredSpec,
+  { controlPlane: is }: DeclaredSpec,
+): readonly Refusal[] => {
+  const field = 'spec.controlPlane.replicas';
+  const [before, after] = [was.replicas, is.replicas];
+  if (before === after) return [];
+  if (was.etcd === 'external') return [refuse('cluster.control-plane-replicas', { before, after }, field)];
+  if (was.schedulable) return [refuse('cluster.single-node', {}, field)];
+  if (after > CONTROL_PLANES_MAX) return [refuse('cluster.control-plane-too-many', { count: after }, field)];
+  return after % 2 === 0 ? [refuse('cluster.control-plane-even', { count: after }, field)] : [];
+};
+
 /** Why a cluster cannot become what is declared, each with the field and what to do instead. */
 export const changeFaults = (cluster: string, before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
   const fields = Object.entries(IMMUTABLE).flatMap(([field, read]) => {
@@ -146,13 +194,10 @@ export const changeFaults = (cluster: string, before: DeclaredSpec, after: Decla
     return was === is ? [] : [refuse('cluster.field-immutable', { field, before: was, after: is }, `spec.${field}`)];
   });
   const versions = { cluster, before: before.version, after: after.version };
-  const replicas = { before: before.controlPlane.replicas, after: after.controlPlane.replicas };
   return [
     ...fields,
     ...(versions.before === versions.after ? [] : [refuse('cluster.version-by-upgrade', versions, 'spec.version')]),
-    ...(replicas.before === replicas.after
-      ? []
-      : [refuse('cluster.control-plane-replicas', replicas, 'spec.controlPlane.replicas')]),
+    ...controlPlaneFaults(before, after),
     ...after.pools.flatMap((pool, at) => {
       const was = before.pools.find(({ name }) => name === pool.name);
       return was === undefined ? [] : changedPool(was, pool, at);

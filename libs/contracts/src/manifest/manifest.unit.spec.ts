@@ -7,7 +7,15 @@ import { clusterSpecOf, declaredOf, type DeclaredSpec } from './declared.js';
 import { changedFields } from './manifest.diff.js';
 import { declaredAfter, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
-import { additionsOf, changeFaults, planOf, removalsOf, victimsOf, type PoolMember } from './manifest.plan.js';
+import {
+  addedControlPlanes,
+  additionsOf,
+  changeFaults,
+  planOf,
+  removalsOf,
+  victimsOf,
+  type PoolMember,
+} from './manifest.plan.js';
 import { mergePatch } from './merge.patch.js';
 
 const NAME = 'demo' as ClusterName;
@@ -228,6 +236,32 @@ describe('the plan of a change', () => {
       { name: 'w-3', reason: 'among the newest' },
     ]));
 
+  describe('of control planes', () => {
+    const withReplicas = (replicas: number, more: Partial<DeclaredSpec['controlPlane']> = {}): DeclaredSpec =>
+      declared([], { controlPlane: { ...declared([]).controlPlane, replicas, ...more } });
+    const controlPlanes = [1, 2, 3, 4, 5].map((index) => member(`cp-${index}`, 'control-plane', index !== 2));
+
+    it('adds them, like the others, and removes those that are not Ready first, then the newest', () => {
+      const grown = planOf(withReplicas(1), withReplicas(3), controlPlanes.slice(0, 1));
+      expect(grown).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2, nodes: [] }]);
+      const { connection, machineType: spec, rootDisk } = withReplicas(3).controlPlane;
+      expect(addedControlPlanes(grown, withReplicas(3))).toEqual({
+        ...{ connection, spec, rootDisk, count: 2, pool: 'control-plane' },
+      });
+      const shrunk = planOf(withReplicas(5), withReplicas(3), controlPlanes);
+      expect(shrunk).toMatchObject([{ action: 'remove-nodes', pool: 'control-plane', count: 2 }]);
+      expect(removalsOf(shrunk)).toEqual(['cp-2', 'cp-5']);
+    });
+
+    it('is refused while etcd is external, and where the only one takes workloads', () => {
+      const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
+        changeFaults('demo', withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
+      expect(faults({ etcd: 'external' })).toEqual(['cluster.control-plane-replicas']);
+      expect(faults({ schedulable: true })).toEqual(['cluster.single-node']);
+      expect(faults({})).toEqual([]);
+    });
+  });
+
   it('is empty when only the order of pools differs', () => {
     const [one, other] = [pool('a', 1), pool('b', 1)];
     expect(changedFields(declared([one, other]), declared([other, one]))).toEqual([]);
@@ -240,8 +274,13 @@ describe('the plan of a change', () => {
     ['cluster.field-immutable', declared([pool('web', 3)], { serviceType: 'multi' }), 'spec.serviceType'],
     ['cluster.version-by-upgrade', declared([pool('web', 3)], { version: 'v1.35.4' as never }), 'spec.version'],
     [
-      'cluster.control-plane-replicas',
-      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 5 } }),
+      'cluster.control-plane-even',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 4 } }),
+      'spec.controlPlane.replicas',
+    ],
+    [
+      'cluster.control-plane-too-many',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 9 } }),
       'spec.controlPlane.replicas',
     ],
     ['pool.field-immutable', declared([pool('web', 3, { machineType: 'lab.large' })]), 'spec.pools[0].machineType'],
