@@ -82,8 +82,9 @@ describe('the control planes of a cluster', () => {
     const all = await log();
     const from = all.findIndex((event) => event.type === 'ControlPlaneRemovalStarted' && event.data.node === node);
     const to = all.findIndex((event) => event.type === 'VmDeleted' && event.data.name === node);
+    // The machine of the one before may be deleted while this one leaves.
     const isOfAnother = ({ type, data }: StoredEvent): boolean =>
-      type === 'ControlPlaneRemovalStarted' && data.node !== node;
+      (type === 'ControlPlaneRemovalStarted' && data.node !== node) || (type === 'VmDeleted' && data.name !== node);
     return all
       .slice(from, to + 1)
       .flatMap((event) => (kinds.has(event.type) && !isOfAnother(event) ? [event.type] : []));

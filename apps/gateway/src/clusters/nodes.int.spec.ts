@@ -115,7 +115,7 @@ describe('the nodes of a cluster', () => {
   });
 
   it('can be asked to go, but not the leader', async () => {
-    const leader = await gateway.ask<ErrorView>('DELETE', `${path}/nodes/demo-cp-1`);
+    const leader = await gateway.ask<ErrorView>('DELETE', `/ladybug${path}/nodes/demo-cp-1`);
     expect([leader.status, leader.body.message]).toEqual([409, 'Could not be delete a control-plane leader node.']);
     const answer = gateway.ask<StatusView>('DELETE', `${path}/nodes/demo-w-2`, { headers: { prefer: 'wait=30' } });
     const deadline = Date.now() + 5_000;

@@ -91,7 +91,7 @@ describe('a change of a manifest', () => {
   it.each([
     [{ version: 'v1.35.4' }, 422, 'cluster.version-by-upgrade', 'spec.version'],
     [{ network: { podCidr: '10.0.0.0/16' } }, 422, 'cluster.field-immutable', 'spec.network.podCidr'],
-    [{ controlPlane: { replicas: 5 } }, 422, 'cluster.control-plane-replicas', 'spec.controlPlane.replicas'],
+    [{ controlPlane: { replicas: 4 } }, 400, 'cluster.control-plane-even', 'spec.controlPlane.replicas'],
     [
       { pools: [{ name: 'gpu', replicas: 1, ...machines, connection: 'moon' }] },
       422,
