@@ -93,7 +93,7 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 8,
+  version: 9,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),

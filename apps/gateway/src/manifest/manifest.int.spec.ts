@@ -121,11 +121,9 @@ describe('a change of a manifest', () => {
     expect(changed?.data).toMatchObject({ revision: 1, spec: first.body.spec });
     const now = await read();
     expect(now.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
-    expect(now.status?.pools[1]).toEqual({ name: 'gpu', replicas: 0, readyReplicas: 0 });
+    expect(now.status?.pools[1]).toMatchObject({ name: 'gpu', phase: 'Pending', replicas: 0, readyReplicas: 0 });
     const stale = await put(body);
     expect([stale.status, stale.body.reason]).toEqual([409, 'cluster.resource-version']);
-    const busy = await patch({ spec: { pools: [] } });
-    expect([busy.status, busy.body.reason]).toEqual([409, 'cluster.busy']);
   });
 
   it('goes back when the request is given up: the pool stays declared, without nodes', async () => {

@@ -4,6 +4,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
 import { requestOf } from './additions.js';
 import { likeOf, planCluster, planSurge, planWorkers } from './machines.planner.js';
+import { stayingOf } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn } from './placement.effects.js';
 import { surgeLacks, surgeRefused } from './surges.js';
@@ -48,7 +49,7 @@ export class AdmissionEffects {
       return;
     }
     const prepared = await this.placement.prepare(workers, task.cause);
-    const machines = planWorkers(cluster, workers, zonesIn(prepared));
+    const machines = planWorkers({ ...cluster, staying: stayingOf(cluster) }, workers, zonesIn(prepared));
     await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
@@ -67,7 +68,7 @@ export class AdmissionEffects {
       return undefined;
     }
     const prepared = await this.placement.prepare([like], task.cause);
-    const machines = planSurge(cluster, { ...surge, count }, zonesIn(prepared));
+    const machines = planSurge({ ...cluster, staying: stayingOf(cluster) }, { ...surge, count }, zonesIn(prepared));
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');

@@ -104,6 +104,7 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
     announced: cluster.announced.filter((name) => name !== gone),
     surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),
     additions: withoutMachine(cluster.additions, gone),
+    ...(cluster.departing === undefined ? {} : { departing: cluster.departing.filter((name) => name !== gone) }),
     deletions: withoutKey(cluster.deletions, gone),
   };
 };
@@ -121,6 +122,12 @@ const notDeleted = (cluster: Cluster, { machines, ...failure }: EventData<'VmDel
   const deletion: Deletion = { failures: failure.attempt, beginsAt: failure.nextAttemptAt };
   const deletions = Object.fromEntries(machines.map((name) => [name, deletion]));
   return { ...cluster, deletions: { ...cluster.deletions, ...deletions } };
+};
+
+const departing = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
+  const { departing: before = [] } = cluster;
+  const fresh = nodes.filter((node) => !before.includes(node) && cluster.planned.some(({ name }) => name === node));
+  return fresh.length === 0 ? cluster : { ...cluster, departing: [...before, ...fresh] };
 };
 
 /** What an event changes in the requests for more nodes. */
@@ -146,6 +153,12 @@ const additionsAfter = (additions: Additions, event: StoredEvent): Additions => 
 /** What an event changes in everything else; most events change nothing. */
 const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
+    case 'NodeRemovalRequested':
+      return departing(cluster, [event.data.node]);
+    case 'NodesAbandoned':
+      return departing(cluster, event.data.nodes);
+    case 'NodesFailed':
+      return event.data.onFailure === 'rollback' ? departing(cluster, event.data.nodes) : cluster;
     case 'NodeRemoved':
       return withDeletions(cluster, [event.data.node], event.meta.time);
     case 'VmDeletionFailed':

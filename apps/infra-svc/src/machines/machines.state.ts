@@ -23,6 +23,8 @@ export interface Cluster {
   /** Names that a VmsCreated has announced to the other services. */
   readonly announced: readonly string[];
   readonly additions: Additions;
+  /** Announced machines whose nodes are leaving: zones are balanced without them. Absent: none. */
+  readonly departing?: readonly NodeName[];
   readonly surges: Surges;
   readonly balanced: boolean;
   /** An index is never used twice, so that a name never means another machine. */
@@ -50,6 +52,13 @@ export type PresentMachines = Exclude<Machines, { status: 'absent' }>;
 
 export const isGivenUp = ({ surges, additions }: Cluster, name: NodeName): boolean =>
   surges.leaving.includes(name) || additions.leaving.includes(name);
+
+/** Machines that are to stay. */
+export const stayingOf = (cluster: Cluster): readonly MachinePlan[] =>
+  cluster.planned.filter(
+    ({ name }) =>
+      !isGivenUp(cluster, name) && cluster.deletions[name] === undefined && cluster.departing?.includes(name) !== true,
+  );
 
 /** Machines that are given up and were never announced: no node has to leave before them. */
 export const unannouncedOf = (cluster: Cluster): readonly MachinePlan[] =>
