@@ -46,7 +46,7 @@ export interface PlanBasis {
   readonly members: readonly PoolMember[];
   /** Requests for nodes that are not planned yet: `Declared.requests`. */
   readonly requests?: Declared['requests'];
-  /** Nodes that are to be removed before others, whatever the delete policy is. */
+  /** Nodes that are removed before others, whatever the delete policy is. */
   readonly named?: readonly string[];
 }
 
