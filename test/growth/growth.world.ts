@@ -1,6 +1,9 @@
 import {
   isRefusal,
+  type ClusterName,
   type ClusterUid,
+  type Declared,
+  type DeclaredPool,
   type EventData,
   type Fact,
   type Machine,
@@ -32,6 +35,8 @@ import {
   type Bootstrap,
 } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
+import { manifests, planFor, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
+import { desiredMetadata } from '../../apps/bootstrap-svc/src/bootstrap/metadata.evolve.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { planCluster, planSurge, planNodes } from '../../apps/infra-svc/src/machines/machines.planner.js';
@@ -99,7 +104,7 @@ export class GrowthWorld {
   readonly kubernetes = new Set<string>();
   readonly etcd = new Set<string>();
   private readonly failures = new Set<Failure>();
-  private gateway: ClusterState = clusters.initial;
+  private manifest: ManifestState = manifests.initial;
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
   private readonly readers: readonly Reader[] = [
@@ -160,6 +165,36 @@ export class GrowthWorld {
     });
   }
 
+  /** What is declared of the cluster's pools. */
+  get declared(): Declared {
+    if (this.manifest.declared === undefined) throw new Error('there is no cluster');
+    return this.manifest.declared;
+  }
+
+  /** Applies a manifest with these pools, made like the cluster's first one. A refusal is an answer, too. */
+  apply(pools: readonly (Pick<DeclaredPool, 'name' | 'replicas'> & Partial<DeclaredPool>)[]): boolean {
+    const { controlPlane, ...others } = this.declared.spec;
+    const { replicas: _replicas, etcd: _etcd, schedulable: _schedulable, ...like } = controlPlane;
+    const spec = { ...others, controlPlane, pools: pools.map((pool) => ({ ...like, ...pool })) };
+    const decided = this.decide(manifests, this.manifest, {
+      type: 'ApplyManifest',
+      data: {
+        ...ADDRESS,
+        cluster: ADDRESS.cluster as ClusterName,
+        spec,
+        plan: planFor(this.manifest, spec),
+        seenSeq: this.declared.seq,
+        dryRun: false,
+        uid: UID,
+        requestId: `m${this.events.length}`,
+        requestHash: 'h',
+        actor: 'user/sim',
+        connectionFaults: [],
+      },
+    });
+    return !isRefusal(decided);
+  }
+
   remove(name: string): void {
     this.ask({ type: 'RemoveNode', data: { ...ADDRESS, node: name as NodeName } });
   }
@@ -217,6 +252,10 @@ export class GrowthWorld {
       : 'members of etcd that are no nodes';
   }
 
+  private get gateway(): ClusterState {
+    return this.manifest.cluster;
+  }
+
   private has(failure: Failure): boolean {
     return this.failures.has(failure);
   }
@@ -225,7 +264,7 @@ export class GrowthWorld {
     const seq = this.events.length + 1;
     const event = stored(fact, seq, { time: new Date((this.nowMs += 1_000)).toISOString() });
     this.events.push(event);
-    this.gateway = clusters.evolve(this.gateway, event);
+    this.manifest = manifests.evolve(this.manifest, event);
     this.infra = machines.evolve(this.infra, event);
     this.boot = bootstrap.evolve(this.boot, event);
     this.play(event);
@@ -486,6 +525,13 @@ export class GrowthWorld {
         return this.record({ type: 'ControlPlaneJoined', data: { uid, node } });
       case 'JoinWorker':
         return this.record({ type: 'WorkerJoined', data: { uid, node } });
+      case 'SetNodeLabels': {
+        if (this.boot.status === 'absent') return undefined;
+        const { cluster } = this.boot;
+        const host = cluster.hosts[node];
+        if (host === undefined) return undefined;
+        return this.record({ type: 'NodeLabelsSet', data: { uid, node, ...desiredMetadata(cluster, host) } });
+      }
       case 'VerifyControlPlane':
         return this.record({ type: 'ControlPlaneReady', data: { uid, nodes: [...this.etcd] as NodeName[] } });
       case 'InstallAddons':

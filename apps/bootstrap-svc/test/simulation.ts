@@ -40,6 +40,7 @@ import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
+import { LabelsEffects } from '../src/joins/labels.effects.js';
 import { KubeconfigsEffects } from '../src/kubeconfigs/kubeconfigs.effects.js';
 import { kubeconfigsReconciler } from '../src/kubeconfigs/kubeconfigs.reconciler.js';
 import { ClusterAccess, etcdAuthorityRef } from '../src/kubernetes/cluster.access.js';
@@ -437,6 +438,7 @@ export class Simulation {
         settings,
       ),
       joins: new JoinsEffects(hosts, credentials, settings),
+      labels: new LabelsEffects(clusters),
       addons: new AddonsEffects(clusters, settings),
       removal: new NodeRemovalEffects(hosts, clusters, settings),
       dismantling: new DismantlingEffects(clusters),
@@ -446,6 +448,7 @@ export class Simulation {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),
       VerifyNode: (task) => own.hosts.verifyNode(task),
       SetupExternalEtcd: (task) => own.etcd.setUp(task),
+      SetNodeLabels: (task) => own.labels.setNodeLabels(task),
       BalanceApi: (task) => own.balancing.balanceApi(task),
       InitControlPlane: (task) => own.controlPlane.initControlPlane(task),
       RefreshKubeconfig: (task) => own.controlPlane.refreshKubeconfig(task),

@@ -236,6 +236,22 @@ export const REFUSALS = {
     '{field} of pool {pool} cannot be changed while it has nodes: it is {before}, not {after}',
     'Add a pool with the new value, and scale {pool} to 0.',
   ),
+  'pool.key-reserved': definition(
+    400,
+    'Pool {pool} cannot have a label or a taint {key}: {domain} is reserved',
+    'Use a domain of your own, or a key without one. node-role.kubernetes.io and node-restriction.kubernetes.io are allowed.',
+  ),
+  'pool.taint-twice': definition(400, 'Pool {pool} has the taint {taint} twice', 'Declare it once.'),
+  'pool.zone-unknown': definition(
+    422,
+    'Connection {connection} has no zone {zone} for pool {pool}',
+    'Its zones are: {zones}. See them with "fairlead connection describe {connection}".',
+  ),
+  'pool.removals-exceed': definition(
+    422,
+    '{named} nodes of pool {pool} are to be removed, and its size shrinks by {count}',
+    'Name fewer nodes, or choose a smaller size.',
+  ),
   'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a name of its own.'),
   'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Take another name.'),
   'nodes.nothing-to-abandon': definition(

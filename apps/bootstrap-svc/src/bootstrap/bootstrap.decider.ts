@@ -4,8 +4,10 @@ import {
   type ClusterUid,
   type EventData,
   type Fact,
+  type NodeMetadata,
   type NodeName,
   type Refusal,
+  nodeMetadata,
   refuse,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
@@ -47,6 +49,7 @@ export type BootstrapFact = Fact<
   | 'ControlPlaneJoined'
   | 'ControlPlaneReady'
   | 'WorkerJoined'
+  | 'NodeLabelsSet'
   | 'AddonInstalled'
   | 'ClusterReady'
   | 'BootstrapStepFailed'
@@ -78,6 +81,7 @@ export type Outcome = Extract<
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
       | 'WorkerJoined'
+      | 'NodeLabelsSet'
       | 'NodeDrained'
       | 'NodeRemoved'
       | 'ClusterDismantled';
@@ -106,6 +110,11 @@ const isDesired = (state: Bootstrap, key: StepKey): boolean =>
 
 const present = (state: Bootstrap, uid: ClusterUid): state is Present =>
   state.status !== 'absent' && state.cluster.uid === uid;
+
+const isSet = ({ metadata }: Host, data: NodeMetadata): boolean =>
+  metadata !== undefined &&
+  metadata.set !== null &&
+  JSON.stringify(nodeMetadata(metadata.set)) === JSON.stringify(nodeMetadata(data));
 
 /** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
 const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
@@ -136,6 +145,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
       return host !== undefined && host.joinedAt === null;
+    case 'NodeLabelsSet':
+      return host !== undefined && !isSet(host, data);
     case 'ControlPlaneReady':
       return data.nodes.some((node) => !cluster.healthy.includes(node));
     case 'NodeDrained':

@@ -2,6 +2,7 @@ import type { EventData, Machine, NodeName, StoredEvent } from '@fairlead/contra
 import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
+import { evolveMetadata } from './metadata.evolve.js';
 import {
   ABSENT,
   allOf,
@@ -292,6 +293,13 @@ const evolveSilence = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
+/** A machine that was planned and is not announced yet leaves as soon as it is announced, if that happens at all. */
+const withRemoval = (cluster: Cluster, node: NodeName): Cluster => {
+  if (cluster.hosts[node] !== undefined) return withHost(cluster, node, { removal: 'desired' });
+  const isPlanned = Object.values(cluster.requests).some(({ nodes }) => nodes.includes(node));
+  return isPlanned ? { ...cluster, unwanted: [...cluster.unwanted, node] } : cluster;
+};
+
 /** Facts of the gateway, infra-svc, upgrade-svc and agents. */
 const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -318,7 +326,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'VmDeleted':
       return withoutHost(cluster, event.data.name);
     case 'NodeRemovalRequested':
-      return withHost(cluster, event.data.node, { removal: 'desired' });
+      return withRemoval(cluster, event.data.node);
     case 'EtcdRestoreStarted': {
       const { requestId, snapshot, sha256, members } = event.data;
       const nodes = members.map(({ node }) => node);
@@ -360,7 +368,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
-  return evolveDepartures(evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event), event);
+  const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
+  return evolveMetadata(evolveDepartures(requested, event), event);
 };
 
 /** What the event means for the status; `cluster` is the cluster after it. */

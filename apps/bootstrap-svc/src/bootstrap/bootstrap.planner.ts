@@ -1,5 +1,6 @@
 import type { NodeName } from '@fairlead/contracts';
 import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
+import { hasMetadata } from './metadata.evolve.js';
 import {
   balancesWell,
   controlPlanesOf,
@@ -17,6 +18,8 @@ import {
 export const HOSTS_AT_ONCE_MAX = 20;
 /** How many workers of one cluster join at a time: each asks the API server for certificates. */
 const WORKERS_AT_ONCE_MAX = 10;
+/** How many nodes get other labels and taints at a time. */
+const LABELS_AT_ONCE_MAX = 10;
 /** How many workers are drained and removed at a time. */
 const REMOVALS_AT_ONCE_MAX = 3;
 /** How many agents of one cluster are replaced at a time: a faulty one is found before it is everywhere. */
@@ -29,6 +32,7 @@ export type NodeStep =
   | 'InitControlPlane'
   | 'JoinControlPlane'
   | 'JoinWorker'
+  | 'SetNodeLabels'
   | 'RemoveNode'
   | 'UpdateAgent'
   | 'RenewCredential'
@@ -124,8 +128,18 @@ const joinWorkers = (cluster: Cluster): readonly Operation[] =>
     .slice(0, WORKERS_AT_ONCE_MAX)
     .map((host) => onNode('JoinWorker', host, 'the API answers and the network is ready'));
 
+/** Nodes get the labels and taints of their pool when they join; what a kubelet cannot give itself, and what has changed since, comes now. */
+const setLabels = (cluster: Cluster): readonly Operation[] =>
+  hostsOf(cluster)
+    .filter((host) => host.joinedAt !== null && host.removal === 'none' && !host.failed && !hasMetadata(cluster, host))
+    .slice(0, LABELS_AT_ONCE_MAX)
+    .map((host) => onNode('SetNodeLabels', host, 'its pool has other labels or taints'));
+
+const isWhole = (cluster: Cluster, host: Host): boolean =>
+  host.joinedAt !== null && host.ready && hasMetadata(cluster, host);
+
 const finish = (cluster: Cluster): readonly Operation[] =>
-  newHostsOf(cluster).every((host) => host.joinedAt !== null && host.ready)
+  newHostsOf(cluster).every((host) => isWhole(cluster, host))
     ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
     : [];
 
@@ -138,7 +152,7 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
   const finishing = verifying.length === 0 && cluster.healthy.length > 0 ? finish(cluster) : [];
-  return [...preparing, ...joining, ...verifying, ...finishing];
+  return [...preparing, ...joining, ...setLabels(cluster), ...verifying, ...finishing];
 };
 
 const goesBecause = ({ machine }: Host): string =>
@@ -230,6 +244,7 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
       return [
         ...balance(cluster),
         ...removals(cluster),
+        ...setLabels(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),

@@ -3,6 +3,7 @@ import type {
   ClusterSpec,
   ClusterUid,
   Machine,
+  NodeMetadata,
   NodeName,
   OnFailure,
   SecretRef,
@@ -54,6 +55,16 @@ export interface Host {
   readonly departure?: Departure;
   /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
+  /** Absent: it never got labels or taints of its pool. */
+  readonly metadata?: HostMetadata;
+}
+
+/** The labels and taints of a node that come from its pool. */
+export interface HostMetadata {
+  /** As they were set last; null: never. */
+  readonly set: NodeMetadata | null;
+  /** Keys of labels, and taints as key:effect, that we may have set. Only these are removed. */
+  readonly ours: { readonly labels: readonly string[]; readonly taints: readonly string[] };
 }
 
 /** How far the removal of a control plane is before it is drained. */
@@ -172,6 +183,8 @@ export interface Cluster {
   readonly requests: Readonly<Record<string, NodesRequest>>;
   /** Users of hosts that are gone, which no event revokes yet; absent: there are none. */
   readonly unrevoked?: AgentCredentials;
+  /** Labels and taints of pools that have any; absent: none has. */
+  readonly pools?: Readonly<Record<string, NodeMetadata>>;
   /** Nodes that were given up before VmsCreated named their machines. */
   readonly unwanted: readonly NodeName[];
 }

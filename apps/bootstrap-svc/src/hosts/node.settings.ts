@@ -1,5 +1,6 @@
 import {
   AGENT_PATHS,
+  isKubeletLabel,
   isOfficial,
   isUrl,
   releaseOf,
@@ -7,6 +8,7 @@ import {
   WorldFailure,
   type HostProfile,
   type Machine,
+  type NodeMetadata,
   type SoftwareSource,
 } from '@fairlead/contracts';
 import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
@@ -35,14 +37,19 @@ export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): 
   return { ...configured, ...(Object.fromEntries(given) as Partial<Tuning>) };
 };
 
-/** The private address is the one that the machine itself has; a public one may be translated on the way. */
-export const nodeSettings = ({ machine }: Host, configured: Tuning): NodeSettings => ({
-  name: machine.name,
-  address: machine.privateIp,
-  providerId: machine.providerId,
-  labels: nodeLabels(machine),
-  tuning: tuningOf(configured, machine.profile),
-});
+/** `metadata`: the labels and taints of its pool. The private address is the one that the machine itself has; a public one may be translated on the way. */
+export const nodeSettings = ({ machine }: Host, configured: Tuning, metadata?: NodeMetadata): NodeSettings => {
+  const { labels = {}, taints = [] } = metadata ?? {};
+  const ofPool = Object.entries(labels).filter(([key]) => isKubeletLabel(key));
+  return {
+    name: machine.name,
+    address: machine.privateIp,
+    providerId: machine.providerId,
+    labels: { ...Object.fromEntries(ofPool), ...nodeLabels(machine) },
+    ...(taints.length === 0 ? {} : { taints }),
+    tuning: tuningOf(configured, machine.profile),
+  };
+};
 
 /** The Kubernetes version of the host: that of the request for its cluster, or of the latest upgrade since. */
 export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {

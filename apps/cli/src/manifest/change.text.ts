@@ -5,9 +5,17 @@ import type { ManifestView } from '../api/api.ports.js';
 const SIGNS = {
   'create-cluster': '+',
   'create-pool': '+',
+  'abandon-nodes': '-',
   'add-nodes': '+',
   'remove-nodes': '-',
+  'label-nodes': '~',
   'delete-pool': '-',
+} as const;
+
+const PAINT = {
+  '+': (text: string, colors: Colors) => colors.green(text),
+  '-': (text: string, colors: Colors) => colors.red(text),
+  '~': (text: string, colors: Colors) => colors.yellow(text),
 } as const;
 
 /** The fields that differ, each with its value before and after. */
@@ -26,7 +34,7 @@ const stepLines = (
   const sign = SIGNS[action];
   const title = pool === null ? 'cluster' : `pool ${pool}`;
   return [
-    `${sign === '+' ? colors.green(sign) : colors.red(sign)} ${title}: ${reason}`,
+    `${PAINT[sign](sign, colors)} ${title}: ${reason}`,
     ...nodes.map(({ name, reason: why }) => `    remove ${name}: ${why}`),
   ];
 };

@@ -18,6 +18,7 @@ import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '..
 import { nodesIn, parseNetwork } from './networks.js';
 import {
   additionsAfter,
+  awaitedIn,
   givenUpIn,
   isGrowing,
   isKept,
@@ -54,6 +55,8 @@ export type RequestNodes = Command<
     readonly controlPlane?: NodeSet | undefined;
     /** Absent: rollback. */
     readonly onFailure?: OnFailure;
+    /** Requests that are abandoned in the same decision: their machines do not count. */
+    readonly instead?: readonly string[];
     /** Why its connections cannot be used, or have no room. */
     readonly connectionFaults: readonly Refusal[];
   }
@@ -89,6 +92,10 @@ interface Member {
   readonly ready: boolean;
   readonly lost: boolean;
   readonly removing: boolean;
+  /** It was Ready once. */
+  readonly joined: boolean;
+  /** Empty: the provider chose, and has not said which yet. */
+  readonly zone: string;
 }
 
 interface Present {
@@ -123,11 +130,14 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
   return refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
 
+/** More requests are refused, so that the state of a cluster stays small. */
+const REQUESTS_OPEN_MAX = 20;
+
 /** An upgrade and a change of nodes never mix (B1). */
-export const busy = ({ additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
-  if (isGrowing(additions)) return refuse('cluster.busy', { ...named(address), action });
-  return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
-};
+export const upgrading = ({ upgrade }: Present, address: Named, action: string): Refusal | undefined =>
+  upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
+
+const busy = (address: Named, action: string): Refusal => refuse('cluster.busy', { ...named(address), action });
 
 /** Each node takes its share of the pod network. */
 const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Refusal | undefined => {
@@ -137,11 +147,12 @@ const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Re
 };
 
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
-  const { requestId, workers, controlPlane, onFailure } = data;
+  const { requestId, workers, controlPlane, onFailure, instead = [] } = data;
   if (state.status === 'absent') return unknown(data);
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
-  const hindrance = busy(state, data, 'add a node');
+  const hindrance = upgrading(state, data, 'add a node');
   if (hindrance !== undefined) return hindrance;
+  if (state.additions.size - instead.length >= REQUESTS_OPEN_MAX) return busy(data, 'add a node');
   const { connection } = state.spec.controlPlane;
   const stranger = workers.findIndex((set) => state.spec.serviceType === 'single' && set.connection !== connection);
   if (stranger >= 0)
@@ -150,8 +161,10 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
       { connection: workers[stranger]?.connection ?? '' },
       `worker[${stranger}].connection`,
     );
-  const added = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
-  const count = state.members.size + added.reduce((total, set) => total + set.count, 0);
+  const sets = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
+  const added = sets.reduce((total, set) => total + set.count, 0);
+  const others = new Map([...state.additions].filter(([id]) => !instead.includes(id)));
+  const count = state.members.size + awaitedIn(others) + added;
   if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
   const crowded = podsTooFew(state.spec, count);
   if (crowded !== undefined) return crowded;
@@ -222,8 +235,9 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
   if (member.leader && data.asLadybug === true) return refuse('node.initial-control-plane');
-  const hindrance = busy(state, data, 'remove a node');
+  const hindrance = upgrading(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
+  if (member.role === 'control-plane' && isGrowing(state.additions)) return busy(data, 'remove a control plane');
   if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
     return refuse('node.etcd-external', { node: data.node, cluster: data.cluster });
   const hold =
@@ -256,18 +270,22 @@ const withoutMember = (state: Present, name: string): Present => {
   return { ...state, members };
 };
 
-const newMember = { ready: false, lost: false, removing: false } as const;
+const newMember = { ready: false, lost: false, removing: false, joined: false } as const;
 
 /** What an event says about the nodes and the requests for nodes of the present cluster. */
 const evolveNodes = (state: Present, event: StoredEvent): Present => {
   switch (event.type) {
     case 'VmsPlanned': {
       const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
-      const added = planned.map(({ name, role, leader }) => [name, { ...newMember, role, leader }] as const);
+      const added = planned.map(
+        ({ name, role, leader, zone = '' }) => [name, { ...newMember, role, leader, zone }] as const,
+      );
       return { ...state, members: new Map([...state.members, ...added]) };
     }
+    case 'VmCreated':
+      return withMember(state, event.data.machine.name, { zone: event.data.machine.zone });
     case 'NodeReady':
-      return withMember(state, event.data.node, { ready: true });
+      return withMember(state, event.data.node, { ready: true, joined: true });
     case 'NodeNotReady':
       return withMember(state, event.data.node, { ready: false });
     case 'NodeLost':

@@ -87,8 +87,6 @@ describe('the nodes of a cluster', () => {
       first.headers.get('location'),
     ]);
     expect((await gateway.log('evt.*.default.demo.request.NodesRequested')).length).toBe(1);
-    const busy = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body: { worker } });
-    expect([busy.status, busy.body.reason]).toEqual([409, 'cluster.busy']);
     const abandoned = await gateway.ask<NodeList>('POST', `${path}/nodes/abandon`);
     expect([abandoned.status, abandoned.body.items.length]).toEqual([202, 5]);
     const again = await gateway.ask<ErrorView>('POST', `${path}/nodes/abandon`);

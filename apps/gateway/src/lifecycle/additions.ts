@@ -1,4 +1,4 @@
-import type { EventData, StoredEvent } from '@fairlead/contracts';
+import { requestedSets, type EventData, type StoredEvent } from '@fairlead/contracts';
 
 /** A request for nodes that is not done. */
 export interface Addition {
@@ -6,6 +6,8 @@ export interface Addition {
   readonly state: 'open' | 'kept';
   /** Its nodes that are not part of the cluster; empty: none is planned yet. */
   readonly nodes: readonly string[];
+  /** How many machines it asks for that are not named yet. */
+  readonly awaited: number;
   /** Its machines run. */
   readonly announced: boolean;
 }
@@ -17,6 +19,10 @@ export const NO_ADDITIONS: Additions = new Map();
 
 export const isGrowing = (additions: Additions): boolean =>
   [...additions.values()].some(({ state }) => state === 'open');
+
+/** How many machines were asked for and have no name yet. */
+export const awaitedIn = (additions: Additions): number =>
+  [...additions.values()].reduce((sum, { awaited }) => sum + awaited, 0);
 
 export const isKept = (additions: Additions): boolean => [...additions.values()].some(({ state }) => state === 'kept');
 
@@ -57,12 +63,17 @@ const announced = (additions: Additions, names: readonly string[]): Additions =>
 export const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
   switch (event.type) {
     case 'NodesRequested':
-      return new Map(additions).set(event.data.requestId, { state: 'open', nodes: [], announced: false });
+      return new Map(additions).set(event.data.requestId, {
+        state: 'open',
+        nodes: [],
+        awaited: requestedSets(event.data).reduce((sum, { count }) => sum + count, 0),
+        announced: false,
+      });
     case 'VmsPlanned': {
       const { requestId, machines } = event.data;
       return requestId === undefined
         ? additions
-        : change(additions, requestId, { nodes: machines.map(({ name }) => name) });
+        : change(additions, requestId, { nodes: machines.map(({ name }) => name), awaited: 0 });
     }
     case 'VmsCreated':
       return announced(

@@ -1,5 +1,5 @@
 import type { ClusterPhase, ClusterSpec, ClusterUid, NodeRole, StoredEvent } from '@fairlead/contracts';
-import { givenUpIn } from './additions.js';
+import { additionsAfter, givenUpIn, NO_ADDITIONS, type Additions } from './additions.js';
 import { phaseAfter } from './cluster.phase.js';
 
 export interface PresentNode {
@@ -13,8 +13,8 @@ export interface PresentCluster {
   readonly phase: ClusterPhase;
   readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly nodes: ReadonlyMap<string, PresentNode>;
-  /** Workers were asked for and are not all there. */
-  readonly isGrowing: boolean;
+  /** Requests for workers that are not done. */
+  readonly additions: Additions;
   /** Nodes that were asked to go and still have a machine. */
   readonly removing: ReadonlySet<string>;
 }
@@ -24,7 +24,7 @@ const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   phase: 'Pending',
   etcd: data.spec.kubernetes.etcd,
   nodes: new Map(),
-  isGrowing: false,
+  additions: NO_ADDITIONS,
   removing: new Set(),
 });
 
@@ -43,15 +43,10 @@ const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster
         nodes: new Map([...cluster.nodes].filter(([name]) => name !== event.data.name)),
         removing: without(cluster.removing, event.data.name),
       };
-    case 'NodesRequested':
-      return { ...cluster, isGrowing: true };
-    case 'NodesRejected':
-    case 'ClusterReady':
-      return { ...cluster, isGrowing: false };
     case 'VmsFailed':
     case 'NodesFailed':
     case 'NodesAbandoned':
-      return { ...cluster, isGrowing: false, removing: new Set([...cluster.removing, ...givenUpIn(event)]) };
+      return { ...cluster, removing: new Set([...cluster.removing, ...givenUpIn(event)]) };
     case 'NodeRemovalRequested':
       return { ...cluster, removing: new Set(cluster.removing).add(event.data.node) };
     default:
@@ -68,7 +63,11 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   if (event.type === 'ClusterRequested') return begin(event);
   if (cluster === undefined || isForeign(cluster, event)) return cluster;
   if (event.type === 'ClusterDeleted') return undefined;
-  return nodesAfter({ ...cluster, phase: phaseAfter(cluster.phase, event) }, event);
+  const { phase, additions } = cluster;
+  return nodesAfter(
+    { ...cluster, phase: phaseAfter(phase, event), additions: additionsAfter(additions, event) },
+    event,
+  );
 };
 
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>

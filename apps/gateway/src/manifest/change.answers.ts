@@ -5,6 +5,7 @@ import { showSeq } from '../http/answers.js';
 import type { Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
+import { additionsAfter, isGrowing, NO_ADDITIONS } from '../lifecycle/additions.js';
 import type { AppliedManifest } from './manifest.commands.js';
 
 /** What every change of a manifest may be refused with. */
@@ -26,6 +27,12 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.single-node',
   'node.quorum',
   'pool.field-immutable',
+  'pool.key-reserved',
+  'pool.taint-twice',
+  'pool.zone-unknown',
+  'pool.removals-exceed',
+  'cluster.name-taken',
+  'node.unknown',
   'pool.name-taken',
   'pool.name-reserved',
   'cluster.single-connection',
@@ -39,13 +46,6 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   ...KEY_REFUSALS,
 ];
 
-const ADDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
-  'ClusterReady',
-  'NodesRejected',
-  'VmsFailed',
-  'NodesFailed',
-  'NodesAbandoned',
-]);
 const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterFailed',
   'ClusterRejected',
@@ -55,12 +55,14 @@ const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
 /** Holds at the event after which nothing that a decision requested is under way. It remembers what has ended. */
 const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => boolean) => {
   const leaving = new Set(requested.flatMap((one) => (one.type === 'NodeRemovalRequested' ? [one.data.node] : [])));
-  let isGrowing = requested.some(({ type }) => type === 'NodesRequested' || type === 'ClusterRequested');
+  let isCreated = !requested.some(({ type }) => type === 'ClusterRequested');
+  let additions = requested.reduce(additionsAfter, NO_ADDITIONS);
   return (event) => {
     if (ENDED.has(event.type)) return true;
-    if (ADDED.has(event.type)) isGrowing = false;
+    if (event.type === 'ClusterReady') isCreated = true;
+    if (event.type !== 'NodesRequested') additions = additionsAfter(additions, event);
     if (event.type === 'VmDeleted') leaving.delete(event.data.name);
-    return !isGrowing && leaving.size === 0;
+    return isCreated && !isGrowing(additions) && leaving.size === 0;
   };
 };
 

@@ -1,5 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
+  metadataFaults,
   refuse,
   type ClusterManifest,
   type ClusterRequest,
@@ -57,7 +58,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'config.kubernetes.storageclass.nfs.path': 'spec.storage.nfs.path',
 };
 
-const OF_A_SET: Readonly<Record<string, string>> = { count: 'replicas', spec: 'machineType' };
+const OF_A_SET: Readonly<Record<string, string>> = { count: 'replicas', spec: 'machineType', zones: 'zones' };
 
 const HELP: { readonly [Code in RefusalCode]?: string } = {
   'cluster.worker-missing':
@@ -107,5 +108,6 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...misplaced('name', name, address.cluster),
     ...misplaced('namespace', namespace, address.namespace),
     ...nameFaults(manifest.spec),
+    ...manifest.spec.pools.flatMap((pool, at) => metadataFaults(pool, `spec.pools[${at}]`)),
   ];
 };

@@ -1,4 +1,5 @@
 import {
+  abandonedOf,
   addedControlPlanes,
   additionsOf,
   changedFields,
@@ -12,15 +13,18 @@ import {
   type ClusterName,
   type ClusterUid,
   type Declared,
+  type DeclaredPool,
   type DeclaredSpec,
+  type EventData,
   type Fact,
+  type Labels,
   type NodeName,
   type PlanStep,
   type PoolMember,
   type Refusal,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { busy, clusters, type ClusterState } from '../clusters/clusters.decider.js';
+import { clusters, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
 
 interface Named {
@@ -36,6 +40,10 @@ export type ApplyManifest = Command<
     readonly spec: DeclaredSpec;
     /** What the caller was shown, or would be: it is carried out as it is, or not at all. */
     readonly plan: readonly PlanStep[];
+    /** Nodes that are removed before others of their pools. */
+    readonly named?: readonly string[];
+    /** Of the cluster itself; absent: as they are. */
+    readonly labels?: Labels;
     /** `Declared.seq` that the spec was made from; undefined: there was no such cluster. */
     readonly seenSeq: number | undefined;
     /** Everything is decided, and nothing recorded. */
@@ -57,24 +65,75 @@ export interface ManifestState {
   readonly declared: Declared | undefined;
 }
 
-type ManifestFact = Fact<'ClusterRequested' | 'ClusterSpecChanged' | 'NodesRequested' | 'NodeRemovalRequested'>;
+type ManifestFact = Fact<
+  | 'ClusterRequested'
+  | 'ClusterSpecChanged'
+  | 'NodesAbandoned'
+  | 'NodesRequested'
+  | 'NodeRemovalRequested'
+  | 'UpdatesDisabledSet'
+>;
 
 /** The nodes that control plane and pools count, in the order in which they were planned. */
 export const poolMembers = ({ cluster, declared }: ManifestState): readonly PoolMember[] => {
   if (cluster.status === 'absent' || declared === undefined) return [];
   return Object.entries(declared.nodes).flatMap(([name, pool]) => {
     const member = cluster.members.get(name);
-    return [{ name, pool, ready: member?.ready === true && !member.lost }];
+    const { ready = false, lost = false, joined = false, zone = '' } = member ?? {};
+    return [{ name, pool, ready: ready && !lost, joined, zone }];
   });
 };
 
 /** What has to be done so that the cluster is as declared. */
-export const planFor = (state: ManifestState, spec: DeclaredSpec): readonly PlanStep[] =>
-  isDeclared(state, spec) ? [] : planOf(state.declared?.spec, spec, poolMembers(state));
+export const planFor = (
+  state: ManifestState,
+  spec: DeclaredSpec,
+  named: readonly string[] = [],
+): readonly PlanStep[] => {
+  if (isDeclared(state, spec)) return [];
+  const requests = state.declared?.requests ?? {};
+  return planOf(state.declared?.spec, spec, { members: poolMembers(state), requests, named });
+};
 
-/** The order of pools means nothing. */
-export const isDeclared = ({ declared }: ManifestState, spec: DeclaredSpec): boolean =>
-  declared !== undefined && changedFields(declared.spec, spec).length === 0;
+/** The order of pools means nothing. `labels` absent: as they are. */
+export const isDeclared = ({ declared }: ManifestState, spec: DeclaredSpec, labels?: Labels): boolean =>
+  declared !== undefined &&
+  changedFields(declared.spec, spec).length === 0 &&
+  (labels === undefined || sameJson(labels, declared.labels ?? {}));
+
+const HOLD_REASON = 'the manifest of the cluster says updatesDisabled';
+
+/** A pool that the manifest holds out of upgrades is held as by the route for holds. */
+const holdFacts = (
+  uid: ClusterUid,
+  before: readonly DeclaredPool[],
+  after: readonly DeclaredPool[],
+): readonly ManifestFact[] => {
+  const isHeld = (pools: readonly DeclaredPool[], pool: string): boolean =>
+    pools.find(({ name }) => name === pool)?.updatesDisabled === true;
+  const names = [...new Set([...before, ...after].map(({ name }) => name))];
+  return names.flatMap((pool) => {
+    const disabled = isHeld(after, pool);
+    if (disabled === isHeld(before, pool)) return [];
+    const reason = disabled ? HOLD_REASON : '';
+    return [{ type: 'UpdatesDisabledSet', data: { uid, scope: { kind: 'pool', pool }, disabled, reason } } as const];
+  });
+};
+
+/** Named nodes must leave by this very change. */
+const namedFault = (
+  plan: readonly PlanStep[],
+  { namespace, cluster, named = [] }: Pick<ApplyManifest['data'], 'namespace' | 'cluster' | 'named'>,
+  members: readonly PoolMember[],
+): Refusal | undefined => {
+  const leaving = removalsOf(plan);
+  const stays = named.find((node) => !leaving.includes(node));
+  if (stays === undefined) return undefined;
+  const pool = members.find(({ name }) => name === stays)?.pool;
+  const removed = plan.find((step) => step.pool === pool && step.action === 'remove-nodes');
+  if (pool === undefined) return refuse('node.unknown', { namespace, cluster, node: stays }, 'spec.remove');
+  return refuse('pool.removals-exceed', { pool, named: named.length, count: removed?.count ?? 0 }, 'spec.remove');
+};
 
 const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, uid, spec, requestHash, actor, connectionFaults } = data;
@@ -83,11 +142,26 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
     data: { namespace, cluster: name, uid, spec: clusterSpecOf(name, spec), requestHash, actor, connectionFaults },
   });
   if (isRefusal(requested)) return requested;
-  return [...(requested as readonly ManifestFact[]), { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } }];
+  return [
+    ...(requested as readonly ManifestFact[]),
+    ...holdFacts(uid, [], spec.pools),
+    specChanged({ uid, revision: 1, spec }, data.labels),
+  ];
 };
 
+const specChanged = (
+  data: Omit<EventData<'ClusterSpecChanged'>, 'labels'>,
+  labels: Labels = {},
+): Fact<'ClusterSpecChanged'> => ({
+  type: 'ClusterSpecChanged',
+  data: { ...data, ...(Object.keys(labels).length === 0 ? {} : { labels }) },
+});
+
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
-const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
+const nodeFacts = (
+  { cluster, declared }: ManifestState,
+  { data }: ApplyManifest,
+): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
   const leaving = removalsOf(plan) as readonly NodeName[];
   const removals = leaving.map((node, at) =>
@@ -96,6 +170,11 @@ const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonl
       data: { namespace, cluster: name, node, after: leaving.slice(0, at) },
     }),
   );
+  const instead = abandonedOf(plan);
+  const abandoned = instead.map((id) => ({
+    type: 'NodesAbandoned' as const,
+    data: { uid: declared!.uid, requestId: id, nodes: [] },
+  }));
   const workers = additionsOf(plan, spec);
   const controlPlane = addedControlPlanes(plan, spec);
   const additions =
@@ -103,9 +182,9 @@ const nodeFacts = ({ cluster }: ManifestState, { data }: ApplyManifest): readonl
       ? nothing
       : clusters.decide(cluster, {
           type: 'RequestNodes',
-          data: { namespace, cluster: name, requestId, workers, controlPlane, connectionFaults },
+          data: { namespace, cluster: name, requestId, workers, controlPlane, connectionFaults, instead },
         });
-  const outcomes = [...removals, additions];
+  const outcomes = [...removals, abandoned, additions];
   return outcomes.find(isRefusal) ?? (outcomes.flat() as readonly ManifestFact[]);
 };
 
@@ -118,25 +197,31 @@ const change = (
   const { cluster } = state;
   const { data } = command;
   if (cluster.status === 'absent') throw new Error('a cluster that is declared is present');
-  if (isDeclared(state, data.spec)) return nothing;
+  const exceeds = namedFault(data.plan, data, poolMembers(state));
+  if (exceeds !== undefined) return exceeds;
+  if (isDeclared(state, data.spec, data.labels)) return nothing;
   const [fault] = changeFaults(data.cluster, declared.spec, data.spec);
   if (fault !== undefined) return fault;
   if (cluster.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
-  const hindrance = busy(cluster, data, 'apply a manifest');
+  const hindrance = upgrading(cluster, data, 'apply a manifest');
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(state, command);
   if (isRefusal(facts)) return facts;
   const { uid, revision } = declared;
-  return [...facts, { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } }];
+  return [
+    ...facts,
+    ...holdFacts(uid, declared.spec.pools, data.spec.pools),
+    specChanged({ uid, revision: revision + 1, spec: data.spec }, data.labels ?? declared.labels),
+  ];
 };
 
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {
-  const { cluster: name, namespace, seenSeq, spec, plan, dryRun } = command.data;
+  const { cluster: name, namespace, seenSeq, spec, plan, named, dryRun } = command.data;
   const { cluster, declared } = state;
   if (cluster.status === 'present' && cluster.phase === 'Deleting')
     return refuse('cluster.deleting', { cluster: name });
-  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec)))
+  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec, named)))
     return refuse('conflict.concurrent', { what: `${namespace}/${name}` });
   const facts = declared === undefined ? create(state, command) : change(state, declared, command);
   return dryRun && !isRefusal(facts) ? nothing : facts;

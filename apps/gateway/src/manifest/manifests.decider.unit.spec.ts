@@ -195,12 +195,56 @@ describe('a manifest that is applied', () => {
     const building = new Log();
     building.say(...(building.apply(declared(pool('web', 2))) as readonly Fact[]));
     expect(building.apply(declared(pool('web', 3)))).toBe('cluster.not-ready');
-    const growing = provisioned(pool('web', 1));
-    growing.say(...(growing.apply(declared(pool('web', 2))) as readonly Fact[]));
-    expect(growing.apply(declared(pool('web', 3)))).toBe('cluster.busy');
-    expect(growing.apply(declared(pool('web', 2), pool('idle', 0)))).toBe('cluster.busy');
     const leaving = provisioned(pool('web', 1)).say({ type: 'ClusterDeletionRequested', data: { uid } });
     expect(leaving.apply(declared(pool('web', 2)))).toBe('cluster.deleting');
+  });
+
+  it('changes direction in the middle of a growth [Cluster API 15]', () => {
+    const growing = provisioned(pool('web', 1));
+    growing.say(...(growing.apply(declared(pool('web', 4))) as readonly Fact[]));
+    expect(typesOf(growing.apply(declared(pool('web', 5))))).toEqual(['NodesRequested', 'ClusterSpecChanged']);
+    expect(typesOf(growing.apply(declared(pool('web', 4), pool('idle', 0))))).toEqual(['ClusterSpecChanged']);
+    const [abandoned, rest] = growing.apply(declared(pool('web', 2))) as readonly Fact[];
+    expect([abandoned?.type, rest]).toMatchObject(['NodesAbandoned', { data: { workers: [{ count: 1 }] } }]);
+    expect(typesOf(growing.apply(declared()))).toEqual([
+      'NodeRemovalRequested',
+      'NodesAbandoned',
+      'ClusterSpecChanged',
+    ]);
+  });
+
+  it('holds a pool out of upgrades in the same decision, and releases it with its end [ORBITER 16]', () => {
+    const held = (disabled: boolean) => declared({ ...pool('web', 1), updatesDisabled: disabled });
+    const log = provisioned(pool('web', 1));
+    const [hold] = log.apply(held(true)) as readonly Fact[];
+    expect(hold).toMatchObject({ type: 'UpdatesDisabledSet', data: { scope: { pool: 'web' }, disabled: true } });
+    log.carryOut(held(true));
+    expect(log.apply(held(true))).toEqual([]);
+    expect(typesOf(log.apply(held(false)))).toEqual(['UpdatesDisabledSet', 'ClusterSpecChanged']);
+    expect(typesOf(log.apply(declared()))).toEqual([
+      'NodeRemovalRequested',
+      'UpdatesDisabledSet',
+      'ClusterSpecChanged',
+    ]);
+  });
+
+  it('removes the nodes that were named, and none besides', () => {
+    const log = provisioned(pool('web', 3));
+    const named = [Object.keys(log.state.declared!.nodes).find((name) => log.state.declared!.nodes[name] === 'web')!];
+    const smaller = declared(pool('web', 2));
+    const [removal] = log.apply(smaller, { named, plan: planFor(log.state, smaller, named) }) as readonly Fact[];
+    expect(removal).toMatchObject({ type: 'NodeRemovalRequested', data: { node: named[0] } });
+    const both = [...named, 'demo-3'];
+    expect(log.apply(smaller, { named: both, plan: planFor(log.state, smaller, both) })).toBe('pool.removals-exceed');
+    const stranger = ['demo-99'];
+    expect(log.apply(smaller, { named: stranger, plan: planFor(log.state, smaller, stranger) })).toBe('node.unknown');
+  });
+
+  it('gives the cluster labels', () => {
+    const log = provisioned(pool('web', 1));
+    const spec = declared(pool('web', 1));
+    expect(log.apply(spec, { labels: { team: 'a' } })).toMatchObject([{ data: { labels: { team: 'a' } } }]);
+    expect(log.apply(spec, { labels: {} })).toEqual([]);
   });
 
   it('refuses what a cluster keeps, with what to do instead', () => {

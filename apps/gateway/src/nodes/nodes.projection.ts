@@ -1,4 +1,11 @@
-import { sentenceOf, type ClusterUid, type Machine, type MachinePlan, type StoredEvent } from '@fairlead/contracts';
+import {
+  sentenceOf,
+  type ClusterUid,
+  type Machine,
+  type MachinePlan,
+  type NodeMetadata,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { nodeKey } from '../common/cluster.address.js';
 
@@ -28,6 +35,12 @@ export interface NodeDoc extends MachinePlan {
   /** When it first passed each milestone. */
   readonly milestones: { readonly [M in Milestone]?: string };
   readonly isReady: boolean;
+  /** Since when it is Ready and not lost, without interruption; null: it is not. Rows of earlier releases have none. */
+  readonly readySince?: string | null;
+  /** Labels and taints that were set on it; absent: none. */
+  readonly metadata?: NodeMetadata;
+  /** It failed for good, and is kept until a retry or its removal. */
+  readonly isKept?: boolean;
   readonly isLost: boolean;
   readonly isRemoving: boolean;
   readonly reason: string;
@@ -61,6 +74,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'ControlPlaneInitialized':
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
+    case 'NodeLabelsSet':
     case 'NodeReady':
     case 'NodeNotReady':
     case 'NodeLost':
@@ -105,7 +119,18 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
     ? { ...doc, reason: '', milestones: { ...doc.milestones, [milestone]: time }, changedAt: time }
     : doc;
 
-const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+/** Since when a node is Ready without interruption; null: it is not Ready, or lost. */
+export const readySinceOf = ({ isReady, isLost, readySince, changedAt }: NodeDoc): string | null =>
+  isReady && !isLost ? (readySince ?? changedAt) : null;
+
+/** Readiness that was interrupted begins anew. */
+const change = (before: NodeDoc, event: StoredEvent): NodeDoc => {
+  const after = changed(before, event);
+  const isReady = after.isReady && !after.isLost;
+  return { ...after, readySince: isReady ? (readySinceOf(before) ?? event.meta.time) : null };
+};
+
+const changed = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
   switch (event.type) {
     case 'VmCreated':
@@ -125,7 +150,9 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'WorkerJoined':
       return pass(doc, 'joined', time);
     case 'NodeReady':
-      return pass({ ...doc, isReady: true, reason: '', software: event.data.software, changedAt: time }, 'ready', time);
+      return pass(ready(doc, event), 'ready', time);
+    case 'NodeLabelsSet':
+      return { ...doc, metadata: { labels: event.data.labels, taints: event.data.taints } };
     case 'NodeNotReady':
       return { ...doc, isReady: false, reason: event.data.message, changedAt: time };
     case 'NodeLost':
@@ -148,6 +175,15 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   }
 };
 
+const ready = (doc: NodeDoc, { data, meta }: StoredEvent<'NodeReady'>): NodeDoc => ({
+  ...doc,
+  isReady: true,
+  isKept: false,
+  reason: '',
+  software: data.software,
+  changedAt: meta.time,
+});
+
 /** What failed for good about it, in a sentence. */
 const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
@@ -155,7 +191,7 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'VmsFailed':
     case 'NodesFailed': {
       const isRemoving = doc.isRemoving || event.data.onFailure === 'rollback';
-      return { ...doc, isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
+      return { ...doc, isRemoving, isKept: !isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
     }
     case 'ControlPlaneRemovalBlocked':
       return { ...doc, reason: `it cannot leave yet: ${sentenceOf(event.data.cause)}`, changedAt: time };

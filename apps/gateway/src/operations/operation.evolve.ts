@@ -37,6 +37,8 @@ export interface OperationDoc {
   /** The nodes of these plans are the operation's. */
   readonly planSeqs: readonly number[];
   readonly planned: Planned;
+  /** The names of its machines, without those that were removed since; absent: none is planned, or by an earlier release. */
+  readonly machines?: readonly string[];
   readonly node: string | null;
   readonly requestId: string | null;
   readonly failures: readonly StepFailure[];
@@ -115,7 +117,8 @@ export const retried = (event: Requested, failed: OperationDoc | undefined): Ope
     const { time } = event.meta;
     return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
   }
-  const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, retries } = failed;
-  const kept = { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node };
+  const { course, stepsSince, marks, notes, requested, planSeqs, planned, machines, requestId, node, retries } = failed;
+  const own = machines === undefined ? {} : { machines };
+  const kept = { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, ...own };
   return { ...fresh, ...kept, kind: 'retry', retries: retries + 1 };
 };

@@ -68,7 +68,7 @@ const JOIN_WORKERS: Step = {
   name: 'join-workers',
   title: 'Join workers',
   passed: { milestone: 'joined', by: 'worker' },
-  attempts: ['JoinWorker'],
+  attempts: ['JoinWorker', 'SetNodeLabels'],
 };
 const NODES_READY: Step = {
   name: 'nodes-ready',

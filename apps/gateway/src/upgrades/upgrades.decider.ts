@@ -11,6 +11,7 @@ import {
   type UpgradePhase,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { isGrowing } from '../lifecycle/additions.js';
 import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
@@ -106,7 +107,7 @@ const unknownPool = (cluster: PresentCluster, { data }: RequestUpgrade): Refusal
 const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named): Refusal | undefined => {
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
-  return cluster.isGrowing || cluster.removing.size > 0
+  return isGrowing(cluster.additions) || cluster.removing.size > 0
     ? refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' })
     : undefined;
 };

@@ -5,7 +5,7 @@ import { WorldValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
 import { requestOf, type NodesRequest } from './additions.js';
 import { likeOf, planCluster, planNodes, planSurge } from './machines.planner.js';
-import { unbalancedAddress, type Cluster } from './machines.state.js';
+import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn } from './placement.effects.js';
 import { surgeLacks, surgeRefused } from './surges.js';
@@ -58,7 +58,7 @@ export class AdmissionEffects {
       return;
     }
     const prepared = await this.placement.prepare(requestedSets(request), task.cause);
-    const machines = planNodes(cluster, request, zonesIn(prepared));
+    const machines = planNodes({ ...cluster, staying: stayingOf(cluster) }, request, zonesIn(prepared));
     await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
@@ -77,7 +77,7 @@ export class AdmissionEffects {
       return undefined;
     }
     const prepared = await this.placement.prepare([like], task.cause);
-    const machines = planSurge(cluster, { ...surge, count }, zonesIn(prepared));
+    const machines = planSurge({ ...cluster, staying: stayingOf(cluster) }, { ...surge, count }, zonesIn(prepared));
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');

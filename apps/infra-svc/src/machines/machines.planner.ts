@@ -62,22 +62,32 @@ export const machineName = (cluster: string, uid: ClusterUid, role: NodeRole, in
   return `${cluster}-${SHORT_ROLES[role]}-${index}-${suffix}` as NodeName;
 };
 
+/** A machine without a zone yet, and those that its pool is limited to; none: every zone of its connection. */
+interface Unplaced {
+  readonly machine: MachinePlan;
+  readonly zones: readonly string[];
+}
+
 /**
- * Gives each machine the zone of its connection that holds the fewest machines of its role, the first of them in the
- * region's order: over equal zones the counts differ by one at most, also after removals.
+ * Gives each machine the zone of its connection that holds the fewest machines of its pool; of several, the one with the fewest of its
+ * role, then the first in the region's order. Over equal zones the counts of a pool differ by one at most, also after removals.
  */
 const spread = (
-  unplaced: readonly MachinePlan[],
+  unplaced: readonly Unplaced[],
   existing: readonly MachinePlan[],
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] =>
-  unplaced.reduce<readonly MachinePlan[]>((placed, machine) => {
+  unplaced.reduce<readonly MachinePlan[]>((placed, { machine, zones }) => {
     const peers = [...existing, ...placed].filter(
       ({ connection, role }) => connection === machine.connection && role === machine.role,
     );
     const [zone] = zonesOf(machine.connection)
-      .map((name) => ({ name, count: peers.filter((peer) => peer.zone === name).length }))
-      .sort((first, second) => first.count - second.count);
+      .filter((name) => zones.length === 0 || zones.includes(name))
+      .map((name) => {
+        const there = peers.filter((peer) => peer.zone === name);
+        return { name, pool: there.filter(({ pool }) => pool === machine.pool).length, role: there.length };
+      })
+      .sort((first, second) => first.pool - second.pool || first.role - second.role);
     return [...placed, zone === undefined ? machine : { ...machine, zone: zone.name }];
   }, []);
 
@@ -97,14 +107,17 @@ const number = (sets: readonly NodeSet[], after: { workers: number; pools: numbe
 
 const worker =
   (cluster: string, uid: ClusterUid) =>
-  ({ set, pool, index }: Numbered): MachinePlan => ({
-    name: machineName(cluster, uid, 'worker', index),
-    role: 'worker',
-    pool,
-    leader: false,
-    connection: set.connection,
-    spec: set.spec,
-    rootDisk: set.rootDisk,
+  ({ set, pool, index }: Numbered): Unplaced => ({
+    zones: set.zones ?? [],
+    machine: {
+      name: machineName(cluster, uid, 'worker', index),
+      role: 'worker',
+      pool,
+      leader: false,
+      connection: set.connection,
+      spec: set.spec,
+      rootDisk: set.rootDisk,
+    },
   });
 
 /** Control planes of a set; `ever`: how many there were, of which the very first is the leader. */
@@ -112,15 +125,18 @@ const controlPlanesOf = (
   { uid, spec }: Pick<ClusterRef, 'uid' | 'spec'>,
   { count, connection, spec: size, rootDisk }: NodeSet,
   ever: number,
-): readonly MachinePlan[] =>
-  Array.from({ length: count }, (_, at): MachinePlan => ({
-    name: machineName(spec.name, uid, 'control-plane', ever + at + 1),
-    role: 'control-plane',
-    pool: CONTROL_PLANE_POOL,
-    leader: ever + at === 0,
-    connection,
-    spec: size,
-    rootDisk,
+): readonly Unplaced[] =>
+  Array.from({ length: count }, (_, at): Unplaced => ({
+    zones: [],
+    machine: {
+      name: machineName(spec.name, uid, 'control-plane', ever + at + 1),
+      role: 'control-plane',
+      pool: CONTROL_PLANE_POOL,
+      leader: ever + at === 0,
+      connection,
+      spec: size,
+      rootDisk,
+    },
   }));
 
 /** The machines of a new cluster: control planes first, then the workers set by set. */
@@ -143,6 +159,8 @@ export const planNodes = (
     readonly workersEver: number;
     readonly poolsEver: number;
     readonly controlPlanesEver: number;
+    /** Those that stay, over which zones are balanced; absent: all. */
+    readonly staying?: readonly MachinePlan[];
   },
   { workers: sets, controlPlane }: Pick<NodesRequest, 'workers' | 'controlPlane'>,
   zonesOf: ZonesOf,
@@ -152,26 +170,32 @@ export const planNodes = (
   const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
   const controlPlanes =
     controlPlane === undefined ? [] : controlPlanesOf(cluster, controlPlane, cluster.controlPlanesEver);
-  return spread([...controlPlanes, ...workers], cluster.planned, zonesOf);
+  return spread([...controlPlanes, ...workers], cluster.staying ?? cluster.planned, zonesOf);
 };
 
 /** The machine of a pool that extra ones are made like: one of its requested size. */
 export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>
   planned.find((plan) => plan.role === 'worker' && plan.pool === pool && plan.surge === undefined);
 
+/** The zones that machines of a pool are in. */
+const zonesLike = (planned: readonly MachinePlan[], pool: string): string[] => [
+  ...new Set(planned.flatMap((plan) => (plan.role === 'worker' && plan.pool === pool ? (plan.zone ?? []) : []))),
+];
+
 /** Extra machines for a pool while it is upgraded, named as any other of its workers; none where there is none to be like. */
 export const planSurge = (
-  cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver'>,
+  cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver' | 'staying'>,
   { pool, upgradeId, count }: { readonly pool: string; readonly upgradeId: UpgradeId; readonly count: number },
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {
   const like = likeOf(cluster.planned, pool);
   if (like === undefined) return [];
   const { connection, spec, rootDisk } = like;
-  const machines = number([{ connection, spec, rootDisk, count }], { workers: cluster.workersEver, pools: 0 })
+  const zones = zonesLike(cluster.planned, pool);
+  const machines = number([{ connection, spec, rootDisk, zones, count }], { workers: cluster.workersEver, pools: 0 })
     .map((entry) => ({ ...entry, pool }))
     .map(worker(cluster.spec.name, cluster.uid));
-  return spread(machines, cluster.planned, zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
+  return spread(machines, cluster.staying ?? cluster.planned, zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
 };
 
 /** What a provider is asked for. */

@@ -96,8 +96,39 @@ describe('more workers', () => {
   it('fill the zone that removals left emptiest', () => {
     const planned = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1b');
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
-    const more = planNodes(cluster, { workers: [nodeSet(2)] }, threeZones);
+    const more = planNodes(cluster, { workers: [nodeSet(2, { pool: 'worker-1' })] }, threeZones);
     expect(more.map(({ zone }) => zone)).toEqual(['lab-1b', 'lab-1b']);
+  });
+
+  it('are spread pool by pool, over the zones that the pool names [Cluster API 16]', () => {
+    const cluster = {
+      uid: UID,
+      spec: clusterSpec(),
+      planned: first,
+      workersEver: 5,
+      poolsEver: 1,
+      controlPlanesEver: 3,
+    };
+    const sets = [nodeSet(3, { pool: 'web' }), nodeSet(4, { pool: 'gpu', zones: ['lab-1a', 'lab-1c'] })];
+    const zones = planNodes(cluster, { workers: sets }, threeZones).map(({ pool, zone }) => `${pool}/${zone}`);
+    const count = (place: string): number => zones.filter((one) => one === place).length;
+    expect(['lab-1a', 'lab-1b', 'lab-1c'].map((zone) => count(`web/${zone}`))).toEqual([1, 1, 1]);
+    expect(['lab-1a', 'lab-1b', 'lab-1c'].map((zone) => count(`gpu/${zone}`))).toEqual([2, 0, 2]);
+  });
+
+  it('are balanced without machines that leave', () => {
+    const staying = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1c');
+    const cluster = {
+      uid: UID,
+      spec: clusterSpec(),
+      planned: first,
+      staying,
+      workersEver: 5,
+      poolsEver: 1,
+      controlPlanesEver: 3,
+    };
+    const [more] = planNodes(cluster, { workers: [nodeSet(1, { pool: 'worker-1' })] }, threeZones);
+    expect(more?.zone).toBe('lab-1c');
   });
 });
 

@@ -31,6 +31,8 @@ export interface Cluster {
   /** Names that a VmsCreated has announced to the other services. */
   readonly announced: readonly string[];
   readonly additions: Additions;
+  /** Announced machines whose nodes are leaving: zones are balanced without them. Absent: none. */
+  readonly departing?: readonly NodeName[];
   readonly surges: Surges;
   /** The address of its API server; null: there is no balancer. */
   readonly balancer: Balancer | null;
@@ -83,6 +85,13 @@ export const unbalancedAddress = ({ balancer, created }: Cluster): string | unde
 
 export const isGivenUp = ({ surges, additions }: Cluster, name: NodeName): boolean =>
   surges.leaving.includes(name) || additions.leaving.includes(name);
+
+/** Machines that are to stay. */
+export const stayingOf = (cluster: Cluster): readonly MachinePlan[] =>
+  cluster.planned.filter(
+    ({ name }) =>
+      !isGivenUp(cluster, name) && cluster.deletions[name] === undefined && cluster.departing?.includes(name) !== true,
+  );
 
 /** Machines that are given up and were never announced: no node has to leave before them. */
 export const unannouncedOf = (cluster: Cluster): readonly MachinePlan[] =>

@@ -10,6 +10,7 @@ import {
   checkNlb,
   checkRegion,
   checkSpecs,
+  checkZones,
   connectionsOf,
   fieldOf,
   placedSets,
@@ -135,7 +136,11 @@ export class WorldValidation {
   private async offer({ sets, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const { connection } = open;
     const { offer, region } = await this.offers.of(open, cause);
-    return checkSpecs(sets, connection, offer.specs) ?? checkRegion(connection, region, fieldOf(sets, connection.name));
+    return (
+      checkSpecs(sets, connection, offer.specs) ??
+      checkRegion(connection, region, fieldOf(sets, connection.name)) ??
+      checkZones(sets, connection, region)
+    );
   }
 
   private async nlb({ desired, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {

@@ -108,6 +108,24 @@ export const checkRegion = (connection: Connection, region: Region | undefined, 
   return refuse('cluster.region-unknown', { region: `${connection.region}/${connection.zone}` }, field);
 };
 
+/** The zones that a pool is limited to are zones of its connection. */
+export const checkZones = (
+  sets: readonly PlacedSet[],
+  connection: Connection,
+  region: Region | undefined,
+): Refusal | undefined => {
+  const known = region === undefined ? [] : (zonesOf(connection, region) ?? []);
+  return firstOf(
+    sets.filter(({ set }) => set.connection === connection.name),
+    ({ set: { zones = [], pool = '' }, field }) => {
+      const zone = zones.find((name) => !known.includes(name));
+      if (zone === undefined) return undefined;
+      const values = { connection: connection.name, zone, pool, zones: known.join(', ') };
+      return refuse('pool.zone-unknown', values, `${field}.zones`);
+    },
+  );
+};
+
 export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | undefined =>
   spec.kubernetes.loadbalancer === 'nlb' && !offer.capabilities.nlb
     ? refuse('cluster.nlb-unsupported', { provider: offer.provider }, 'config.kubernetes.loadbalancer')

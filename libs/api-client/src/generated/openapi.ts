@@ -1418,6 +1418,9 @@ export interface components {
         resourceVersion: string;
         /** @description RFC 3339, UTC */
         creationTimestamp?: string;
+        labels?: {
+          [key: string]: string;
+        };
       };
       spec: {
         version: string;
@@ -1475,6 +1478,20 @@ export interface components {
              */
             size: string;
           };
+          minReadySeconds?: number;
+          /** @enum {string} */
+          deletePolicy?: 'Newest' | 'Oldest';
+          zones?: string[];
+          labels?: {
+            [key: string]: string;
+          };
+          taints?: {
+            key: string;
+            value?: string;
+            /** @enum {string} */
+            effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+          }[];
+          updatesDisabled?: boolean;
         }[];
       };
       /** @description Absent in the answer to a change: see GET */
@@ -1486,9 +1503,15 @@ export interface components {
         /** @description How many manifests were applied; 0: the cluster was made by other routes alone */
         revision: number;
         controlPlane: {
-          /** @description Nodes that it has, without those that leave */
+          /** @description Nodes that it has, without those that leave and surge nodes */
           replicas: number;
           readyReplicas: number;
+          /** @description Ready for minReadySeconds */
+          availableReplicas: number;
+          /** @description replicas - availableReplicas */
+          unavailableReplicas: number;
+          /** @description At the declared version, machine and metadata */
+          updatedReplicas: number;
         };
         pools: components['schemas']['PoolStatus'][];
       };
@@ -1497,16 +1520,43 @@ export interface components {
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
     };
+    /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
       name: string;
-      /** @description Nodes that it has, without those that leave */
+      /** @enum {string} */
+      phase:
+        | 'Pending'
+        | 'Provisioning'
+        | 'Provisioned'
+        | 'Running'
+        | 'ScalingUp'
+        | 'ScalingDown'
+        | 'Scaling'
+        | 'Deleting'
+        | 'Failed';
+      /** @description Nodes that it has, without those that leave and surge nodes */
       replicas: number;
       readyReplicas: number;
+      /** @description Ready for minReadySeconds */
+      availableReplicas: number;
+      /** @description replicas - availableReplicas */
+      unavailableReplicas: number;
+      /** @description At the declared version, machine and metadata */
+      updatedReplicas: number;
+      /** @description Of the machines that run */
+      providerIDs: string[];
     };
     /** @description One thing that is done for a change of the spec, and why */
     PlanStep: {
       /** @enum {string} */
-      action: 'create-cluster' | 'create-pool' | 'add-nodes' | 'remove-nodes' | 'delete-pool';
+      action:
+        | 'create-cluster'
+        | 'create-pool'
+        | 'abandon-nodes'
+        | 'add-nodes'
+        | 'remove-nodes'
+        | 'label-nodes'
+        | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
       /** @description How many machines are made or removed */
@@ -1517,6 +1567,8 @@ export interface components {
         reason: string;
       }[];
       reason: string;
+      /** @description The request for nodes that is abandoned */
+      request?: string;
     };
     /**
      * @description The desired state of a cluster
@@ -1552,7 +1604,7 @@ export interface components {
         name: string;
         /** @description Left out: that of the request */
         namespace?: string;
-        /** @description The one that was read: refused when the cluster has changed since. Left out: whatever it is */
+        /** @description The one that was read: refused when the cluster has changed since. Empty: refused when there is such a cluster. Left out: whatever it is */
         resourceVersion?: string;
         /**
          * Format: uuid
@@ -1561,6 +1613,10 @@ export interface components {
         uid?: string;
         /** @description Read-only: ignored in requests */
         creationTimestamp?: unknown;
+        /** @description Of the cluster in Fairlead. Left out: as they are */
+        labels?: {
+          [key: string]: string;
+        };
       };
       spec: components['schemas']['ManifestSpec'];
       /** @description Read-only: ignored in requests */
@@ -1672,6 +1728,44 @@ export interface components {
          */
         size: string;
       };
+      /**
+       * @description Zones of the connection that nodes are spread over, with a difference of at most 1; empty: all
+       * @default []
+       */
+      zones: string[];
+      /**
+       * @description Labels of its nodes, given at join and changed on existing nodes
+       * @default {}
+       */
+      labels: {
+        [key: string]: string;
+      };
+      /**
+       * @description Taints of its nodes, given at join and changed on existing nodes
+       * @default []
+       */
+      taints: {
+        key: string;
+        value?: string;
+        /** @enum {string} */
+        effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+      }[];
+      /**
+       * @description How long a node must be Ready without interruption to be available
+       * @default 0
+       */
+      minReadySeconds: number;
+      /**
+       * @description Which of the nodes that are equally healthy is removed first
+       * @default Newest
+       * @enum {string}
+       */
+      deletePolicy: 'Newest' | 'Oldest';
+      /**
+       * @description No upgrade changes its nodes
+       * @default false
+       */
+      updatesDisabled: boolean;
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {
@@ -1691,8 +1785,28 @@ export interface components {
         replicas: number;
       };
       status?: {
+        /** @enum {string} */
+        phase:
+          | 'Pending'
+          | 'Provisioning'
+          | 'Provisioned'
+          | 'Running'
+          | 'ScalingUp'
+          | 'ScalingDown'
+          | 'Scaling'
+          | 'Deleting'
+          | 'Failed';
+        /** @description Nodes that it has, without those that leave and surge nodes */
         replicas: number;
         readyReplicas: number;
+        /** @description Ready for minReadySeconds */
+        availableReplicas: number;
+        /** @description replicas - availableReplicas */
+        unavailableReplicas: number;
+        /** @description At the declared version, machine and metadata */
+        updatedReplicas: number;
+        /** @description Of the machines that run */
+        providerIDs: string[];
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
@@ -1709,6 +1823,8 @@ export interface components {
     ScaleRequest: {
       spec: {
         replicas: number;
+        /** @description Nodes that are removed first, whatever the delete policy is */
+        remove?: string[];
       };
       metadata?: {
         resourceVersion?: string;
@@ -5643,7 +5759,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5670,7 +5786,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.unknown, cluster.unknown */
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5679,7 +5795,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5706,7 +5822,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5799,7 +5915,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5826,7 +5942,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.unknown, cluster.unknown */
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5835,7 +5951,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5862,7 +5978,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6082,7 +6198,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6109,7 +6225,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.unknown, cluster.unknown, pool.unknown */
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6118,7 +6234,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6145,7 +6261,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.field-immutable, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

@@ -4,6 +4,7 @@ import { Cause } from '../failures.js';
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, AGENT_CREDENTIALS_REVOKED_MAX } from '../agent.credentials.js';
 import { ClusterUid, NatsUserKey, NodeName, SecretRef } from '../ids.js';
 import { KubernetesUser } from '../kubeconfig.limits.js';
+import { NodeMetadata } from '../manifest/pool.fields.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -166,6 +167,13 @@ export const bootstrapEvents = {
     context: 'bootstrap',
     doc: 'A worker has joined the cluster.',
     data: z.strictObject({ uid, node }),
+  }),
+  NodeLabelsSet: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The node has the labels and taints of its pool; those that the pool has no longer were removed.',
+    data: z.strictObject({ uid, node, ...NodeMetadata.shape }),
   }),
   AddonInstalled: defineEvent({
     version: 1,

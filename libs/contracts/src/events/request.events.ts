@@ -3,6 +3,7 @@ import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
+import { Labels } from '../manifest/pool.fields.js';
 import { HostKey } from '../own-hosts.js';
 import { Quota } from '../quota.js';
 import { defineEvent } from './definition.js';
@@ -112,6 +113,7 @@ export const requestEvents = {
       uid,
       revision: z.int().min(1).describe('How many manifests of the cluster were applied so far'),
       spec: DeclaredSpec,
+      labels: Labels.optional().describe('Of the cluster itself; absent: none'),
     }),
   }),
   ClusterRetryRequested: defineEvent({

@@ -10,6 +10,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { nodeMetadata, poolFields } from './pool.fields.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -21,8 +22,24 @@ const machines = {
   rootDisk: RootDisk,
 };
 
-export const DeclaredPool = z.strictObject({ name: PoolName, ...machines });
+export const DeclaredPool = z.strictObject({
+  name: PoolName,
+  ...machines,
+  ...z.strictObject(poolFields).partial().shape,
+});
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
+
+type CompletePool = { readonly [Field in keyof DeclaredPool]-?: Exclude<DeclaredPool[Field], undefined> };
+
+/** A pool with every default, and with what has no order in one order: equal pools are equal as JSON. */
+export const completePool = (pool: DeclaredPool): CompletePool => ({
+  ...pool,
+  minReadySeconds: pool.minReadySeconds ?? 0,
+  deletePolicy: pool.deletePolicy ?? 'Newest',
+  zones: [...new Set(pool.zones)].sort(),
+  updatesDisabled: pool.updatesDisabled ?? false,
+  ...nodeMetadata(pool),
+});
 
 /** What a cluster must be, with every default filled in: the `spec` of its manifest. */
 export const DeclaredSpec = z.strictObject({
@@ -35,6 +52,12 @@ export const DeclaredSpec = z.strictObject({
   pools: z.array(DeclaredPool).max(POOLS_MAX),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
+
+/** A spec with every default, also those that its event is older than. */
+export const completeSpec = (spec: DeclaredSpec): Omit<DeclaredSpec, 'pools'> & { readonly pools: CompletePool[] } => ({
+  ...spec,
+  pools: spec.pools.map(completePool),
+});
 
 /** The pool of control planes, which no pool of workers may be named after. */
 export const CONTROL_PLANE_POOL = 'control-plane';
@@ -64,17 +87,25 @@ export const declaredOf = ({
     network: { podCidr, serviceCidr, dnsDomain, cni },
     ...(storageclass?.nfs === undefined ? {} : { storage: { nfs: storageclass.nfs } }),
     controlPlane: { ...machinesOf(controlPlane), etcd: kubernetes.etcd, schedulable: singleNode },
-    pools: workers.map((set, at) => ({ name: set.pool ?? `worker-${at + 1}`, ...machinesOf(set) })),
+    pools: workers.map((set, at) => ({
+      name: set.pool ?? `worker-${at + 1}`,
+      ...machinesOf(set),
+      ...(set.zones === undefined ? {} : { zones: set.zones }),
+    })),
   };
 };
 
 /** The machines of a pool, or some more of them, as services are asked for them. */
-export const nodeSetOf = ({ name, connection, machineType, rootDisk }: DeclaredPool, count: number): NodeSet => ({
+export const nodeSetOf = (
+  { name, connection, machineType, rootDisk, zones = [] }: DeclaredPool,
+  count: number,
+): NodeSet => ({
   connection,
   count,
   spec: machineType,
   rootDisk,
   pool: name,
+  ...(zones.length === 0 ? {} : { zones: [...zones] }),
 });
 
 /** More control planes like those that a cluster has. */

@@ -9,16 +9,19 @@ import {
   type DeclaredPool,
   type DeclaredSpec,
 } from './declared.js';
+import type { Declared } from './manifest.fold.js';
+import { nodeMetadata } from './pool.fields.js';
+import { victimsOf, type PoolMember, type Victim } from './victims.js';
 
-/** A node that a pool counts: not one that leaves, nor a surge node. */
-export interface PoolMember {
-  readonly name: string;
-  readonly pool: string;
-  /** Ready, and not lost. */
-  readonly ready: boolean;
-}
-
-export const PLAN_ACTIONS = ['create-cluster', 'create-pool', 'add-nodes', 'remove-nodes', 'delete-pool'] as const;
+export const PLAN_ACTIONS = [
+  'create-cluster',
+  'create-pool',
+  'abandon-nodes',
+  'add-nodes',
+  'remove-nodes',
+  'label-nodes',
+  'delete-pool',
+] as const;
 
 /** One thing that is done for a change, and why. */
 export const PlanStep = z
@@ -28,19 +31,10 @@ export const PlanStep = z
     count: z.int().describe('How many machines are made or removed'),
     nodes: z.array(z.strictObject({ name: z.string(), reason: z.string() })).describe('Those that are removed'),
     reason: z.string(),
+    request: z.string().optional().describe('The request for nodes that is abandoned'),
   })
   .meta({ id: 'PlanStep', description: 'One thing that is done for a change of the spec, and why' });
 export type PlanStep = z.infer<typeof PlanStep>;
-
-type Victim = PlanStep['nodes'][number];
-
-/** Nodes that are not Ready go first, then the newest. `members` are in the order in which they were planned. */
-export const victimsOf = (members: readonly PoolMember[], count: number): readonly Victim[] => {
-  const newest = members.toReversed();
-  const unready = newest.filter(({ ready }) => !ready).map(({ name }) => ({ name, reason: 'not Ready' }));
-  const others = newest.filter(({ ready }) => ready).map(({ name }) => ({ name, reason: 'among the newest' }));
-  return [...unready, ...others].slice(0, count);
-};
 
 const machines = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
 
@@ -54,37 +48,71 @@ const step = (
   }: { readonly reason: string; readonly count: number; readonly nodes?: readonly Victim[] },
 ): PlanStep => ({ action, pool, count, nodes: [...nodes], reason });
 
+/** What a plan starts from, besides the spec. */
+export interface PlanBasis {
+  readonly members: readonly PoolMember[];
+  /** Requests for nodes that are not planned yet: `Declared.requests`. */
+  readonly requests?: Declared['requests'];
+  /** Nodes that are removed before others, whatever the delete policy is. */
+  readonly named?: readonly string[];
+}
+
+interface Scaling {
+  readonly was: DeclaredPool | undefined;
+  readonly members: readonly PoolMember[];
+  /** Machines that were requested and have no name yet. */
+  readonly awaited: number;
+  readonly named: readonly string[];
+}
+
 const scaled = (
-  { name, replicas }: DeclaredPool,
-  was: DeclaredPool | undefined,
-  members: readonly PoolMember[],
+  { name, replicas, deletePolicy }: DeclaredPool,
+  { was, members, awaited, named }: Scaling,
 ): readonly PlanStep[] => {
-  const change = replicas - members.length;
+  const change = replicas - members.length - awaited;
   if (was === undefined) return [step('create-pool', name, { reason: `new: ${machines(change)}`, count: change })];
   const reason = `${was.replicas} → ${replicas}`;
   if (change > 0) return [step('add-nodes', name, { reason: `${reason}: ${machines(change)} more`, count: change })];
   if (change === 0) return [];
-  const nodes = victimsOf(members, -change);
+  const nodes = victimsOf(members, -change, { deletePolicy, named });
   return [step('remove-nodes', name, { reason: `${reason}: ${machines(-change)} less`, count: -change, nodes })];
 };
 
 /** One by one, so that etcd keeps its quorum. */
 const scaledControlPlane = (
-  { replicas: before }: DeclaredSpec['controlPlane'],
-  { replicas: after }: DeclaredSpec['controlPlane'],
-  members: readonly PoolMember[],
+  { replicas }: DeclaredSpec['controlPlane'],
+  {
+    was,
+    members,
+    awaited,
+    named,
+    isAbandoned,
+  }: Omit<Scaling, 'was'> & { readonly was: DeclaredSpec['controlPlane']; readonly isAbandoned: boolean },
 ): readonly PlanStep[] => {
-  const change = after - members.length;
-  if (before === after || change === 0) return [];
+  if (was.replicas === replicas && !isAbandoned) return [];
+  const change = replicas - members.length - awaited;
   const pool = CONTROL_PLANE_POOL;
-  const reason = `${before} → ${after}`;
+  const reason = `${was.replicas} → ${replicas}`;
+  if (change === 0) return [];
   if (change > 0)
     return [
       step('add-nodes', pool, { reason: `${reason}: ${machines(change)} more, joined one by one`, count: change }),
     ];
-  const nodes = victimsOf(members, -change);
+  const nodes = victimsOf(members, -change, { named });
   const less = `${reason}: ${machines(-change)} less, removed one by one`;
   return [step('remove-nodes', pool, { reason: less, count: -change, nodes })];
+};
+
+/** Nodes that exist change in place. */
+const relabelled = (
+  pool: DeclaredPool,
+  was: DeclaredPool | undefined,
+  members: readonly PoolMember[],
+): readonly PlanStep[] => {
+  if (was === undefined || members.length === 0) return [];
+  if (JSON.stringify(nodeMetadata(was)) === JSON.stringify(nodeMetadata(pool))) return [];
+  const reason = 'labels or taints of the pool change';
+  return [step('label-nodes', pool.name, { reason, count: members.length })];
 };
 
 const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanStep => {
@@ -97,24 +125,65 @@ const created = ({ controlPlane, pools }: DeclaredSpec): readonly PlanStep[] => 
     reason: `new: ${controlPlane.replicas} control plane${controlPlane.replicas === 1 ? '' : 's'}`,
     count: controlPlane.replicas,
   }),
-  ...pools.flatMap((pool) => scaled(pool, undefined, [])),
+  ...pools.flatMap((pool) => scaled(pool, { was: undefined, members: [], awaited: 0, named: [] })),
 ];
+
+type Requests = Declared['requests'];
+
+const awaitedIn = (requests: Requests, pool: string): number =>
+  Object.values(requests).reduce((sum, { awaited }) => sum + (awaited[pool] ?? 0), 0);
+
+/** Machines without a name cannot be removed one by one: the requests that ask for too many are abandoned as a whole. */
+const excessive = (requests: Requests, after: DeclaredSpec, members: readonly PoolMember[]): Requests => {
+  const isExcessive = (pool: string): boolean => {
+    const declared = pool === CONTROL_PLANE_POOL ? after.controlPlane : after.pools.find(({ name }) => name === pool);
+    const replicas = declared?.replicas ?? 0;
+    const { length } = members.filter((member) => member.pool === pool);
+    return length + awaitedIn(requests, pool) > replicas;
+  };
+  return Object.fromEntries(
+    Object.entries(requests).filter(([, { awaited }]) => Object.keys(awaited).some(isExcessive)),
+  );
+};
+
+const abandoned = (requests: Requests): readonly PlanStep[] =>
+  Object.entries(requests).flatMap(([request, { awaited }]) =>
+    Object.entries(awaited).map(([pool, count]) => ({
+      ...step('abandon-nodes', pool, { reason: `${machines(count)} of an earlier request, not planned yet`, count }),
+      request,
+    })),
+  );
 
 /** What has to be done so that a cluster is as declared: the same for a dry run and for the change. `before` undefined: there is none. */
 export const planOf = (
   before: DeclaredSpec | undefined,
   after: DeclaredSpec,
-  members: readonly PoolMember[],
+  { members, requests = {}, named = [] }: PlanBasis,
 ): readonly PlanStep[] => {
   if (before === undefined) return created(after);
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
   const byName = (pools: readonly DeclaredPool[]) => new Map(pools.map((pool) => [pool.name, pool]));
   const [old, now] = [byName(before.pools), byName(after.pools)];
-  const controlPlanes = members.filter(({ pool }) => pool === CONTROL_PLANE_POOL);
+  const ended = excessive(requests, after, members);
+  const kept = Object.fromEntries(Object.entries(requests).filter(([id]) => !(id in ended)));
   return [
-    ...scaledControlPlane(before.controlPlane, after.controlPlane, controlPlanes),
+    ...abandoned(ended),
+    ...scaledControlPlane(after.controlPlane, {
+      was: before.controlPlane,
+      members: members.filter(({ pool }) => pool === CONTROL_PLANE_POOL),
+      awaited: awaitedIn(kept, CONTROL_PLANE_POOL),
+      isAbandoned: awaitedIn(ended, CONTROL_PLANE_POOL) > 0,
+      named,
+    }),
     ...before.pools.filter(({ name }) => !now.has(name)).map((pool) => deleted(pool, membersOf(pool))),
-    ...after.pools.flatMap((pool) => scaled(pool, old.get(pool.name), membersOf(pool))),
+    ...after.pools.flatMap((pool) => {
+      const was = old.get(pool.name);
+      const own = membersOf(pool);
+      return [
+        ...scaled(pool, { was, members: own, awaited: awaitedIn(kept, pool.name), named }),
+        ...relabelled(pool, was, own),
+      ];
+    }),
   ];
 };
 
@@ -136,6 +205,11 @@ export const addedControlPlanes = (plan: readonly PlanStep[], { controlPlane }: 
 /** The nodes that a plan removes, in order. */
 export const removalsOf = (plan: readonly PlanStep[]): readonly string[] =>
   plan.flatMap(({ nodes }) => nodes.map(({ name }) => name));
+
+/** The requests that a plan abandons. */
+export const abandonedOf = (plan: readonly PlanStep[]): readonly string[] => [
+  ...new Set(plan.flatMap(({ request }) => request ?? [])),
+];
 
 type Read = (spec: DeclaredSpec) => unknown;
 
