@@ -71,6 +71,8 @@ export type RemoveNode = Command<
     readonly asLadybug?: boolean;
     /** Part of a change that leaves an odd number of control planes; these go before it. */
     readonly after?: readonly NodeName[];
+    /** Requests that are abandoned in the same decision: the cluster does not grow by them. */
+    readonly instead?: readonly string[];
   }
 >;
 export type RetryCluster = Command<'RetryCluster', Named>;
@@ -139,6 +141,9 @@ export const upgrading = ({ upgrade }: Present, address: Named, action: string):
 
 const busy = (address: Named, action: string): Refusal => refuse('cluster.busy', { ...named(address), action });
 
+const withoutRequests = (additions: Additions, instead: readonly string[] = []): Additions =>
+  new Map([...additions].filter(([id]) => !instead.includes(id)));
+
 /** Each node takes its share of the pod network. */
 const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Refusal | undefined => {
   const pods = parseNetwork(podCidr);
@@ -163,8 +168,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
     );
   const sets = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
   const added = sets.reduce((total, set) => total + set.count, 0);
-  const others = new Map([...state.additions].filter(([id]) => !instead.includes(id)));
-  const count = state.members.size + awaitedIn(others) + added;
+  const count = state.members.size + awaitedIn(withoutRequests(state.additions, instead)) + added;
   if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
   const crowded = podsTooFew(state.spec, count);
   if (crowded !== undefined) return crowded;
@@ -237,7 +241,8 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (member.leader && data.asLadybug === true) return refuse('node.initial-control-plane');
   const hindrance = upgrading(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
-  if (member.role === 'control-plane' && isGrowing(state.additions)) return busy(data, 'remove a control plane');
+  const isOpenBeside = isGrowing(withoutRequests(state.additions, data.instead));
+  if (member.role === 'control-plane' && isOpenBeside) return busy(data, 'remove a control plane');
   if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
     return refuse('node.etcd-external', { node: data.node, cluster: data.cluster });
   const hold =

@@ -303,7 +303,7 @@ describe('the removal of a node', () => {
     return { type, data: { ...data, asLadybug: true } };
   };
 
-  it('is refused for the leader as CB-Ladybug does it, with its text; the next one leads when it has left [Ladybug 31]', () => {
+  it('is refused for the leader as CB-Ladybug does it, with its text; the next one leads when it has left', () => {
     given(...provisioned)
       .when(asLadybug('cp-1'))
       .thenRefused('node.initial-control-plane');
@@ -325,7 +325,7 @@ describe('the removal of a node', () => {
     expect(isRefusal(outcome) && outcome.message).toBe('Could not be delete a control-plane leader node.');
   });
 
-  it('is refused when it would leave an even number of control planes, unless the node is not Ready, or it is a part of a change [Cluster API 24]', () => {
+  it('is refused when it would leave an even number of control planes, unless the node is not Ready, or it is a part of a change', () => {
     given(...provisioned)
       .when(remove('cp-2'))
       .thenRefused('node.control-plane-even');

@@ -163,14 +163,14 @@ const nodeFacts = (
   { data }: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
+  const instead = abandonedOf(plan);
   const leaving = removalsOf(plan) as readonly NodeName[];
   const removals = leaving.map((node, at) =>
     clusters.decide(cluster, {
       type: 'RemoveNode',
-      data: { namespace, cluster: name, node, after: leaving.slice(0, at) },
+      data: { namespace, cluster: name, node, after: leaving.slice(0, at), instead },
     }),
   );
-  const instead = abandonedOf(plan);
   const abandoned = instead.map((id) => ({
     type: 'NodesAbandoned' as const,
     data: { uid: declared!.uid, requestId: id, nodes: [] },

@@ -246,6 +246,33 @@ describe('the plan of a change', () => {
       expect(removalsOf(shrunk)).toEqual(['cp-2', 'cp-5']);
     });
 
+    it('changes direction while they are added: machines without names are abandoned, and counted until then', () => {
+      const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
+      const requests = { r1: { awaited: { 'control-plane': 2 }, newPools: [], unplanned: true as const } };
+      const back = planOf(withReplicas(5), withReplicas(3), { members: three, requests });
+      expect(back).toMatchObject([{ action: 'abandon-nodes', pool: 'control-plane', count: 2, request: 'r1' }]);
+      const more = planOf(withReplicas(5), withReplicas(7), { members: three, requests });
+      expect(more).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2 }]);
+    });
+
+    it('asks for them again when their request is abandoned because of a pool', () => {
+      const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
+      const [before, after] = [2, 1].map((replicas) => ({ ...withReplicas(5), pools: [pool('web', replicas)] }));
+      const requests = { r1: { awaited: { 'control-plane': 2, web: 2 }, newPools: [], unplanned: true as const } };
+      const steps = planOf(before, after!, { members: three, requests });
+      expect(steps.map(({ action, pool: of, count }) => [action, of, count])).toEqual([
+        ['abandon-nodes', 'control-plane', 2],
+        ['abandon-nodes', 'web', 2],
+        ['add-nodes', 'control-plane', 2],
+        ['add-nodes', 'web', 1],
+      ]);
+    });
+
+    it('removes first what is named', () => {
+      const shrunk = planOf(withReplicas(5), withReplicas(3), { members: controlPlanes, named: ['cp-1'] });
+      expect(removalsOf(shrunk)).toEqual(['cp-1', 'cp-2']);
+    });
+
     it('is refused while etcd is external, and where the only one takes workloads', () => {
       const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
         changeFaults('demo', withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
