@@ -3,6 +3,7 @@ import {
   isRefusal,
   refuse,
   removalsOf,
+  requestedSets,
   type ClusterName,
   type ClusterUid,
   type DeclaredPool,
@@ -80,7 +81,7 @@ class Log {
       this.say({ type: 'ClusterAccepted', data: { uid } });
       this.plan([{ ...controlPlane, pool: 'control-plane' }, ...workers]);
     }
-    if (fact.type === 'NodesRequested') this.plan(fact.data.workers, fact.data.requestId);
+    if (fact.type === 'NodesRequested') this.plan(requestedSets(fact.data), fact.data.requestId);
   }
 
   private plan(
@@ -132,6 +133,25 @@ describe('a manifest that is applied', () => {
     log.say(...(log.apply(declared(pool('web', 2))) as readonly Fact[]));
     expect(log.apply(declared(pool('web', 2)))).toEqual([]);
     expect(provisioned(pool('web', 2), pool('b', 1)).apply(declared(pool('b', 1), pool('web', 2)))).toEqual([]);
+  });
+
+  it('changes the number of control planes, also while they are requested', () => {
+    const withControlPlanes = (replicas: number): DeclaredSpec => {
+      const spec = declared(pool('web', 1));
+      return { ...spec, controlPlane: { ...spec.controlPlane, replicas } };
+    };
+    const log = provisioned(pool('web', 1));
+    expect(log.carryOut(withControlPlanes(3))).toEqual(['NodesRequested', 'ClusterSpecChanged']);
+    log.say(...(log.apply(withControlPlanes(5)) as readonly Fact[]));
+    const down = log.apply(withControlPlanes(1));
+    expect(typesOf(down)).toEqual([
+      'NodeRemovalRequested',
+      'NodeRemovalRequested',
+      'NodesAbandoned',
+      'ClusterSpecChanged',
+    ]);
+    log.say(...(down as readonly Fact[]));
+    expect(log.state.declared).toMatchObject({ spec: { controlPlane: { replicas: 1 } }, requests: {} });
   });
 
   it('requests the machines that a pool lacks, by the name of the pool', () => {
