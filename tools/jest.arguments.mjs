@@ -36,6 +36,7 @@ export const SEEDED = seeded([
   'crash',
   'kubeconfigs',
   'machines',
+  'pools',
   'reconciler',
   'rollout/rollout',
   'ssh.provider',
