@@ -40,6 +40,7 @@ export const SEEDED = seeded([
   'kubeconfigs',
   'machines',
   'pause',
+  'pools',
   'reconciler',
   'remediation',
   'rollout/rollout',

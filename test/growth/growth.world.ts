@@ -1,5 +1,4 @@
 import {
-  declaredAfter,
   isRefusal,
   type ClusterName,
   pauseAfter,
@@ -7,6 +6,8 @@ import {
   type ClusterUid,
   type Declared,
   type DeclaredPool,
+  type DeclaredSpec,
+  type EventData,
   type Fact,
   type Machine,
   type MachinePlan,
@@ -33,14 +34,19 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.decider.js';
 import { SOFTWARE, specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
-import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
+import {
+  isBehindBalancer,
+  isControlPlane,
+  type Bootstrap,
+} from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { manifests, planFor, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
+import { desiredMetadata } from '../../apps/bootstrap-svc/src/bootstrap/metadata.evolve.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
 import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
 import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
-import { missingOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
+import { missingOf, targetsOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
 
 export const FAILURES = [
@@ -103,9 +109,7 @@ export class GrowthWorld {
   readonly kubernetes = new Set<string>();
   readonly etcd = new Set<string>();
   private readonly failures = new Set<Failure>();
-  private gateway: ClusterState = clusters.initial;
-  private declared: Declared | undefined;
-  private manifestsEver = 0;
+  private manifest: ManifestState = manifests.initial;
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
   private pause: ClusterPause | null = null;
@@ -184,22 +188,6 @@ export class GrowthWorld {
     this.ask({ type: 'ReplaceNode', data });
   }
 
-  /** Applies the manifest with another first pool; a refusal is an answer, too. */
-  declare(change: Partial<DeclaredPool>): boolean {
-    const { declared } = this;
-    if (declared === undefined) return false;
-    const state: ManifestState = { cluster: this.gateway, declared };
-    const [first, ...others] = declared.spec.pools;
-    const spec = { ...declared.spec, pools: [{ ...first!, ...change }, ...others] };
-    this.manifestsEver += 1;
-    const data = {
-      ...{ namespace: 'default', cluster: 'demo' as ClusterName, uid: UID, spec },
-      ...{ plan: planFor(state, spec), seenSeq: declared.seq, dryRun: false, requestId: `m${this.manifestsEver}` },
-      ...{ requestHash: 'h', actor: 'user/spec', connectionFaults: [] },
-    };
-    return !isRefusal(this.decide(manifests, state, { type: 'ApplyManifest', data }));
-  }
-
   hold(node: string, disabled: boolean): void {
     const scope = { kind: 'node' as const, node: node as NodeName };
     this.say({ type: 'UpdatesDisabledSet', data: { uid: UID, scope, disabled, reason: 'a database' } });
@@ -207,7 +195,7 @@ export class GrowthWorld {
 
   /** The first pool as declared, and its machines as they are: whether their nodes serve, and stay. */
   pool() {
-    const declared = this.declared?.spec.pools[0];
+    const declared = this.manifest.declared?.spec.pools[0];
     const planned = this.infra.status === 'absent' ? [] : this.infra.cluster.planned;
     const hosts = this.boot.status === 'absent' ? {} : this.boot.cluster.hosts;
     const machines = planned
@@ -218,6 +206,47 @@ export class GrowthWorld {
           this.kubernetes.has(plan.name) && hosts[plan.name]?.removal === 'none' && hosts[plan.name]?.ready === true,
       }));
     return { declared, machines };
+  }
+
+  /** What is declared of the cluster's pools. */
+  get declared(): Declared {
+    if (this.manifest.declared === undefined) throw new Error('there is no cluster');
+    return this.manifest.declared;
+  }
+
+  /** Applies the manifest with another first pool; a refusal is an answer, too. */
+  declare(change: Partial<DeclaredPool>): boolean {
+    const { declared } = this.manifest;
+    if (declared === undefined) return false;
+    const [first, ...others] = declared.spec.pools;
+    return this.applySpec({ ...declared.spec, pools: [{ ...first!, ...change }, ...others] });
+  }
+
+  /** Applies a manifest with these pools, made like the cluster's first one. A refusal is an answer, too. */
+  apply(pools: readonly (Pick<DeclaredPool, 'name' | 'replicas'> & Partial<DeclaredPool>)[]): boolean {
+    const { controlPlane, ...others } = this.declared.spec;
+    const { replicas: _replicas, etcd: _etcd, schedulable: _schedulable, ...like } = controlPlane;
+    return this.applySpec({ ...others, controlPlane, pools: pools.map((pool) => ({ ...like, ...pool })) });
+  }
+
+  private applySpec(spec: DeclaredSpec): boolean {
+    const decided = this.decide(manifests, this.manifest, {
+      type: 'ApplyManifest',
+      data: {
+        ...ADDRESS,
+        cluster: ADDRESS.cluster as ClusterName,
+        spec,
+        plan: planFor(this.manifest, spec),
+        seenSeq: this.declared.seq,
+        dryRun: false,
+        uid: UID,
+        requestId: `m${this.events.length}`,
+        requestHash: 'h',
+        actor: 'user/sim',
+        connectionFaults: [],
+      },
+    });
+    return !isRefusal(decided);
   }
 
   remove(name: string): void {
@@ -300,6 +329,10 @@ export class GrowthWorld {
     this.queue = [...this.queue, ...this.queue];
   }
 
+  private get gateway(): ClusterState {
+    return this.manifest.cluster;
+  }
+
   private has(failure: Failure): boolean {
     return this.failures.has(failure);
   }
@@ -308,8 +341,7 @@ export class GrowthWorld {
     const seq = this.events.length + 1;
     const event = stored(fact, seq, { time: new Date((this.nowMs += 1_000)).toISOString() });
     this.events.push(event);
-    this.gateway = clusters.evolve(this.gateway, event);
-    this.declared = declaredAfter(this.declared, event);
+    this.manifest = manifests.evolve(this.manifest, event);
     this.infra = machines.evolve(this.infra, event);
     this.boot = bootstrap.evolve(this.boot, event);
     this.pause = pauseAfter(this.pause, event);
@@ -317,8 +349,26 @@ export class GrowthWorld {
     this.play(event);
   }
 
+  private isServing(node: NodeName): boolean {
+    if (this.boot.status === 'absent') return false;
+    const host = this.boot.cluster.hosts[node];
+    return host !== undefined && isControlPlane(host) && isBehindBalancer(this.boot.cluster, host);
+  }
+
+  /** upgrade-svc, which asks etcd as it is. */
+  private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
+    const voters = this.etcd.size;
+    const target = voters - (this.etcd.has(node) ? 1 : 0);
+    const about = { uid, node, attempt, quorum: { voters, healthy: voters, target } };
+    if (target > 0)
+      return this.say({ type: 'ControlPlaneRemovalPrepared', data: { ...about, snapshot: 's', leader: null } });
+    const cause = { operation: 'remove a control plane', target: node, message: 'etcd would have no voter' };
+    return this.say({ type: 'ControlPlaneRemovalBlocked', data: { ...about, cause } });
+  }
+
   /** upgrade-svc and the agents. */
   private play(event: StoredEvent): void {
+    if (event.type === 'ControlPlaneRemovalStarted') this.lookAtEtcd(event.data);
     if (event.type === 'VmsCreated') {
       for (const { name: node } of event.data.machines)
         this.say({
@@ -464,6 +514,11 @@ export class GrowthWorld {
         this.machinesDecide({ type: 'RecordLoadBalancer', data: balancer });
         return undefined;
       }
+      case 'UpdateLoadBalancer': {
+        const targets = targetsOf(cluster).map(({ name }) => name);
+        this.machinesDecide({ type: 'RecordTargets', data: { uid, targets } });
+        return undefined;
+      }
       case 'DeleteMachine':
         return this.deleteMachine(uid, data.node!);
       case 'DeleteCluster':
@@ -556,6 +611,13 @@ export class GrowthWorld {
         return this.record({ type: 'ControlPlaneJoined', data: { uid, node } });
       case 'JoinWorker':
         return this.record({ type: 'WorkerJoined', data: { uid, node } });
+      case 'SetNodeLabels': {
+        if (this.boot.status === 'absent') return undefined;
+        const { cluster } = this.boot;
+        const host = cluster.hosts[node];
+        if (host === undefined) return undefined;
+        return this.record({ type: 'NodeLabelsSet', data: { uid, node, ...desiredMetadata(cluster, host) } });
+      }
       case 'VerifyControlPlane':
         return this.record({ type: 'ControlPlaneReady', data: { uid, nodes: [...this.etcd] as NodeName[] } });
       case 'InstallAddons':
@@ -563,6 +625,7 @@ export class GrowthWorld {
         return;
       case 'RemoveNode':
         this.record({ type: 'NodeDrained', data: { uid, node, evictedPods: 0, dead: !this.kubernetes.has(node) } });
+        if (this.isServing(node)) return undefined;
         this.kubernetes.delete(node);
         this.etcd.delete(node);
         return this.record({ type: 'NodeRemoved', data: { uid, node } });

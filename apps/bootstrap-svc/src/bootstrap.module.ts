@@ -26,6 +26,7 @@ import { ExternalEtcdEffects } from './control-plane/external-etcd.effects.js';
 import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
+import { LabelsEffects } from './joins/labels.effects.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
@@ -103,6 +104,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       ExternalEtcdEffects,
       ControlPlaneEffects,
       JoinsEffects,
+      LabelsEffects,
       AddonsEffects,
       NodeRemovalEffects,
       SnapshotsEffects,

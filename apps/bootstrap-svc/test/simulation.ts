@@ -41,6 +41,7 @@ import { HostsEffects } from '../src/hosts/hosts.effects.js';
 import { SshKeysEffects } from '../src/hosts/ssh.keys.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
+import { LabelsEffects } from '../src/joins/labels.effects.js';
 import { KubeconfigsEffects } from '../src/kubeconfigs/kubeconfigs.effects.js';
 import { kubeconfigsReconciler } from '../src/kubeconfigs/kubeconfigs.reconciler.js';
 import { ClusterAccess, etcdAuthorityRef } from '../src/kubernetes/cluster.access.js';
@@ -243,7 +244,36 @@ export class Simulation {
   /** What upgrade-svc and the agents would do now. */
   private actors(): (() => Promise<void>)[] {
     const machines = this.store.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
-    return machines.flatMap(({ name }) => this.actsOf(name));
+    return [...machines.flatMap(({ name }) => this.actsOf(name)), ...this.etcdLooks(), ...this.balancing()];
+  }
+
+  /** upgrade-svc: a control plane whose turn to leave it is may go if that leaves a voter. */
+  private etcdLooks(): (() => Promise<void>)[] {
+    const started = this.store.events.findLast((event) => event.type === 'ControlPlaneRemovalStarted');
+    if (started?.type !== 'ControlPlaneRemovalStarted') return [];
+    const { uid, node, attempt } = started.data;
+    const isAnswer = ({ type, data }: StoredEvent): boolean =>
+      (type === 'ControlPlaneRemovalPrepared' || type === 'ControlPlaneRemovalBlocked') &&
+      data.node === node &&
+      data.attempt === attempt;
+    if (this.store.events.some(isAnswer)) return [];
+    const quorum = { voters: 3, healthy: 3, target: 2 };
+    const data = { uid, node, attempt, quorum, snapshot: `demo-${attempt}`, leader: null };
+    return [() => this.say('rollout', { type: 'ControlPlaneRemovalPrepared', data })];
+  }
+
+  /** infra-svc: drained control planes are no targets any more. */
+  private balancing(): (() => Promise<void>)[] {
+    const ready = this.store.events.findLast((event) => event.type === 'LoadBalancerReady');
+    if (ready?.type !== 'LoadBalancerReady' || (ready.data.placement ?? 'provider') !== 'provider') return [];
+    const names = this.store.events.flatMap((event) =>
+      event.type === 'VmsCreated' ? event.data.machines.filter(({ role }) => role === 'control-plane') : [],
+    );
+    const targets = names.flatMap(({ name }) => (this.world.said('NodeDrained', name) ? [] : [name]));
+    const last = this.store.events.findLast((event) => event.type === 'LoadBalancerUpdated');
+    const before = last?.type === 'LoadBalancerUpdated' ? last.data.targets : names.map(({ name }) => name);
+    if (before.join() === targets.join()) return [];
+    return [() => this.say('machines', { type: 'LoadBalancerUpdated', data: { uid: UID, targets } })];
   }
 
   private actsOf(node: NodeName): (() => Promise<void>)[] {
@@ -409,6 +439,7 @@ export class Simulation {
         settings,
       ),
       joins: new JoinsEffects(hosts, credentials, settings),
+      labels: new LabelsEffects(clusters),
       addons: new AddonsEffects(clusters, settings),
       removal: new NodeRemovalEffects(hosts, clusters, settings),
       dismantling: new DismantlingEffects(clusters),
@@ -419,6 +450,7 @@ export class Simulation {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),
       VerifyNode: (task) => own.hosts.verifyNode(task),
       SetupExternalEtcd: (task) => own.etcd.setUp(task),
+      SetNodeLabels: (task) => own.labels.setNodeLabels(task),
       BalanceApi: (task) => own.balancing.balanceApi(task),
       InitControlPlane: (task) => own.controlPlane.initControlPlane(task),
       RefreshKubeconfig: (task) => own.controlPlane.refreshKubeconfig(task),

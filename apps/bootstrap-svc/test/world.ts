@@ -1,5 +1,5 @@
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
-import type { EvictionAnswer, KubernetesAccess, PodIdentity } from '@fairlead/kubernetes';
+import type { EvictionAnswer, KubernetesAccess, NodeMetadataChange, PodIdentity } from '@fairlead/kubernetes';
 import type { DrainPod } from '@fairlead/kubernetes/drain';
 import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/certificates';
 import type { StepInputs, StepName } from '@fairlead/node-scripts';
@@ -65,8 +65,8 @@ export type Passage = <T>(what: string, work: () => T) => Promise<T>;
 export class FakeWorld {
   readonly hosts = new Map<string, FakeHost>();
   readonly nodes = new Set<string>();
-  /** What the administrator has put on nodes. */
-  readonly labels = new Map<string, Readonly<Record<string, string>>>();
+  /** Labels of nodes, with taints as labels `taint/key:effect`. */
+  readonly labels = new Map<string, ReadonlyMap<string, string>>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
   readonly inits: string[] = [];
@@ -232,6 +232,15 @@ export class FakeWorld {
     this.nodes.add(name);
   }
 
+  setMetadata(node: string, { labels, taints, obsoleteLabels, obsoleteTaints }: NodeMetadataChange): boolean {
+    const kept = new Map(this.labels.get(node));
+    for (const key of [...obsoleteLabels, ...obsoleteTaints.map((taint) => `taint/${taint}`)]) kept.delete(key);
+    for (const [key, value] of Object.entries(labels)) kept.set(key, value);
+    for (const { key, value = '', effect } of taints) kept.set(`taint/${key}:${effect}`, value);
+    this.labels.set(node, kept);
+    return this.nodes.has(node);
+  }
+
   private check(holds: boolean, violation: string): void {
     if (!holds) this.violations.push(violation);
   }
@@ -363,9 +372,14 @@ class FakeCluster implements KubernetesCluster {
     });
   }
 
+  setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean> {
+    return this.pass('set labels', () => this.world.setMetadata(node, change));
+  }
+
   async label(node: string, labels: Readonly<Record<string, string>>): Promise<void> {
     await this.pass('label', () => {
-      this.world.labels.set(node, { ...this.world.labels.get(node), ...labels });
+      const kept = this.world.labels.get(node) ?? [];
+      this.world.labels.set(node, new Map([...kept, ...Object.entries(labels)]));
     });
   }
 

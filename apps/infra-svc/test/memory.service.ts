@@ -36,6 +36,7 @@ import { CreationEffects } from '../src/machines/creation.effects.js';
 import { DeletionEffects } from '../src/machines/deletion.effects.js';
 import { machinesReconciler } from '../src/machines/machines.reconciler.js';
 import {
+  BALANCE_POLICY,
   CREATE_POLICY,
   DELETE_POLICY,
   PLAN_POLICY,
@@ -134,6 +135,7 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     PlanSurge: [PLAN_POLICY, (task) => admission.planSurge(task)],
     EnsureMachines: [CREATE_POLICY, (task) => creation.ensureMachines(task)],
     EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],
+    UpdateLoadBalancer: [BALANCE_POLICY, (task) => creation.updateLoadBalancer(task)],
     DeleteMachine: [DELETE_POLICY, (task) => deletion.deleteMachine(task)],
     DeleteCluster: [DELETE_POLICY, (task) => deletion.deleteCluster(task)],
     CreateSshKey: [ROTATION_POLICY, (task) => rotations.create(task as unknown as SshKeysTask)],

@@ -2,6 +2,7 @@ import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import type { Settings } from './config.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
+import { removalsReconciler } from './etcd/removals.reconciler.js';
 import { restoreReconciler } from './etcd/restore.reconciler.js';
 import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
 import { Nodes1790000000000 } from './migrations/nodes.migration.js';
@@ -20,6 +21,7 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       desiredReconciler,
       rolloutReconciler,
       snapshotsReconciler,
+      removalsReconciler,
       restoreReconciler,
       certificatesReconciler,
       remediationReconciler,

@@ -18,6 +18,7 @@ import { ChangesEffects } from './desired/changes.effects.js';
 import { DesiredEffects } from './desired/desired.effects.js';
 import { EmptyEffects } from './drain/empty.effects.js';
 import { SnapshotKeeper } from './etcd/snapshot.keeper.js';
+import { RemovalsEffects } from './etcd/removals.effects.js';
 import { RestoreEffects } from './etcd/restore.effects.js';
 import { SnapshotsEffects } from './etcd/snapshots.effects.js';
 import { GatesEffects } from './gates/gates.effects.js';
@@ -99,6 +100,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       ChangesEffects,
       CheckEffects,
       SnapshotsEffects,
+      RemovalsEffects,
       RestoreEffects,
       EmptyEffects,
       RemediationEffects,

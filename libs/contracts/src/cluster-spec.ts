@@ -21,6 +21,7 @@ export const NodeSet = z.strictObject({
   rootDisk: RootDisk,
   role: z.string().optional().describe('IAM role of the provider, for its cloud controller'),
   pool: PoolName.optional().describe('The pool that workers belong to; absent: worker-<number>, counted on'),
+  zones: z.array(z.string()).optional().describe('Zones that they are spread over; absent: all of the connection'),
 });
 export type NodeSet = z.infer<typeof NodeSet>;
 

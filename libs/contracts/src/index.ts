@@ -36,6 +36,9 @@ export * from './manifest/manifest.plan.js';
 export * from './manifest/machine.template.js';
 export * from './manifest/merge.patch.js';
 export * from './manifest/pool.rollout.js';
+export * from './manifest/pool.fields.js';
+export * from './manifest/pool.status.js';
+export * from './manifest/victims.js';
 export * from './mirror.js';
 export * from './narrative.js';
 export * from './networks.js';
@@ -47,7 +50,16 @@ export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
 export * from './quota.js';
 export * from './registered.js';
-export { hasQuota, NO_USAGE, quotaRefusal, USAGE_FILTERS, usageAfter, type Usage, type Desired } from './usage.js';
+export {
+  hasQuota,
+  NO_USAGE,
+  quotaRefusal,
+  requestedSets,
+  USAGE_FILTERS,
+  usageAfter,
+  type Usage,
+  type Desired,
+} from './usage.js';
 export * from './permissions.js';
 export * from './quorum.js';
 export * from './watch.js';

@@ -36,6 +36,9 @@ const desired = ({
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
 
+const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
+  `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
+
 const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   place: 'brings the snapshot to the control planes',
   stop: 'stops every API server and every member',
@@ -81,7 +84,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodesAbandoned: ({ nodes }) =>
     `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',
-  NodesRequested: ({ workers }) => `${count(total(workers), 'more worker')} ${was(total(workers))} asked for`,
+  NodesRequested: ({ workers, controlPlane }) => {
+    const more = [
+      ...(controlPlane === undefined ? [] : [count(controlPlane.count, 'more control plane')]),
+      ...(workers.length === 0 ? [] : [count(total(workers), 'more worker')]),
+    ];
+    return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} asked for`;
+  },
   NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
   NodeReplacementRequested: ({ node, order, reason }) =>
     `the replacement of ${node} was asked for${order === 'remove-first' ? ', and it leaves first' : ''}${reason === '' ? '' : `: ${reason}`}`,
@@ -122,6 +131,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   VmDeletionFailed: ({ machines, cause, attempt, nextAttemptAt }) =>
     `${machines.length === 0 ? 'the load balancer' : machines.join(', ')} could not be deleted: ${sentenceOf(cause)} (attempt ${attempt}; ${again(nextAttemptAt)})`,
   SurgeFailed: ({ pool, cause }) => `${pool} gets no extra machines: ${sentenceOf(cause)}`,
+  LoadBalancerUpdated: ({ targets }) =>
+    `the load balancer sends requests to ${targets.join(', ') || 'no control plane'}`,
   LoadBalancerDeleted: () => 'the load balancer is gone',
   VmDeleted: ({ name }) => `machine ${name} is gone`,
   VmGone: ({ node, connection, repair, reason }) =>
@@ -169,6 +180,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>
     nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
+  NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
   ClusterReady: () => 'the cluster is ready',
@@ -185,6 +197,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the nodes of pool ${pool} are as declared${heldBack.length === 0 ? '' : `, except those that are held back: ${heldBack.map(({ node }) => node).join(', ')}`}`,
   PoolRolloutFailed: ({ pool, cause }) => `the rollout of pool ${pool} has stopped: ${sentenceOf(cause)}`,
   NodeReplacementReady: ({ node, newNode }) => `${newNode} is part of the cluster in place of ${node}`,
+  ControlPlaneRemovalStarted: ({ node, attempt }) =>
+    `the removal of control plane ${node} begins${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+  InitialControlPlaneChanged: ({ from, to }) => `${to} is the initial control plane in place of ${from}`,
+  ControlPlaneRemovalPrepared: ({ node, quorum, snapshot }) =>
+    `etcd keeps its quorum without ${node} (${quorumWords(quorum)}), and is saved as ${snapshot}`,
+  ControlPlaneRemovalBlocked: ({ node, quorum, cause, attempt }) =>
+    `${node} cannot leave yet: ${sentenceOf(cause)}${quorum === null ? '' : ` (${quorumWords(quorum)})`} (attempt ${attempt})`,
   NodeDrained: ({ node, evictedPods, dead }) =>
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,

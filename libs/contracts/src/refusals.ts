@@ -263,13 +263,29 @@ export const REFUSALS = {
   ),
   'cluster.control-plane-replicas': definition(
     422,
-    'The number of control planes cannot be changed by a manifest: it is {before}, not {after}',
-    'Remove one with "fairlead node remove"; control planes cannot be added yet.',
+    'The number of control planes cannot be changed while etcd is external: it is {before}, not {after}',
+    'Members of an external etcd can be neither added nor removed. Keep {before}, or create a cluster with etcd local.',
   ),
   'pool.rollout-blocked': definition(
     422,
     'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',
     'Set one of them to at least 1.',
+  ),
+  'pool.key-reserved': definition(
+    400,
+    'Pool {pool} cannot have a label or a taint {key}: {domain} is reserved',
+    'Use a domain of your own, or a key without one. node-role.kubernetes.io and node-restriction.kubernetes.io are allowed.',
+  ),
+  'pool.taint-twice': definition(400, 'Pool {pool} has the taint {taint} twice', 'Declare it once.'),
+  'pool.zone-unknown': definition(
+    422,
+    'Connection {connection} has no zone {zone} for pool {pool}',
+    'Its zones are: {zones}. See them with "fairlead connection describe {connection}".',
+  ),
+  'pool.removals-exceed': definition(
+    422,
+    '{named} nodes of pool {pool} are to be removed, and its size shrinks by {count}',
+    'Name fewer nodes, or choose a smaller size.',
   ),
   'pool.name-taken': definition(400, 'Two pools are named {pool}', 'Give each pool a name of its own.'),
   'pool.name-reserved': definition(400, 'No pool of workers can be named {pool}', 'Take another name.'),
@@ -476,12 +492,22 @@ export const REFUSALS = {
   'node.initial-control-plane': definition(
     409,
     'Could not be delete a control-plane leader node.',
-    'Remove another node, or replace the cluster.',
+    'Remove another node; outside the base path /ladybug, it can be removed like any other control plane.',
   ),
   'node.etcd-external': definition(
     409,
     "{node} holds a member of the external etcd of '{cluster}', and its members cannot be changed yet",
     'Remove another node, or replace the cluster.',
+  ),
+  'node.control-plane-even': definition(
+    409,
+    'Removing {node} would leave {after} control planes, and etcd tolerates no more failures with {after} members than with {fewer}',
+    'Set spec.controlPlane.replicas of the manifest to an odd number, or replace the node. A node that is not Ready can be removed.',
+  ),
+  'cluster.api-unbalanced': definition(
+    409,
+    "The API address of '{cluster}' is that of its only control plane, {address}, so no other control plane can serve it",
+    'Create a cluster on a connection with API addresses (apiAddress) or an apiEndpoint.',
   ),
   'node.quorum': definition(
     409,

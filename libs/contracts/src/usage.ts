@@ -85,6 +85,15 @@ const deleted = (claim: Claim, name: string): Claim => {
   };
 };
 
+/** Everything that a request for more nodes asks for. */
+export const requestedSets = ({
+  workers,
+  controlPlane,
+}: {
+  readonly workers: readonly NodeSet[];
+  readonly controlPlane?: NodeSet | undefined;
+}): readonly NodeSet[] => (controlPlane === undefined ? workers : [controlPlane, ...workers]);
+
 const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
   switch (event.type) {
     case 'ClusterRequested': {
@@ -96,9 +105,9 @@ const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
     case 'ClusterRejected':
       return { ...claim, rejectedSeq: event.meta.seq };
     case 'NodesRequested': {
-      const { requestId, workers } = event.data;
+      const { requestId } = event.data;
       if (claim.decided.has(requestId)) return claim;
-      const more = new Map(claim.more).set(requestId, { seq: event.meta.seq, machines: workers });
+      const more = new Map(claim.more).set(requestId, { seq: event.meta.seq, machines: requestedSets(event.data) });
       return { ...claim, more };
     }
     case 'NodesRejected':

@@ -149,6 +149,21 @@ export interface SigningRequest {
   readonly ttlSeconds: number;
 }
 
+export interface NodeTaint {
+  readonly key: string;
+  readonly value?: string | undefined;
+  readonly effect: string;
+}
+
+/** Labels and taints that a node must have, and those that it must not have any longer. What is not named stays. */
+export interface NodeMetadataChange {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly NodeTaint[];
+  readonly obsoleteLabels: readonly string[];
+  /** `key:effect` */
+  readonly obsoleteTaints: readonly string[];
+}
+
 export interface CordonOptions {
   /** The node does not come back: it leaves external load balancers even if someone else cordoned it before. */
   readonly leaving?: boolean;
@@ -189,6 +204,8 @@ export interface ClusterApi {
   run(program: Program): Promise<ProgramEnd>;
   /** Adds labels to a node that exists. */
   label(node: string, labels: Readonly<Record<string, string>>): Promise<void>;
+  /** Sets and removes labels and taints of a node in one write; false: there is no such node. */
+  setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean>;
   /**
    * Makes the node unschedulable under a mark, and takes it out of external load balancers. True: it is cordoned under this
    * mark; false: someone else cordoned it before; undefined: there is no such node.

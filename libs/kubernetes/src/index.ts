@@ -8,6 +8,7 @@ export type {
   JobState,
   LeaseView,
   Manifest,
+  NodeMetadataChange,
   NodeView,
   PodIdentity,
   PodView,

@@ -4,14 +4,17 @@ import {
   type ClusterUid,
   type EventData,
   type Fact,
+  type NodeMetadata,
   type NodeName,
   type Refusal,
+  nodeMetadata,
   refuse,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { failingNodesOf, openRequestsOf, replacementsReady, requestOfNode } from './additions.evolve.js';
 import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
+import { nextToLeave, successor } from './departures.planner.js';
 import {
   ABSENT,
   allOf,
@@ -50,12 +53,15 @@ export type BootstrapFact = Fact<
   | 'ControlPlaneJoined'
   | 'ControlPlaneReady'
   | 'WorkerJoined'
+  | 'NodeLabelsSet'
   | 'AddonInstalled'
   | 'ClusterReady'
   | 'BootstrapStepFailed'
   | 'ClusterFailed'
   | 'NodesFailed'
   | 'NodeReplacementReady'
+  | 'ControlPlaneRemovalStarted'
+  | 'InitialControlPlaneChanged'
   | 'NodeDrained'
   | 'NodeRemoved'
   | 'ClusterDismantled'
@@ -82,6 +88,7 @@ export type Outcome = Extract<
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
       | 'WorkerJoined'
+      | 'NodeLabelsSet'
       | 'NodeDrained'
       | 'NodeRemoved'
       | 'ClusterDismantled';
@@ -110,6 +117,11 @@ const isDesired = (state: Bootstrap, key: StepKey): boolean =>
 
 const present = (state: Bootstrap, uid: ClusterUid): state is Present =>
   state.status !== 'absent' && state.cluster.uid === uid;
+
+const isSet = ({ metadata }: Host, data: NodeMetadata): boolean =>
+  metadata !== undefined &&
+  metadata.set !== null &&
+  JSON.stringify(nodeMetadata(metadata.set)) === JSON.stringify(nodeMetadata(data));
 
 /** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
 const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
@@ -144,6 +156,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
       return host !== undefined && host.joinedAt === null;
+    case 'NodeLabelsSet':
+      return host !== undefined && !isSet(host, data);
     case 'ControlPlaneReady':
       return data.nodes.some((node) => !cluster.healthy.includes(node));
     case 'NodeDrained':
@@ -219,6 +233,18 @@ export const stateReplacements = (state: Bootstrap): readonly BootstrapFact[] =>
         ({ data }) => 'newNode' in data && state.cluster.hosts[data.newNode]?.settled === true,
       )
     : nothing;
+/** Control planes leave one at a time; before the initial one does, another takes its part. */
+export const departures = (state: Bootstrap, now: string): readonly BootstrapFact[] => {
+  if (state.status === 'absent' || state.status === 'deleting' || state.status === 'dismantled') return nothing;
+  const { cluster } = state;
+  const { uid, controlPlane } = cluster;
+  const to = successor(cluster)?.machine.name;
+  if (controlPlane !== null && to !== undefined)
+    return [{ type: 'InitialControlPlaneChanged', data: { uid, from: controlPlane.node, to } }];
+  const next = nextToLeave(state, now);
+  if (next === undefined) return nothing;
+  return [{ type: 'ControlPlaneRemovalStarted', data: { uid, node: next.host.machine.name, attempt: next.attempt } }];
+};
 
 const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): readonly BootstrapFact[] => {
   if (!present(state, uid) || !isDesired(state, 'InstallAddons')) return nothing;

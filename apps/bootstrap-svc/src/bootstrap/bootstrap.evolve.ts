@@ -1,9 +1,12 @@
 import { machineAt, type EventData, type Machine, type NodeName, type StoredEvent } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
+import { evolveDepartures, stuck } from './departures.evolve.js';
+import { evolveMetadata } from './metadata.evolve.js';
 import {
   ABSENT,
   allOf,
+  controlPlanesOf,
   differenceFrom,
   isExtra,
   isKeyStep,
@@ -43,6 +46,7 @@ const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>, time: string):
   runStartedAt: time,
   endpoint: null,
   balancedByNodes: false,
+  targets: null,
   hosts: {},
   sets: 0,
   etcd: null,
@@ -216,13 +220,24 @@ const keyDesired = (cluster: Cluster, event: EventData<'SshKeyReplacementRequest
   return { ...withKeysUnstuck(cluster), sshKeys };
 };
 
-const stepFailed = (cluster: Cluster, { step, node, nextAttemptAt }: EventData<'BootstrapStepFailed'>): Cluster => {
+/** The provider's balancer begins with every control plane that runs by then. */
+const initialTargets = (
+  cluster: Cluster,
+  { placement = 'provider' }: EventData<'LoadBalancerReady'>,
+): Cluster['targets'] =>
+  placement === 'provider' ? controlPlanesOf(cluster).map(({ machine }) => machine.name) : null;
+
+const stepFailed = (
+  cluster: Cluster,
+  { step, node, nextAttemptAt }: EventData<'BootstrapStepFailed'>,
+  time: string,
+): Cluster => {
   if (node === undefined || nextAttemptAt !== null) return cluster;
   if (isKeyStep(step)) return withHost(cluster, node, { keyStuck: true });
   if (step === 'UpdateAgent') return { ...cluster, agentRefused: [...cluster.agentRefused, node] };
   // Nothing waits for an extra machine that is not available: it goes.
   if (step !== 'RemoveNode') return isExtra(cluster, node) ? withHost(cluster, node, { removal: 'desired' }) : cluster;
-  return withHost(cluster, node, { removal: 'stuck' });
+  return withHost(cluster, node, stuck(cluster.hosts[node], time));
 };
 
 /** Our own facts. */
@@ -272,7 +287,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'ClusterReady':
       return settleAll(cluster);
     case 'BootstrapStepFailed':
-      return stepFailed(cluster, event.data);
+      return stepFailed(cluster, event.data, time);
     case 'AuthorizedKeyAdded':
       return keyAdded(cluster, event.data);
     case 'AuthorizedKeyRemoved':
@@ -332,6 +347,13 @@ const evolveSilence = (cluster: Cluster, event: StoredEvent): Cluster => {
   }
 };
 
+/** A machine that was planned and is not announced yet leaves as soon as it is announced, if that happens at all. */
+const withRemoval = (cluster: Cluster, node: NodeName): Cluster => {
+  if (cluster.hosts[node] !== undefined) return withHost(cluster, node, { removal: 'desired' });
+  const isPlanned = Object.values(cluster.requests).some(({ nodes }) => nodes.includes(node));
+  return isPlanned ? { ...cluster, unwanted: [...cluster.unwanted, node] } : cluster;
+};
+
 /** Facts of the gateway, infra-svc, upgrade-svc and agents. */
 const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -346,7 +368,10 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
         ...cluster,
         endpoint: { host: event.data.host, port: event.data.port },
         balancedByNodes: event.data.placement === 'control-planes',
+        targets: initialTargets(cluster, event.data),
       };
+    case 'LoadBalancerUpdated':
+      return { ...cluster, targets: event.data.targets };
     case 'SurgeRequested': {
       const key = surgeKey(event.data);
       return { ...cluster, surgesOver: cluster.surgesOver.filter((surge) => surge !== key) };
@@ -361,7 +386,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'SshKeyReplacementRequested':
       return keyDesired(cluster, event.data);
     case 'NodeRemovalRequested':
-      return withHost(cluster, event.data.node, { removal: 'desired' });
+      return withRemoval(cluster, event.data.node);
     case 'EtcdRestoreStarted': {
       const { requestId, snapshot, sha256, members } = event.data;
       const nodes = members.map(({ node }) => node);
@@ -403,7 +428,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
-  return evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
+  const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
+  return evolveMetadata(evolveDepartures(requested, event), event);
 };
 
 /** What the event means for the status; `cluster` is the cluster after it. */

@@ -1,6 +1,9 @@
 import type { NodeName } from '@fairlead/contracts';
+import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
+import { hasMetadata } from './metadata.evolve.js';
 import {
   balancesWell,
+  controlPlanesOf,
   desiredKeyOf,
   hasExternalEtcd,
   hostsOf,
@@ -16,6 +19,8 @@ import {
 export const HOSTS_AT_ONCE_MAX = 20;
 /** How many workers of one cluster join at a time: each asks the API server for certificates. */
 const WORKERS_AT_ONCE_MAX = 10;
+/** How many nodes get other labels and taints at a time. */
+const LABELS_AT_ONCE_MAX = 10;
 /** How many workers are drained and removed at a time. */
 const REMOVALS_AT_ONCE_MAX = 3;
 /** How many agents of one cluster are replaced at a time: a faulty one is found before it is everywhere. */
@@ -28,6 +33,7 @@ export type NodeStep =
   | 'InitControlPlane'
   | 'JoinControlPlane'
   | 'JoinWorker'
+  | 'SetNodeLabels'
   | 'RemoveNode'
   | 'UpdateAgent'
   | 'RenewCredential'
@@ -88,14 +94,29 @@ const initialise = (cluster: Cluster): readonly Operation[] => {
   return [onNode('InitControlPlane', initial, 'every host of the set is fit, and the API address is known')];
 };
 
-/** One at a time, in the order of their names: etcd takes one new member after the other. */
+/** Control planes that have joined, and were not found healthy since. */
+const unverifiedOf = (cluster: Cluster): readonly Host[] =>
+  controlPlanesOf(cluster).filter(
+    ({ machine, joinedAt, removal, failed }) =>
+      joinedAt !== null && removal === 'none' && !failed && !cluster.healthy.includes(machine.name),
+  );
+
+/**
+ * One at a time, in the order of their names: etcd takes one new member after the other. In a cluster that serves, each is found
+ * healthy before the next one joins.
+ */
 const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
+  if (isAnyLeaving(cluster) || (cluster.provisioned && unverifiedOf(cluster).length > 0)) return [];
   const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
   if (next === undefined || !setIsFit(cluster, next.set) || !isInFrontOf(cluster, next)) return [];
   return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
 };
 
 const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {
+  if (cluster.provisioned)
+    return unverifiedOf(cluster).length > 0
+      ? [{ step: 'VerifyControlPlane', reason: 'a control plane has joined' }]
+      : [];
   const controlPlanes = hostsOf(cluster).filter(
     (host) => isControlPlane(host) && host.removal === 'none' && !host.failed,
   );
@@ -110,8 +131,18 @@ const joinWorkers = (cluster: Cluster): readonly Operation[] =>
     .slice(0, WORKERS_AT_ONCE_MAX)
     .map((host) => onNode('JoinWorker', host, 'the API answers and the network is ready'));
 
+/** Nodes get the labels and taints of their pool when they join; what a kubelet cannot give itself, and what has changed since, comes now. */
+const setLabels = (cluster: Cluster): readonly Operation[] =>
+  hostsOf(cluster)
+    .filter((host) => host.joinedAt !== null && host.removal === 'none' && !host.failed && !hasMetadata(cluster, host))
+    .slice(0, LABELS_AT_ONCE_MAX)
+    .map((host) => onNode('SetNodeLabels', host, 'its pool has other labels or taints'));
+
+const isWhole = (cluster: Cluster, host: Host): boolean =>
+  host.joinedAt !== null && host.ready && hasMetadata(cluster, host);
+
 const finish = (cluster: Cluster): readonly Operation[] =>
-  newHostsOf(cluster).every((host) => host.joinedAt !== null && host.ready)
+  newHostsOf(cluster).every((host) => isWhole(cluster, host))
     ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
     : [];
 
@@ -124,7 +155,7 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
   const finishing = verifying.length === 0 && cluster.healthy.length > 0 ? finish(cluster) : [];
-  return [...preparing, ...joining, ...verifying, ...finishing];
+  return [...preparing, ...joining, ...setLabels(cluster), ...verifying, ...finishing];
 };
 
 const goesBecause = ({ machine }: Host): string =>
@@ -139,7 +170,7 @@ const removals = (cluster: Cluster): readonly Operation[] => {
     ...hostsOf(cluster).filter((host) => host.removal === 'desired'),
   ];
   return [
-    ...leaving.filter(isControlPlane).slice(0, 1),
+    ...leaving.filter((host) => isControlPlane(host) && mayBeRemoved(cluster, host)).slice(0, 1),
     ...leaving.filter((host) => !isControlPlane(host)).slice(0, REMOVALS_AT_ONCE_MAX),
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
@@ -233,6 +264,7 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
       return [
         ...balance(cluster),
         ...removals(cluster),
+        ...setLabels(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),

@@ -171,7 +171,16 @@ describe('an end', () => {
   it('workers leave some at a time, control planes one at a time', () => {
     const removal = (node: NodeName): Fact => ({ type: 'NodeRemovalRequested', data: { uid: UID, node } });
     const facts = [...wholeCluster(), removal(cp(2)), removal(cp(3)), removal(w(1)), removal(w(2))];
-    expect(desiredAfter(...facts)).toEqual([`RemoveNode/${cp(2)}`, `RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`]);
+    const workers = [`RemoveNode/${w(1)}`, `RemoveNode/${w(2)}`];
+    expect(desiredAfter(...facts)).toEqual(workers);
+    const turn = { uid: UID, node: cp(2), attempt: 1 };
+    const prepared = { ...turn, quorum: { voters: 3, healthy: 3, target: 2 }, snapshot: 's', leader: null };
+    const leaving: readonly Fact[] = [
+      ...facts,
+      { type: 'ControlPlaneRemovalStarted', data: turn },
+      { type: 'ControlPlaneRemovalPrepared', data: prepared },
+    ];
+    expect(desiredAfter(...leaving)).toEqual([`RemoveNode/${cp(2)}`, ...workers]);
   });
 
   it('nothing is planned for a failed cluster until a retry is requested, and then the step that failed [CB-Ladybug 13]', () => {

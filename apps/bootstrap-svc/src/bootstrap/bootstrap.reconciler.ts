@@ -2,6 +2,7 @@ import type { NodeName } from '@fairlead/contracts';
 import { later, type Reconciler, type Task } from '@fairlead/event-sourcing';
 import {
   bootstrap as decider,
+  departures,
   failCluster,
   failStep,
   revokeCredentials,
@@ -10,6 +11,7 @@ import {
   type BootstrapFact,
 } from './bootstrap.decider.js';
 import { keyOf, plan, renewalDueAfter, renewals, type Operation } from './bootstrap.planner.js';
+import { nextLookAt } from './departures.planner.js';
 import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
 import { reasonOf } from './reasons.js';
 
@@ -42,6 +44,9 @@ interface Wait {
 }
 
 const latest = (one: string, other: string): string => (one > other ? one : other);
+
+const earliest = (...times: readonly (string | null)[]): string | null =>
+  times.filter((time) => time !== null).toSorted()[0] ?? null;
 
 /** Hosts that the cluster waits for, and until when. Hosts without an agent are our own work, which has limits of its own. */
 const waits = (bootstrap: Bootstrap, limits: Limits): readonly Wait[] => {
@@ -94,14 +99,23 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 9,
+  version: 11,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: (state, now) => [...plan(state), ...renewals(state, now)].map(taskOf),
-  facts: (state, now) => [...revokeCredentials(state), ...stateReplacements(state), ...failures(state, now, limits)],
+  facts: (state, now) => [
+    ...revokeCredentials(state),
+    ...departures(state, now),
+    ...stateReplacements(state),
+    ...failures(state, now, limits),
+  ],
   // A cluster that waits for hosts is not ready, and only in one that is are agents renewed.
-  wakeAt: (state, now) => waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? renewalDueAfter(state, now),
+  wakeAt: (state, now) =>
+    earliest(
+      waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? renewalDueAfter(state, now),
+      nextLookAt(state, now),
+    ),
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
     const step = type as Operation['step']; // A task comes from the plan, or from the finalizer, whose failures are not stated.

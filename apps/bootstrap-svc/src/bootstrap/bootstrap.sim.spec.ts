@@ -88,7 +88,7 @@ const expectBuilt = (simulation: Simulation): void => {
   before(simulation, 'NodeReady', 'AddonInstalled');
   before(simulation, 'AddonInstalled', 'ClusterReady');
   for (const node of FIVE)
-    expect([node, simulation.world.labels.get(node)]).toEqual([node, { 'kubernetes.io/cluster': 'demo' }]);
+    expect([node, [...(simulation.world.labels.get(node) ?? [])]]).toEqual([node, [['kubernetes.io/cluster', 'demo']]]);
 };
 
 /** A failing seed is a named story: the seed and what happened in it. */

@@ -3,6 +3,7 @@ import type {
   ClusterSpec,
   ClusterUid,
   Machine,
+  NodeMetadata,
   NodeName,
   OnFailure,
   Replacement,
@@ -51,12 +52,16 @@ export interface Host {
   /** It was part of the cluster when that last became ready: what happens to it now is not part of a bootstrap. */
   readonly settled: boolean;
   readonly removal: 'none' | 'desired' | 'drained' | 'stuck';
+  /** Of a control plane that leaves; absent: its turn has not come yet. */
+  readonly departure?: Departure;
   /** It could not join, and is kept until an operator retries or removes it. */
   readonly failed: boolean;
   /** SSH keys that it accepts and must not; absent: none. */
   readonly formerKeys?: readonly FormerKey[];
   /** The attempts to replace its SSH key are used up: it waits for a retry or for the next rotation; absent: they are not. */
   readonly keyStuck?: boolean;
+  /** Absent: it never got labels or taints of its pool. */
+  readonly metadata?: HostMetadata;
 }
 
 /** An SSH key that another one replaced. */
@@ -70,6 +75,23 @@ export interface DesiredKey {
   readonly keyRef: SecretRef;
   readonly publicKey: string;
   readonly former: FormerKey;
+}
+
+/** The labels and taints of a node that come from its pool. */
+export interface HostMetadata {
+  /** As they were set last; null: never. */
+  readonly set: NodeMetadata | null;
+  /** Keys of labels, and taints as key:effect, that we may have set. Only these are removed. */
+  readonly ours: { readonly labels: readonly string[]; readonly taints: readonly string[] };
+}
+
+/** How far the removal of a control plane is before it is drained. */
+export interface Departure {
+  readonly attempt: number;
+  /** Started: upgrade-svc looks at etcd. Prepared: it may go. Blocked: it may not, and is looked at again. */
+  readonly status: 'started' | 'prepared' | 'blocked';
+  /** Of one that is blocked: when it is looked at again. */
+  readonly againAt: string;
 }
 
 export interface AgentCredentials {
@@ -86,7 +108,7 @@ export interface Silence {
 }
 
 export interface ControlPlane {
-  /** The node on which kubeadm init ran. */
+  /** The node on which kubeadm init ran, or the one that took its part when it left. */
   readonly node: NodeName;
   readonly endpoint: string;
   readonly kubeconfigRef: SecretRef;
@@ -153,6 +175,8 @@ export interface Cluster {
   readonly endpoint: { readonly host: string; readonly port: number } | null;
   /** The address is balanced by the control planes themselves. */
   readonly balancedByNodes: boolean;
+  /** The control planes that the provider's balancer sends requests to; null: the balancer is not the provider's. */
+  readonly targets: readonly NodeName[] | null;
   readonly hosts: Readonly<Record<string, Host>>;
   readonly sets: number;
   /** The members of its external etcd once they are healthy; null: there are none, or kubeadm runs its own. */
@@ -181,6 +205,8 @@ export interface Cluster {
   readonly unrevoked?: AgentCredentials;
   /** By connection; absent: no key was rotated. */
   readonly sshKeys?: Readonly<Record<string, DesiredKey>>;
+  /** Labels and taints of pools that have any; absent: none has. */
+  readonly pools?: Readonly<Record<string, NodeMetadata>>;
   /** Nodes that were given up before VmsCreated named their machines. */
   readonly unwanted: readonly NodeName[];
 }
@@ -282,16 +308,37 @@ export const desiredKeyOf = ({ sshKeys }: Cluster, { machine }: Host): DesiredKe
   return desired?.former.keyRef === machine.ssh.keyRef ? desired : undefined;
 };
 
-/** Control planes that the API is balanced over: all that are to stay, whether they have joined or not. */
+export const controlPlanesOf = (cluster: Cluster): readonly Host[] => hostsOf(cluster).filter(isControlPlane);
+
+/** The control plane on which the cluster begins, or began; once neither is there, the first of the others. */
+export const initialControlPlane = (cluster: Cluster): Host | undefined => {
+  const all = controlPlanesOf(cluster);
+  const { controlPlane } = cluster;
+  const initial = all.find(({ machine }) =>
+    controlPlane === null ? machine.leader : machine.name === controlPlane.node,
+  );
+  return initial ?? all[0];
+};
+
+/** Control planes that the API is balanced over: all but those that are drained, whether they have joined or not. */
 export const balancedOver = (cluster: Cluster): readonly NodeName[] =>
-  hostsOf(cluster)
-    .filter((host) => isControlPlane(host))
+  controlPlanesOf(cluster)
+    .filter(({ removal }) => removal !== 'drained')
     .map(({ machine }) => machine.name);
 
 /** Whether the host balances the API over all desired control planes. */
 export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {
   const desired = balancedOver(cluster);
   return balances.length === desired.length && desired.every((name) => balances.includes(name));
+};
+
+/** Whether requests to the API may still reach this control plane. Control planes that are not heard balance nothing. */
+export const isBehindBalancer = (cluster: Cluster, { machine: { name } }: Host): boolean => {
+  if (cluster.targets !== null) return cluster.targets.includes(name);
+  return controlPlanesOf(cluster).some(
+    ({ machine, removal, ready, silence, balances }) =>
+      machine.name !== name && removal === 'none' && ready && silence === undefined && balances.includes(name),
+  );
 };
 
 const RUNTIME = 'containerd';

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   JoinControlPlane: 'JoinControlPlaneFailedReason',
   VerifyControlPlane: 'JoinControlPlaneFailedReason',
   JoinWorker: 'JoinWorkerFailedReason',
+  SetNodeLabels: 'SetNodeLabelsFailedReason',
   RemoveNode: 'RemoveNodeFailedReason',
   UpdateAgent: 'UpdateAgentFailedReason',
   RenewCredential: 'RenewCredentialFailedReason',

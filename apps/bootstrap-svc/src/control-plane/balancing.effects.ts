@@ -3,7 +3,13 @@ import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
-import { balancedOver, balancesWell, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
+import {
+  balancedOver,
+  balancesWell,
+  initialControlPlane,
+  type Cluster,
+  type Host,
+} from '../bootstrap/bootstrap.state.js';
 import { hostOf, type Step } from '../bootstrap/step.js';
 import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
@@ -47,8 +53,9 @@ export class BalancingEffects {
     if (endpoint === null) throw new Error(`the plan balances nothing before ${cluster.spec.name} has an address`);
     const peers = balancedOver(cluster).flatMap((name) => cluster.hosts[name] ?? []);
     // The host on which the cluster begins is in front: it needs the address first.
+    const initial = initialControlPlane(cluster);
     const [first = hostOf(step), ...others] = peers.toSorted(
-      (one, other) => Number(other.machine.leader) - Number(one.machine.leader),
+      (one, other) => Number(other === initial) - Number(one === initial),
     );
     const inOrder = [first, ...others];
     return {

@@ -98,7 +98,7 @@ export class ControlPlaneEffects {
   private async healthyControlPlanes({ state: { cluster }, signal }: Step) {
     const api = await this.clusters.of(cluster);
     const machines = hostsOf(cluster)
-      .filter((host) => isControlPlane(host) && host.removal === 'none')
+      .filter((host) => isControlPlane(host) && host.joinedAt !== null && host.removal === 'none' && !host.failed)
       .map(({ machine }) => machine);
     const problems = await untilSettled(() => controlPlaneProblems(api, machines, cluster.spec.kubernetes.etcd), {
       deadlineMs: HEALTHY_WITHIN_MS,

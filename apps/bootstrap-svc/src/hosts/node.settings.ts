@@ -1,5 +1,6 @@
 import {
   AGENT_PATHS,
+  isKubeletLabel,
   isOfficial,
   isUrl,
   releaseOf,
@@ -7,10 +8,11 @@ import {
   WorldFailure,
   type HostProfile,
   type Machine,
+  type NodeMetadata,
   type SoftwareSource,
 } from '@fairlead/contracts';
 import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
-import { hostsOf, isControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
+import { initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
  * Labels that a kubelet may give itself; `kubernetes.io/cluster` is not one of them (NodeRestriction admission), so that
@@ -35,19 +37,18 @@ export const tuningOf = (configured: Tuning, profile: HostProfile | undefined): 
   return { ...configured, ...(Object.fromEntries(given) as Partial<Tuning>) };
 };
 
-/** The private address is the one that the machine itself has; a public one may be translated on the way. */
-export const nodeSettings = ({ machine }: Host, configured: Tuning): NodeSettings => ({
-  name: machine.name,
-  address: machine.privateIp,
-  providerId: machine.providerId,
-  labels: nodeLabels(machine),
-  tuning: tuningOf(configured, machine.profile),
-});
-
-/** The host on which kubeadm init runs, or ran; once it has left, the first of the other control planes. */
-const first = (cluster: Cluster): Host | undefined => {
-  const controlPlanes = hostsOf(cluster).filter(isControlPlane);
-  return controlPlanes.find(({ machine }) => machine.leader) ?? controlPlanes[0];
+/** `metadata`: the labels and taints of its pool. The private address is the one that the machine itself has; a public one may be translated on the way. */
+export const nodeSettings = ({ machine }: Host, configured: Tuning, metadata?: NodeMetadata): NodeSettings => {
+  const { labels = {}, taints = [] } = metadata ?? {};
+  const ofPool = Object.entries(labels).filter(([key]) => isKubeletLabel(key));
+  return {
+    name: machine.name,
+    address: machine.privateIp,
+    providerId: machine.providerId,
+    labels: { ...Object.fromEntries(ofPool), ...nodeLabels(machine) },
+    ...(taints.length === 0 ? {} : { taints }),
+    tuning: tuningOf(configured, machine.profile),
+  };
 };
 
 /** The Kubernetes version of the host: that of the request for its cluster, or of the latest upgrade since. */
@@ -86,7 +87,7 @@ export const clusterSettings = (
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
     etcdEndpoints: endpointsOf(cluster),
-    tuning: tuningOf(configured, first(cluster)?.machine.profile),
+    tuning: tuningOf(configured, initialControlPlane(cluster)?.machine.profile),
   };
 };
 

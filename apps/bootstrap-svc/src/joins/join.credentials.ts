@@ -2,7 +2,7 @@ import { WorldFailure } from '@fairlead/contracts';
 import { renderStep, type JoinCredentials } from '@fairlead/node-scripts';
 import type { Clock } from '@fairlead/service-kit';
 import { z } from 'zod';
-import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
+import { controlPlanesOf, initialControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
@@ -68,7 +68,7 @@ export class JoinCredentialsSource {
     return leftMs < TOKEN_LEFT_MIN_MS ? undefined : { token, caCertHash };
   }
 
-  /** Asks the first control plane, and where that one is lost the others. */
+  /** Asks the initial control plane, and where that one is lost the others. */
   private async issue(step: Step, certificates: boolean): Promise<Issued> {
     const { controlPlane, spec } = step.state.cluster;
     if (controlPlane === null) throw new Error('the plan lets no node join before the control plane is initialised');
@@ -98,9 +98,10 @@ export class JoinCredentialsSource {
   }
 
   private issuers({ state, data }: Step): readonly Host[] {
-    const joined = hostsOf(state.cluster).filter(
-      (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== data.node,
+    const initial = initialControlPlane(state.cluster);
+    const joined = controlPlanesOf(state.cluster).filter(
+      (host) => host.joinedAt !== null && host.removal !== 'drained' && host.machine.name !== data.node,
     );
-    return joined.toSorted((one, other) => Number(other.machine.leader) - Number(one.machine.leader));
+    return joined.toSorted((one, other) => Number(other === initial) - Number(one === initial));
   }
 }

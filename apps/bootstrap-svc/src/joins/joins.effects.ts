@@ -5,6 +5,7 @@ import { hostOf, type Step } from '../bootstrap/step.js';
 import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS } from '../bootstrap/tokens.js';
 import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
+import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
 import type { JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
@@ -38,7 +39,7 @@ export class JoinsEffects {
     const rendered = renderStep('kubeadm-join-worker', {
       uid: cluster.uid,
       cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
-      node: nodeSettings(host, this.settings.tuning),
+      node: nodeSettings(host, this.settings.tuning, desiredMetadata(cluster, host)),
       credentials: await this.credentials.forWorker(step),
     });
     await this.hosts.on(host, step, (worker) => worker.run(rendered));

@@ -21,6 +21,7 @@ export interface KubernetesCluster
       | 'failingChecks'
       | 'label'
       | 'releaseLoadBalancers'
+      | 'setNodeMetadata'
       | 'signClientCertificate'
     > {
   nodes(): Promise<readonly NodeView[]>;

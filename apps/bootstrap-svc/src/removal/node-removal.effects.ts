@@ -3,7 +3,7 @@ import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { drainNode, type Drained } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject, Logger } from '@nestjs/common';
-import { isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
+import { isBehindBalancer, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
@@ -38,7 +38,9 @@ export class NodeRemovalEffects {
     const api = await this.clusters.of(step.state.cluster);
     if (host.removal === 'desired') {
       const { dead, evictedPods } = await this.drain(api, name, step);
-      await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
+      const after = await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
+      // It goes on as soon as no request to the API reaches it.
+      if (isControlPlane(host) && after.status !== 'absent' && isBehindBalancer(after.cluster, host)) return undefined;
     }
     if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
     await this.reset(step, host);

@@ -45,11 +45,14 @@ const confirm = async ({ io }: Session): Promise<void> => {
   throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'It was not confirmed: nothing was changed' });
 };
 
-/** What was shown is what is applied: if the cluster changes in between, the server refuses. */
-const asShown = (manifest: Manifest, before: ManifestView | undefined): Manifest =>
-  before === undefined
-    ? manifest
-    : { ...manifest, metadata: { resourceVersion: before.metadata.resourceVersion, ...manifest.metadata } };
+/** A manifest with this resource version is refused if there is such a cluster. */
+const ONLY_IF_ABSENT = '';
+
+/** What was shown is what is applied: if the cluster changes in between, or someone else creates it, the server refuses. */
+const asShown = (manifest: Manifest, before: ManifestView | undefined): Manifest => ({
+  ...manifest,
+  metadata: { resourceVersion: before?.metadata.resourceVersion ?? ONLY_IF_ABSENT, ...manifest.metadata },
+});
 
 /** Plans a change, shows it, asks, applies it and follows its operations. */
 export const changeManifest = async (

@@ -5,10 +5,18 @@ import type { ManifestView } from '../api/api.ports.js';
 const SIGNS = {
   'create-cluster': '+',
   'create-pool': '+',
+  'abandon-nodes': '-',
   'add-nodes': '+',
   'remove-nodes': '-',
   'replace-nodes': '~',
+  'label-nodes': '~',
   'delete-pool': '-',
+} as const;
+
+const PAINT = {
+  '+': (text: string, colors: Colors) => colors.green(text),
+  '-': (text: string, colors: Colors) => colors.red(text),
+  '~': (text: string, colors: Colors) => colors.yellow(text),
 } as const;
 
 /** The fields that differ, each with its value before and after. */
@@ -26,9 +34,11 @@ const stepLines = (
 ): readonly string[] => {
   const sign = SIGNS[action];
   const title = pool === null ? 'cluster' : `pool ${pool}`;
-  const paint = { '+': colors.green, '-': colors.red, '~': colors.yellow }[sign];
   const verb = action === 'replace-nodes' ? 'replace' : 'remove';
-  return [`${paint(sign)} ${title}: ${reason}`, ...nodes.map(({ name, reason: why }) => `    ${verb} ${name}: ${why}`)];
+  return [
+    `${PAINT[sign](sign, colors)} ${title}: ${reason}`,
+    ...nodes.map(({ name, reason: why }) => `    ${verb} ${name}: ${why}`),
+  ];
 };
 
 /** What is done for a change, with reasons. */

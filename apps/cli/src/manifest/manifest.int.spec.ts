@@ -54,7 +54,12 @@ beforeEach(async () => {
   gateway.on('GET', PATH, {
     body: {
       ...manifestOf(2),
-      status: { phase: 'Provisioned', pools: [{ name: 'web', replicas: 2, readyReplicas: 1 }] },
+      status: {
+        phase: 'Provisioned',
+        pools: [
+          { name: 'web', replicas: 2, readyReplicas: 1, availableReplicas: 0, updatedReplicas: 2, phase: 'ScalingUp' },
+        ],
+      },
     },
   });
   gateway.on('PUT', PATH, change);
@@ -102,12 +107,12 @@ describe('fairlead apply', () => {
     expect(changes()).toEqual([]);
   });
 
-  it('creates a cluster that there is not', async () => {
+  it('creates a cluster that there is not, and only if no one else has by then', async () => {
     gateway.on('GET', PATH, refusal(404, 'cluster.unknown', 'There is none'));
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(3));
     expect([code, stdout]).toEqual([0, 'cluster/demo created\n']);
     expect(stderr).toContain('+ pools[web].replicas: 3');
-    expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo' }]);
+    expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo', resourceVersion: '' }]);
   });
 
   it.each([
@@ -196,7 +201,8 @@ describe('fairlead edit', () => {
 describe('fairlead pool', () => {
   it('shows the pools of a cluster with how many nodes are ready', async () => {
     const { stdout } = await ask(['pool', 'get', 'demo']);
-    expect(stdout).toMatch(/web +2 +1\/2 +lab +lab\.medium/);
+    expect(stdout).toMatch(/NAME +DESIRED +READY +AVAILABLE +UP-TO-DATE +PHASE/);
+    expect(stdout).toMatch(/web +2 +1 +0 +2 +ScalingUp +lab +lab\.medium/);
     const none = await ask(['pool', 'get', 'demo', 'none']);
     expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no pool none')]);
   });

@@ -37,26 +37,63 @@ const poolOf = (manifest: ManifestView, at: ClusterAt, name: string): Pool => {
   return found;
 };
 
-const readyOf = ({ status }: ManifestView, name: string): string => {
-  const { replicas = 0, readyReplicas = 0 } = status?.pools.find((pool) => pool.name === name) ?? {};
-  return `${readyReplicas}/${replicas}`;
-};
+type Status = NonNullable<ManifestView['status']>['pools'][number];
+
+const statusOf = ({ status }: ManifestView, name: string): Status | undefined =>
+  status?.pools.find((pool) => pool.name === name);
 
 const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => ({
-  data: pools.map((pool) => ({ ...pool, status: manifest.status?.pools.find(({ name }) => name === pool.name) })),
+  data: pools.map((pool) => ({ ...pool, status: statusOf(manifest, pool.name) })),
   table: {
-    columns: ['name', 'replicas', 'ready', 'connection', 'machine type'],
-    rows: pools.map(({ name, replicas, connection, machineType }) => [
-      name,
-      String(replicas),
-      readyOf(manifest, name),
-      connection,
-      machineType,
-    ]),
+    columns: ['name', 'desired', 'ready', 'available', 'up-to-date', 'phase', 'connection', 'machine type'],
+    rows: pools.map(({ name, replicas, connection, machineType }) => {
+      const {
+        readyReplicas = 0,
+        availableReplicas = 0,
+        updatedReplicas = 0,
+        phase = '',
+      } = statusOf(manifest, name) ?? {};
+      const counts = [replicas, readyReplicas, availableReplicas, updatedReplicas].map(String);
+      return [name, ...counts, phase, connection, machineType];
+    }),
     empty: 'The cluster has no pools.',
   },
   names: pools.map(({ name }) => name),
 });
+
+const taintText = ({ key, value = '', effect }: NonNullable<Pool['taints']>[number]): string =>
+  `${key}${value === '' ? '' : `=${value}`}:${effect}`;
+
+const listed = (texts: readonly string[], none: string): string => (texts.length === 0 ? none : texts.join(', '));
+
+/** A pool with what it is and how it is, line by line. */
+const poolLines = (pool: Pool, status: Status | undefined): readonly string[] => {
+  const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [] } = pool;
+  const { readyReplicas = 0, availableReplicas = 0, updatedReplicas = 0 } = status ?? {};
+  const rows: readonly (readonly [string, string])[] = [
+    ['phase', status?.phase ?? 'not known'],
+    [
+      'replicas',
+      `${replicas} desired, ${status?.replicas ?? 0} there, ${readyReplicas} ready, ${availableReplicas} available, ${updatedReplicas} up to date`,
+    ],
+    ['min ready', `${pool.minReadySeconds ?? 0} s`],
+    ['connection', connection],
+    ['machine type', machineType],
+    ['root disk', `${rootDisk.type}, ${rootDisk.size}`],
+    ['zones', listed(zones, 'all of the connection')],
+    [
+      'labels',
+      listed(
+        Object.entries(labels).map(([key, value]) => `${key}=${value}`),
+        'none',
+      ),
+    ],
+    ['taints', listed(taints.map(taintText), 'none')],
+    ['delete policy', pool.deletePolicy ?? 'Newest'],
+    ['updates', pool.updatesDisabled === true ? 'disabled' : 'enabled'],
+  ];
+  return rows.map(([title, value]) => `  ${title.padEnd(14)}${value}`);
+};
 
 const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
@@ -83,15 +120,11 @@ const addDescribe = (parent: Command, io: Io): void => {
       const manifest = await session.api.manifest(at);
       const pool = poolOf(manifest, at, name);
       const nodes = (await session.api.nodes(at)).filter((node) => node.pool === name);
-      const { replicas, connection, machineType, rootDisk } = pool;
       return {
-        data: { ...pool, nodes },
+        data: { ...pool, status: statusOf(manifest, name), nodes },
         table: [
           `${name} of ${at.namespace}/${cluster}`,
-          `  replicas      ${replicas} (${readyOf(manifest, name)} ready)`,
-          `  connection    ${connection}`,
-          `  machine type  ${machineType}`,
-          `  root disk     ${rootDisk.type}, ${rootDisk.size}`,
+          ...poolLines(pool, statusOf(manifest, name)),
           `  nodes         ${nodes.length === 0 ? 'none' : ''}`,
           ...nodes.map((node) => `    ${node.name}  ${node.phase}`),
         ].join('\n'),

@@ -133,8 +133,12 @@ export class ClusterCommands {
     return this.decide({ type: 'AbandonNodes', data: address }, address, caller);
   }
 
-  removeNode(address: ClusterAddress, node: NodeName, caller: Caller): Promise<Decided<ClusterState>> {
-    return this.decide({ type: 'RemoveNode', data: { ...address, node } }, address, caller);
+  removeNode(
+    address: ClusterAddress,
+    removal: { readonly node: NodeName; readonly asLadybug: boolean },
+    caller: Caller,
+  ): Promise<Decided<ClusterState>> {
+    return this.decide({ type: 'RemoveNode', data: { ...address, ...removal } }, address, caller);
   }
 
   /** infra-svc checks whether the new machine can be made: the template of its pool may have changed since the old one was made. */

@@ -23,10 +23,12 @@ import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '..
 import { nodesIn, parseNetwork } from './networks.js';
 import {
   additionsAfter,
+  awaitedIn,
   isGrowing,
   isKept,
   hasFailedRollout,
   isReplaced,
+  isReplacing,
   leavingIn,
   NO_ADDITIONS,
   stuckAfter,
@@ -58,15 +60,30 @@ export type RequestNodes = Command<
   Named & {
     readonly requestId: string;
     readonly workers: readonly NodeSet[];
+    /** Absent: no control planes are added. */
+    readonly controlPlane?: NodeSet | undefined;
     /** Absent: rollback. */
     readonly onFailure?: OnFailure;
+    /** Requests that are abandoned in the same decision: their machines do not count. */
+    readonly instead?: readonly string[];
     /** Why its connections cannot be used, or have no room. */
     readonly connectionFaults: readonly Refusal[];
   }
 >;
 /** Gives up every request for nodes that is not done. */
 export type AbandonNodes = Command<'AbandonNodes', Named>;
-export type RemoveNode = Command<'RemoveNode', Named & { readonly node: NodeName }>;
+export type RemoveNode = Command<
+  'RemoveNode',
+  Named & {
+    readonly node: NodeName;
+    /** As CB-Ladybug does it: the initial control plane stays, and any number of control planes may be left. */
+    readonly asLadybug?: boolean;
+    /** Part of a change that leaves an odd number of control planes; these go before it. */
+    readonly after?: readonly NodeName[];
+    /** Requests that are abandoned in the same decision: the cluster does not grow by them. */
+    readonly instead?: readonly string[];
+  }
+>;
 /** A node goes, and a new one of its pool comes. */
 export type ReplaceNode = Command<
   'ReplaceNode',
@@ -112,6 +129,10 @@ interface Member {
   readonly removing: boolean;
   /** What its machine was made like. */
   readonly machine: MachineTemplate;
+  /** It was Ready once. */
+  readonly joined: boolean;
+  /** Empty: the provider chose, and has not said which yet. */
+  readonly zone: string;
 }
 
 interface Present {
@@ -148,13 +169,21 @@ const request = (state: ClusterState, { data }: RequestCluster): readonly Cluste
   return refuse('cluster.name-taken', { namespace, cluster }, 'name');
 };
 
-/** Nothing is changed while the cluster is paused, and an upgrade and a change of nodes never mix (B1). */
-export const busy = ({ pause, additions, upgrade }: Present, address: Named, action: string): Refusal | undefined => {
-  const paused = refuseWhilePaused(pause, address, action);
-  if (paused !== undefined) return paused;
-  if (isGrowing(additions)) return refuse('cluster.busy', { ...named(address), action });
-  return upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
-};
+/** More requests are refused, so that the state of a cluster stays small. */
+const REQUESTS_OPEN_MAX = 20;
+
+/** An upgrade and a change of nodes never mix (B1). */
+export const upgrading = ({ upgrade }: Present, address: Named, action: string): Refusal | undefined =>
+  upgrade !== undefined && isOpen(upgrade) ? refuseBeside(upgrade, named(address), action) : undefined;
+
+export const busy = (address: Named, action: string): Refusal => refuse('cluster.busy', { ...named(address), action });
+
+const withoutRequests = (additions: Additions, instead: readonly string[] = []): Additions =>
+  new Map([...additions].filter(([id]) => !instead.includes(id)));
+
+/** Nodes come and go beside each other, but not beside a node that is being replaced. */
+const hindranceOf = (state: Present, address: Named, action: string): Refusal | undefined =>
+  isReplacing(state.additions) ? busy(address, action) : upgrading(state, address, action);
 
 /** Each node takes its share of the pod network. */
 const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Refusal | undefined => {
@@ -164,13 +193,14 @@ const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Re
 };
 
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
-  const { requestId, workers, onFailure } = data;
+  const { requestId, workers, controlPlane, onFailure, instead = [] } = data;
   if (state.status === 'absent') return unknown(data);
   const paused = refuseWhilePaused(state.pause, data, 'add a node');
   if (paused !== undefined) return paused;
   if (state.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'add a node', phase: state.phase });
-  const hindrance = busy(state, data, 'add a node');
+  const hindrance = hindranceOf(state, data, 'add a node');
   if (hindrance !== undefined) return hindrance;
+  if (state.additions.size - instead.length >= REQUESTS_OPEN_MAX) return busy(data, 'add a node');
   const { connection } = state.spec.controlPlane;
   const stranger = workers.findIndex((set) => state.spec.serviceType === 'single' && set.connection !== connection);
   if (stranger >= 0)
@@ -179,7 +209,9 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
       { connection: workers[stranger]?.connection ?? '' },
       `worker[${stranger}].connection`,
     );
-  const count = state.members.size + workers.reduce((total, set) => total + set.count, 0);
+  const sets = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
+  const added = sets.reduce((total, set) => total + set.count, 0);
+  const count = state.members.size + awaitedIn(withoutRequests(state.additions, instead)) + added;
   if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
   const crowded = podsTooFew(state.spec, count);
   if (crowded !== undefined) return crowded;
@@ -187,7 +219,13 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
     data.connectionFaults[0] ?? [
       {
         type: 'NodesRequested',
-        data: { uid: state.uid, requestId, workers: [...workers], ...(onFailure === undefined ? {} : { onFailure }) },
+        data: {
+          uid: state.uid,
+          requestId,
+          workers: [...workers],
+          ...(controlPlane === undefined ? {} : { controlPlane }),
+          ...(onFailure === undefined ? {} : { onFailure }),
+        },
       },
     ]
   );
@@ -209,9 +247,26 @@ const named = ({ namespace, cluster }: Named): { namespace: string; cluster: str
 
 const isHealthy = (member: Member): boolean => member.ready && !member.lost && !member.removing;
 
+/** The control planes that are left when all have gone that were asked to. */
+export const remainingControlPlanes = ({ members }: Pick<Present, 'members'>): readonly string[] =>
+  [...members].flatMap(([name, { role, removing }]) => (role === 'control-plane' && !removing ? [name] : []));
+
+/** An even number of members tolerates no more failures than one less. A node that is not Ready may be removed all the same. */
+const leavesEven = (state: Present, { node, asLadybug, after }: RemoveNode['data']): Refusal | undefined => {
+  const member = state.members.get(node);
+  const left = remainingControlPlanes(state).filter((name) => name !== node).length;
+  if (asLadybug === true || after !== undefined || left % 2 === 1) return undefined;
+  if (member === undefined || !member.ready || member.lost) return undefined;
+  return refuse('node.control-plane-even', { node, after: left, fewer: left - 1 });
+};
+
 /** C8, by what agents say: etcd goes on without the node only if a majority is healthy now, and of those that stay. */
-const breaksQuorum = (members: ReadonlyMap<string, Member>, node: string): Refusal | undefined => {
-  const controlPlanes = [...members].filter(([, member]) => member.role === 'control-plane');
+const breaksQuorum = (
+  members: ReadonlyMap<string, Member>,
+  { node, after = [] }: Pick<RemoveNode['data'], 'node' | 'after'>,
+): Refusal | undefined => {
+  const gone: ReadonlySet<string> = new Set(after);
+  const controlPlanes = [...members].filter(([name, { role }]) => role === 'control-plane' && !gone.has(name));
   const healthy = controlPlanes.filter(([, member]) => isHealthy(member));
   const itIsHealthy = healthy.some(([name]) => name === node);
   const quorum = { members: controlPlanes.length, healthy: healthy.length };
@@ -230,13 +285,16 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   // A cluster that failed while it was made may be whole without the node that failed.
   if (state.phase !== 'Provisioned' && !(state.phase === 'Failed' && state.initialized))
     return refuse('cluster.not-ready', { action: 'remove a node', phase: state.phase });
-  if (member.leader) return refuse('node.initial-control-plane');
-  const hindrance = busy(state, data, 'remove a node');
+  if (member.leader && data.asLadybug === true) return refuse('node.initial-control-plane');
+  const hindrance = hindranceOf(state, data, 'remove a node');
   if (hindrance !== undefined) return hindrance;
+  const isOpenBeside = isGrowing(withoutRequests(state.additions, data.instead));
+  if (member.role === 'control-plane' && isOpenBeside) return busy(data, 'remove a control plane');
   if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
     return refuse('node.etcd-external', { node: data.node, cluster: data.cluster });
-  const quorum = member.role === 'control-plane' ? breaksQuorum(state.members, data.node) : undefined;
-  return quorum ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
+  const hold =
+    member.role === 'control-plane' ? (breaksQuorum(state.members, data) ?? leavesEven(state, data)) : undefined;
+  return hold ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };
 
 /** Its pool keeps its size, so neither the number of nodes nor that of control planes is checked. */
@@ -247,10 +305,13 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
   if (member === undefined) return refuse('node.unknown', { ...named(data), node });
   if (member.removing) return refuse('node.leaving', { node });
   if (isReplaced(state.additions, node)) return refuse('node.being-replaced', { node });
+  const paused = refuseWhilePaused(state.pause, data, 'replace a node');
+  if (paused !== undefined) return paused;
   if (state.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'replace a node', phase: state.phase });
   if (member.role === 'control-plane') return refuse('node.control-plane-replacement', { node });
-  const hindrance = busy(state, data, 'replace a node');
+  const action = 'replace a node';
+  const hindrance = isGrowing(state.additions) ? busy(data, action) : upgrading(state, data, action);
   if (hindrance !== undefined) return hindrance;
   return [{ type: 'NodeReplacementRequested', data: { uid: state.uid, requestId, node, order, reason } }];
 };
@@ -300,21 +361,23 @@ const withoutMember = (state: Present, name: string): Present => {
   return { ...state, members };
 };
 
-const newMember = { ready: false, lost: false, removing: false } as const;
+const newMember = { ready: false, lost: false, removing: false, joined: false } as const;
 
 /** What an event says about the nodes and the requests for nodes of the present cluster. */
 const evolveNodes = (state: Present, event: StoredEvent): Present => {
   switch (event.type) {
     case 'VmsPlanned': {
       const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
-      const added = planned.map(({ role, leader, ...plan }) => {
-        const member: Member = { ...newMember, role, leader, machine: templateOf(plan) };
+      const added = planned.map(({ role, leader, zone = '', ...plan }) => {
+        const member: Member = { ...newMember, role, leader, zone, machine: templateOf(plan) };
         return [plan.name, member] as const;
       });
       return { ...state, members: new Map([...state.members, ...added]) };
     }
+    case 'VmCreated':
+      return withMember(state, event.data.machine.name, { zone: event.data.machine.zone });
     case 'NodeReady':
-      return withMember(state, event.data.node, { ready: true });
+      return withMember(state, event.data.node, { ready: true, joined: true });
     case 'NodeNotReady':
       return withMember(state, event.data.node, { ready: false });
     case 'NodeLost':
@@ -325,6 +388,8 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
       return withoutMember(state, event.data.name);
     case 'ControlPlaneInitialized':
       return { ...state, initialized: true };
+    case 'InitialControlPlaneChanged':
+      return withMember(withMember(state, event.data.from, { leader: false }), event.data.to, { leader: true });
     default:
       return leavingIn(event).reduce((before, name) => withMember(before, name, { removing: true }), state);
   }

@@ -3,7 +3,7 @@ import { refuse, isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
-import { clusters, type RequestCluster, type RequestNodes } from './clusters.decider.js';
+import { clusters, type RemoveNode, type RequestCluster, type RequestNodes } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
 import { toClusterSpec } from './clusters.rules.js';
 
@@ -165,8 +165,15 @@ describe('more workers', () => {
   const abandon = { type: 'AbandonNodes', data: named } as const;
   const retryRequest: Fact<'ClusterRetryRequested'> = { type: 'ClusterRetryRequested', data: { uid } };
 
-  it('are refused while others are on their way, and not when those have come or were rejected', () => {
+  it('may be requested while others are on their way, up to a limit, and when those have come or were rejected', () => {
     given(...provisioned, request)
+      .when(next)
+      .then(second);
+    const many = Array.from({ length: 20 }, (_, at) => ({
+      ...request,
+      data: { ...request.data, requestId: `o${at}` },
+    }));
+    given(...provisioned, ...many)
       .when(next)
       .thenRefused('cluster.busy');
     given(...provisioned, request, planned('r1'), told, ready)
@@ -180,8 +187,8 @@ describe('more workers', () => {
 
   it('do not end with a word about other nodes', () =>
     given(...provisioned, request, planned('r1'), ready)
-      .when(next)
-      .thenRefused('cluster.busy'));
+      .when(abandon)
+      .then({ type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [name] } }));
 
   it.each([
     ['whose machines were not made', notMade],
@@ -210,9 +217,6 @@ describe('more workers', () => {
     given(...facts)
       .when(retry)
       .then(retryRequest);
-    given(...facts, retryRequest)
-      .when(next)
-      .thenRefused('cluster.busy');
     given(...facts)
       .when(remove(name))
       .then({ type: 'NodeRemovalRequested', data: { uid, node: name } });
@@ -300,21 +304,49 @@ describe('the removal of a node', () => {
       .thenNothing();
   });
 
-  it('is refused for the leader, with the text of CB-Ladybug [CB-Ladybug 31]', () => {
+  const asLadybug = (node: string): RemoveNode => {
+    const { type, data } = remove(node);
+    return { type, data: { ...data, asLadybug: true } };
+  };
+
+  it('is refused for the leader as CB-Ladybug does it, with its text; the next one leads when it has left [CB-Ladybug 31]', () => {
     given(...provisioned)
-      .when(remove('cp-1'))
+      .when(asLadybug('cp-1'))
       .thenRefused('node.initial-control-plane');
+    const moved: Fact = {
+      type: 'InitialControlPlaneChanged',
+      data: { uid, from: 'cp-1' as NodeName, to: 'cp-2' as NodeName },
+    };
+    given(...provisioned, moved)
+      .when(asLadybug('cp-2'))
+      .thenRefused('node.initial-control-plane');
+    given(...provisioned, moved)
+      .when(asLadybug('cp-1'))
+      .then(request('cp-1'));
     const state = provisioned.reduce(
       (before, fact, index) => clusters.evolve(before, stored(fact, index + 1)),
       clusters.initial,
     );
-    const outcome = clusters.decide(state, remove('cp-1'));
+    const outcome = clusters.decide(state, asLadybug('cp-1'));
     expect(isRefusal(outcome) && outcome.message).toBe('Could not be delete a control-plane leader node.');
+  });
+
+  it('is refused when it would leave an even number of control planes, unless the node is not Ready, or it is a part of a change', () => {
+    given(...provisioned)
+      .when(remove('cp-2'))
+      .thenRefused('node.control-plane-even');
+    given(...provisioned, nodeLost('cp-1'))
+      .when(remove('cp-1'))
+      .then(request('cp-1'));
+    const { type, data } = remove('cp-1');
+    given(...provisioned, request('cp-3'))
+      .when({ type, data: { ...data, after: ['cp-3' as NodeName] } })
+      .then(request('cp-1'));
   });
 
   it('is refused when too few of the control planes that stay are healthy [CB-Ladybug 31]', () => {
     given(...provisioned)
-      .when(remove('cp-2'))
+      .when(asLadybug('cp-2'))
       .then(request('cp-2'));
     given(...provisioned, nodeLost('cp-3'))
       .when(remove('cp-2'))

@@ -124,6 +124,8 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...doc, reason: event.data.code, message: event.data.message };
     case 'VmsPlanned':
       return { ...doc, leader: leaderOf(event) ?? doc.leader };
+    case 'InitialControlPlaneChanged':
+      return { ...doc, leader: event.data.to };
     case 'VmsCreated':
       return marked(doc, 'machines', time);
     case 'LoadBalancerReady':
@@ -172,6 +174,7 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterAccepted',
   'ClusterRejected',
   'VmsPlanned',
+  'InitialControlPlaneChanged',
   'VmsCreated',
   'LoadBalancerReady',
   'ControlPlaneReady',

@@ -4,6 +4,7 @@ import {
   CLUSTER_NODES_MAX,
   ClusterName,
   ClusterSpec,
+  CONTROL_PLANES_MAX,
   ConnectionName,
   DEFAULT_KUBERNETES_VERSION,
   ETCDS,
@@ -210,8 +211,6 @@ const nodeSets: Rule = (request) => [
   ...controlPlanesOf(request).flatMap((set, index) => setFaults(set, `controlPlane[${index}]`)),
   ...workersOf(request).flatMap((set, index) => setFaults(set, `worker[${index}]`)),
 ];
-
-const CONTROL_PLANES_MAX = 7;
 
 const controlPlaneCount: Rule = (request) => {
   if (controlPlanesOf(request).length !== 1) return fine;

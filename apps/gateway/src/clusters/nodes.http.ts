@@ -16,6 +16,7 @@ import {
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { ClusterCommands } from './clusters.commands.js';
+import { remainingControlPlanes, type ClusterState } from './clusters.decider.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
@@ -65,11 +66,19 @@ const isGone =
   (event: StoredEvent): boolean =>
     event.type === 'VmDeleted' && event.data.name === node;
 
-const removalStatus = (node: string, gone: boolean): StatusView => ({
+const removalStatus = (node: string, gone: boolean, note: string): StatusView => ({
   kind: 'Status',
   code: gone ? 200 : 202,
-  message: `Node '${node}' ${gone ? 'is removed' : 'is being removed'}.`,
+  message: `Node '${node}' ${gone ? 'is removed' : 'is being removed'}.${note}`,
 });
+
+/** An even number is pointed out: it was allowed because the node is not Ready. */
+const controlPlanesLeft = (node: string, state: ClusterState): string => {
+  if (state.status === 'absent' || state.members.get(node)?.role !== 'control-plane') return '';
+  const left = remainingControlPlanes(state).length;
+  if (left % 2 === 1) return '';
+  return ` The cluster then has ${left} control planes, an even number, and tolerates no more failures than with ${left - 1}: add one (fairlead pool scale).`;
+};
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster'))
 export class NodesHttp {
@@ -213,6 +222,7 @@ export class NodesHttp {
       'node.initial-control-plane',
       'node.etcd-external',
       'node.quorum',
+      'node.control-plane-even',
       'cluster.not-ready',
       'cluster.paused',
       'cluster.busy',
@@ -226,11 +236,12 @@ export class NodesHttp {
     @FromExchange() exchange: Exchange,
   ): Promise<StatusView> {
     const path = { namespace, cluster };
-    return this.answers.of(exchange, this.commands.removeNode(path, node, exchange.caller), {
+    const { asLadybug } = exchange;
+    return this.answers.of(exchange, this.commands.removeNode(path, { node, asLadybug }, exchange.caller), {
       address: path,
       location: operationLocation(path),
       isOver: isGone(node),
-      view: ({ ended }) => removalStatus(node, ended),
+      view: ({ ended, decided }) => removalStatus(node, ended, asLadybug ? '' : controlPlanesLeft(node, decided.state)),
     });
   }
 

@@ -1,5 +1,6 @@
 import { repeatable, type Cause } from '@fairlead/event-sourcing';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { isBelowLadybug } from './documented.js';
 import type { Identity } from '../access/identity.js';
 import { headerText, type HttpRequest, type HttpResponse } from './http.types.js';
 import { waitSecondsOf } from './prefer.js';
@@ -46,13 +47,16 @@ export const FromCaller = createParamDecorator((_data: unknown, context: Executi
 export interface Exchange {
   readonly caller: Caller;
   readonly response: HttpResponse;
+  /** It came below CB-Ladybug's base: its rules hold. */
+  readonly asLadybug: boolean;
 }
 
 /** The parameter is the Exchange: for routes that would have too many parameters with each of its parts. The handler's return value is the body. */
 export const FromExchange = createParamDecorator((_data: unknown, context: ExecutionContext): Exchange => {
   const http = context.switchToHttp();
   const response = http.getResponse<HttpResponse>();
-  return { caller: callerOf(http.getRequest<HttpRequest>(), response), response };
+  const request = http.getRequest<HttpRequest>();
+  return { caller: callerOf(request, response), response, asLadybug: isBelowLadybug(request.path) };
 });
 
 /**

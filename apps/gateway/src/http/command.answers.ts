@@ -49,7 +49,7 @@ export class CommandAnswers {
   constructor(@Inject(LogFollower) private readonly follower: LogFollower) {}
 
   async of<State, View>(
-    { caller, response }: Exchange,
+    { caller, response }: Pick<Exchange, 'caller' | 'response'>,
     command: Decided<State> | Promise<Decided<State>>,
     { address, location, done = 200, view, ...ends }: CommandAnswer<State, View>,
   ): Promise<View> {

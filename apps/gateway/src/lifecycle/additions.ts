@@ -1,4 +1,11 @@
-import { replacedIn, replacementIn, type EventData, type Replacement, type StoredEvent } from '@fairlead/contracts';
+import {
+  replacedIn,
+  replacementIn,
+  requestedSets,
+  type EventData,
+  type Replacement,
+  type StoredEvent,
+} from '@fairlead/contracts';
 
 /** A request for nodes that is not done. */
 export interface Addition {
@@ -6,6 +13,8 @@ export interface Addition {
   readonly state: 'open' | 'kept';
   /** Its nodes that are not part of the cluster; empty: none is planned yet. */
   readonly nodes: readonly string[];
+  /** How many machines it asks for that are not named yet. */
+  readonly awaited: number;
   /** Its machines run. */
   readonly announced: boolean;
   /** The node that its node comes in the place of; absent: its nodes are additional. */
@@ -24,10 +33,20 @@ export const NO_ADDITIONS: Additions = new Map();
 export const isGrowing = (additions: Additions): boolean =>
   [...additions.values()].some(({ state }) => state === 'open');
 
+/** How many machines were asked for and have no name yet. */
+export const awaitedIn = (additions: Additions): number =>
+  [...additions.values()].reduce((sum, { awaited }) => sum + awaited, 0);
+
 export const isKept = (additions: Additions): boolean => [...additions.values()].some(({ state }) => state === 'kept');
 
 export const isReplaced = (additions: Additions, node: string): boolean =>
   [...additions.values()].some(({ replaces }) => replaces === node);
+
+/** A node is being replaced, or those of a pool are. */
+export const isReplacing = (additions: Additions): boolean =>
+  [...additions.values()].some(
+    ({ state, replaces, rollout }) => state === 'open' && (replaces ?? rollout) !== undefined,
+  );
 
 /** What is under way is the rollout of pools, and nothing else: their templates may change meanwhile. */
 export const isRollingOut = (additions: Additions): boolean =>
@@ -79,7 +98,14 @@ const announced = (additions: Additions, names: readonly string[]): Additions =>
 const replaced = (additions: Additions, { requestId, node, rollout }: Replacement): Additions => {
   if (isReplaced(additions, node)) return additions;
   const part = rollout === undefined ? {} : { isOfRollout: true as const };
-  return new Map(additions).set(requestId, { state: 'open', nodes: [], announced: false, replaces: node, ...part });
+  return new Map(additions).set(requestId, {
+    state: 'open',
+    nodes: [],
+    awaited: 1,
+    announced: false,
+    replaces: node,
+    ...part,
+  });
 };
 
 /** The latest rollout of a pool supersedes the one before. */
@@ -87,6 +113,7 @@ const rolledOut = (additions: Additions, { requestId, pool }: EventData<'PoolRol
   new Map([...additions].filter(([, { rollout }]) => rollout !== pool)).set(requestId, {
     state: 'open',
     nodes: [],
+    awaited: 0,
     announced: false,
     rollout: pool,
   });
@@ -95,12 +122,17 @@ const rolledOut = (additions: Additions, { requestId, pool }: EventData<'PoolRol
 export const additionsAfter = (additions: Additions, event: StoredEvent): Additions => {
   switch (event.type) {
     case 'NodesRequested':
-      return new Map(additions).set(event.data.requestId, { state: 'open', nodes: [], announced: false });
+      return new Map(additions).set(event.data.requestId, {
+        state: 'open',
+        nodes: [],
+        awaited: requestedSets(event.data).reduce((sum, { count }) => sum + count, 0),
+        announced: false,
+      });
     case 'VmsPlanned': {
       const { requestId, machines } = event.data;
       return requestId === undefined
         ? additions
-        : change(additions, requestId, { nodes: machines.map(({ name }) => name) });
+        : change(additions, requestId, { nodes: machines.map(({ name }) => name), awaited: 0 });
     }
     case 'VmsCreated':
       return announced(

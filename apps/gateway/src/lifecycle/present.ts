@@ -7,7 +7,7 @@ import {
   type NodeRole,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { additionsAfter, isGrowing, leavingIn, NO_ADDITIONS, type Additions } from './additions.js';
+import { additionsAfter, leavingIn, NO_ADDITIONS, type Additions } from './additions.js';
 import { phaseAfter } from './cluster.phase.js';
 
 export interface PresentNode {
@@ -23,9 +23,8 @@ export interface PresentCluster {
   readonly pause: ClusterPause | null;
   readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly nodes: ReadonlyMap<string, PresentNode>;
+  /** Requests for nodes that are not done. */
   readonly additions: Additions;
-  /** Workers were asked for and are not all there. */
-  readonly isGrowing: boolean;
   /** Nodes that were asked to go and still have a machine. */
   readonly removing: ReadonlySet<string>;
 }
@@ -37,7 +36,6 @@ const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   etcd: data.spec.kubernetes.etcd,
   nodes: new Map(),
   additions: NO_ADDITIONS,
-  isGrowing: false,
   removing: new Set(),
 });
 
@@ -75,7 +73,7 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   const additions = additionsAfter(cluster.additions, event);
   const phase = phaseAfter(cluster.phase, event);
   const pause = pauseAfter(cluster.pause, event);
-  return nodesAfter({ ...cluster, phase, pause, additions, isGrowing: isGrowing(additions) }, event);
+  return nodesAfter({ ...cluster, phase, pause, additions }, event);
 };
 
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>

@@ -5,6 +5,7 @@ import { showSeq } from '../http/answers.js';
 import type { Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
+import { additionsAfter, isGrowing, NO_ADDITIONS } from '../lifecycle/additions.js';
 import type { AppliedManifest } from './manifest.commands.js';
 import { isOperation } from './manifest.view.js';
 
@@ -25,6 +26,16 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.version-by-upgrade',
   'cluster.control-plane-replicas',
   'pool.rollout-blocked',
+  'cluster.control-plane-even',
+  'cluster.control-plane-too-many',
+  'cluster.single-node',
+  'node.quorum',
+  'pool.key-reserved',
+  'pool.taint-twice',
+  'pool.zone-unknown',
+  'pool.removals-exceed',
+  'cluster.name-taken',
+  'node.unknown',
   'pool.name-taken',
   'pool.name-reserved',
   'cluster.single-connection',
@@ -38,18 +49,6 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   ...KEY_REFUSALS,
 ];
 
-const ADDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
-  'ClusterReady',
-  'NodesRejected',
-  'VmsFailed',
-  'NodesFailed',
-  'NodesAbandoned',
-]);
-const ROLLED_OUT: ReadonlySet<string> = new Set<StoredEvent['type']>([
-  'PoolRolloutCompleted',
-  'PoolRolloutFailed',
-  'NodesAbandoned',
-]);
 const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterFailed',
   'ClusterRejected',
@@ -59,16 +58,14 @@ const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
 /** Holds at the event after which nothing that a decision requested is under way. It remembers what has ended. */
 const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => boolean) => {
   const leaving = new Set(requested.flatMap((one) => (one.type === 'NodeRemovalRequested' ? [one.data.node] : [])));
-  const rolling = new Set(
-    requested.flatMap((one) => (one.type === 'PoolRolloutRequested' ? [one.data.requestId] : [])),
-  );
-  let isGrowing = requested.some(({ type }) => type === 'NodesRequested' || type === 'ClusterRequested');
+  let isCreated = !requested.some(({ type }) => type === 'ClusterRequested');
+  let additions = requested.reduce(additionsAfter, NO_ADDITIONS);
   return (event) => {
     if (ENDED.has(event.type)) return true;
-    if (ADDED.has(event.type)) isGrowing = false;
+    if (event.type === 'ClusterReady') isCreated = true;
+    if (event.type !== 'NodesRequested') additions = additionsAfter(additions, event);
     if (event.type === 'VmDeleted') leaving.delete(event.data.name);
-    if (ROLLED_OUT.has(event.type) && 'requestId' in event.data) rolling.delete(event.data.requestId ?? '');
-    return !isGrowing && leaving.size === 0 && rolling.size === 0;
+    return isCreated && !isGrowing(additions) && leaving.size === 0;
   };
 };
 

@@ -1,10 +1,12 @@
 import {
+  addedControlPlanes,
   additionsOf,
   surgesOf,
-  withRollouts,
   changeFaults,
   ClusterManifest,
   clusterSpecOf,
+  CONTROL_PLANE_POOL,
+  completeSpec,
   isRefusal,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
@@ -41,6 +43,7 @@ export interface AppliedManifest {
   /** Of a dry run: as it is, without the change. */
   readonly decided: Decided<ManifestState>;
   readonly spec: DeclaredSpec;
+  readonly labels: Declared['labels'];
   readonly plan: readonly PlanStep[];
 }
 
@@ -49,7 +52,13 @@ interface ApplyOptions {
   readonly dryRun: boolean;
 }
 
-type ManifestOf = (declared: Declared | undefined) => ClusterManifest;
+/** A manifest that is applied, and which nodes are to leave by it. */
+interface Wanted {
+  readonly manifest: ClusterManifest;
+  readonly named: readonly string[];
+}
+
+type ManifestOf = (declared: Declared | undefined) => Wanted;
 
 const METADATA = { apiVersion: MANIFEST_API_VERSION, kind: MANIFEST_KIND } as const;
 
@@ -63,32 +72,39 @@ export class ManifestCommands {
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
-    return this.apply(address, () => manifest, options);
+    return this.apply(address, () => ({ manifest, named: [] }), options);
   }
 
   patch(address: ClusterAddress, patch: ManifestPatch, options: ApplyOptions): Promise<AppliedManifest> {
     const patched: ManifestOf = (declared) => {
       if (declared === undefined) throw new Refused(clusterUnknown(address));
       const { cluster: name, namespace } = address;
-      const current = { ...METADATA, metadata: { name, namespace }, spec: declared.spec };
-      return parseBody(ClusterManifest, mergePatch(current, patch));
+      const { labels = {}, spec } = declared;
+      const current = { ...METADATA, metadata: { name, namespace, labels }, spec };
+      return { manifest: parseBody(ClusterManifest, mergePatch(current, patch)), named: [] };
     };
     return this.apply(address, patched, options);
   }
 
   scale(
     address: ClusterAddress & { readonly pool: string },
-    { spec: { replicas }, metadata = {} }: ScaleRequest,
+    { spec: { replicas, remove: named = [] }, metadata = {} }: ScaleRequest,
     options: ApplyOptions,
   ): Promise<AppliedManifest> {
     const { pool, cluster: name, namespace } = address;
     const scaled: ManifestOf = (declared) => {
       if (declared === undefined) throw new Refused(clusterUnknown(address));
-      const { pools, ...others } = withRollouts(declared.spec);
+      const { pools, controlPlane } = declared.spec;
+      const manifestOf = (spec: DeclaredSpec): Wanted => ({
+        manifest: { ...METADATA, metadata: { name, ...metadata }, spec: completeSpec(spec) },
+        named,
+      });
+      if (pool === CONTROL_PLANE_POOL)
+        return manifestOf({ ...declared.spec, controlPlane: { ...controlPlane, replicas } });
       if (!pools.some((one) => one.name === pool))
         throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
-      const spec = { ...others, pools: pools.map((one) => (one.name === pool ? { ...one, replicas } : one)) };
-      return { ...METADATA, metadata: { name, ...metadata }, spec };
+      const scaledPools = pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
+      return manifestOf({ ...declared.spec, pools: scaledPools });
     };
     return this.apply(address, scaled, options);
   }
@@ -111,9 +127,10 @@ export class ManifestCommands {
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedManifest | Refusal> {
     const { state, seq } = await this.read(address, caller);
-    const manifest = manifestOf(state.declared);
+    const { manifest, named } = manifestOf(state.declared);
+    const { labels } = manifest.metadata;
     refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
-    const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, caller });
+    const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, named, caller });
     const outcome = await this.handle(
       manifests,
       { ...address, context: 'request' },
@@ -123,6 +140,8 @@ export class ManifestCommands {
           ...address,
           spec,
           plan,
+          named,
+          ...(labels === undefined ? {} : { labels }),
           seenSeq: state.declared?.seq,
           dryRun,
           uid: randomUUID() as ClusterUid,
@@ -135,17 +154,14 @@ export class ManifestCommands {
       causeOf(caller),
     );
     if (isRefusal(outcome)) return outcome;
-    return { decided: { ...outcome, seq: Math.max(outcome.seq, seq) }, spec, plan };
+    const decided = { ...outcome, seq: Math.max(outcome.seq, seq) };
+    return { decided, spec, labels: labels ?? state.declared?.labels, plan };
   }
 
   /** Everything that is wrong is said at once, before the decision; it checks what depends on the cluster again. */
   private async prepare(
     { namespace, cluster }: ClusterAddress,
-    {
-      state,
-      manifest,
-      caller,
-    }: { readonly state: ManifestState; readonly manifest: ClusterManifest; readonly caller: Caller },
+    { state, manifest, named, caller }: Wanted & { readonly state: ManifestState; readonly caller: Caller },
   ): Promise<{ spec: DeclaredSpec; plan: readonly PlanStep[]; connectionFaults: readonly Refusal[] }> {
     const known = await this.registry.latest();
     const { declared } = state;
@@ -156,16 +172,20 @@ export class ManifestCommands {
       refuseAny(inManifest(faults, sets));
     }
     const spec = specOfManifest(manifest.spec, declared?.spec);
-    const plan = planFor(state, spec);
+    const plan = planFor(state, spec, named);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
     if (!isNew) refuseAny(changeFaults(cluster, declared.spec, spec));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
+    const added = addedControlPlanes(plan, spec);
     const asked = isNew
       ? [
           { field: 'controlPlane', sets: [controlPlane] },
           { field: 'worker', sets: workers },
         ]
-      : [{ field: 'worker', sets: [...additionsOf(plan, spec), ...surgesOf(plan, spec)] }];
+      : [
+          { field: 'worker', sets: [...additionsOf(plan, spec), ...surgesOf(plan, spec)] },
+          { field: 'controlPlane', sets: added === undefined ? [] : [added] },
+        ];
     const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
     return { spec, plan, connectionFaults: inManifest(faults, places) };
@@ -187,7 +207,8 @@ const staleness = (
 ): readonly Refusal[] => {
   const { cluster } = address;
   if (declared === undefined)
-    return resourceVersion === undefined && uid === undefined ? [] : [clusterUnknown(address)];
+    return (resourceVersion ?? '') === '' && uid === undefined ? [] : [clusterUnknown(address)];
+  if (resourceVersion === '') return [refuse('cluster.name-taken', { ...address }, 'metadata.resourceVersion')];
   const current = String(declared.seq);
   return [
     ...(uid === undefined || uid === declared.uid

@@ -1,7 +1,8 @@
 import type { ClusterManifestView, Declared } from '@fairlead/contracts';
-import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
+import { NodeQueries } from '../nodes/nodes.queries.js';
+import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { clusterKey, type ClusterAddress } from '../common/cluster.address.js';
 import { manifestView } from './manifest.view.js';
@@ -11,6 +12,8 @@ export class ManifestQueries {
   constructor(
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
+    @Inject(NodeQueries) private readonly nodes: NodeQueries,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async one({ namespace, cluster }: ClusterAddress): Promise<ClusterManifestView | undefined> {
@@ -18,6 +21,8 @@ export class ManifestQueries {
       clusterKey(namespace, cluster),
     ]);
     const view = await this.clusters.one(namespace, cluster);
-    return row === undefined || view === undefined ? undefined : manifestView(row.doc, view);
+    if (row === undefined || view === undefined) return undefined;
+    const nodes = await this.nodes.all(namespace, cluster);
+    return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString() });
   }
 }

@@ -2,6 +2,7 @@ import {
   CONTROL_PLANE_POOL,
   healthCheckFaults,
   isBlocked,
+  metadataFaults,
   refuse,
   type ClusterManifest,
   type ClusterRequest,
@@ -59,7 +60,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   'config.kubernetes.storageclass.nfs.path': 'spec.storage.nfs.path',
 };
 
-const OF_A_SET: Readonly<Record<string, string>> = { count: 'replicas', spec: 'machineType' };
+const OF_A_SET: Readonly<Record<string, string>> = { count: 'replicas', spec: 'machineType', zones: 'zones' };
 
 const HELP: { readonly [Code in RefusalCode]?: string } = {
   'cluster.worker-missing':
@@ -122,5 +123,6 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...nameFaults(manifest.spec),
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
+    ...manifest.spec.pools.flatMap((pool, at) => metadataFaults(pool, `spec.pools[${at}]`)),
   ];
 };

@@ -2,47 +2,99 @@ import {
   CONTROL_PLANE_POOL,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
-  withRollouts,
   type ClusterManifestView,
+  completeSpec,
+  countsOf,
+  desiredVersion,
+  nodeMetadata,
+  poolStatuses,
   type ClusterView,
   type Declared,
+  type PoolMembers,
+  type PoolNode,
+  type PoolStatus,
+  type ReplicaCounts,
   type ScaleView,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { ClusterAddress } from '../common/cluster.address.js';
+import { readySinceOf, type NodeDoc } from '../nodes/nodes.projection.js';
+import { versionOf } from '../nodes/nodes.view.js';
 import type { AppliedManifest } from './manifest.commands.js';
 
 const TYPE = { apiVersion: MANIFEST_API_VERSION, kind: MANIFEST_KIND } as const;
 
-/** Nodes that leave, and surge nodes, are not counted: the spec does not count them either. */
-const statusOf = (nodes: ClusterView['nodes'], pool: string): { replicas: number; readyReplicas: number } => {
-  const counted = nodes.filter(
-    (node) => node.pool === pool && node.phase !== 'Removing' && node.extraFor === undefined,
-  );
-  return { replicas: counted.length, readyReplicas: counted.filter(({ ready }) => ready).length };
+const poolNode = (doc: NodeDoc): PoolNode => ({
+  name: doc.name,
+  pool: doc.pool,
+  connection: doc.connection,
+  machineType: doc.spec,
+  rootDisk: doc.rootDisk,
+  providerId: doc.machine?.providerId ?? null,
+  readySince: readySinceOf(doc),
+  wasReady: doc.milestones.ready !== undefined,
+  version: versionOf(doc),
+  metadata: doc.metadata ?? nodeMetadata({}),
+  failed: doc.isKept === true,
+});
+
+/** The nodes of a pool that its size counts, and those that leave. Surge nodes are neither. */
+const membersIn =
+  ({ nodes: counted }: Declared, docs: readonly NodeDoc[]) =>
+  (pool: string): PoolMembers => {
+    const own = docs.filter((doc) => doc.pool === pool && doc.surge === undefined);
+    const [members, leaving] = [
+      own.filter(({ name }) => name in counted),
+      own.filter(({ name }) => !(name in counted)),
+    ];
+    return { members: members.map(poolNode), leaving: leaving.map(poolNode) };
+  };
+
+/** What is known of a cluster, at a time. */
+export interface ManifestRows {
+  readonly cluster: ClusterView;
+  readonly nodes: readonly NodeDoc[];
+  readonly now: string;
+}
+
+const poolsOf = (declared: Declared, { cluster, nodes, now }: ManifestRows): PoolStatus[] => {
+  const known = nodes.flatMap(({ pool, role }) => (role === 'worker' ? [pool] : []));
+  const spec = { ...declared.spec, version: desiredVersion(declared) };
+  return poolStatuses(spec, membersIn(declared, nodes), known, { cluster: cluster.status.phase, now });
+};
+
+const controlPlaneOf = (declared: Declared, { nodes, now }: ManifestRows): ReplicaCounts => {
+  const pool = { name: CONTROL_PLANE_POOL, ...declared.spec.controlPlane };
+  const { members } = membersIn(declared, nodes)(CONTROL_PLANE_POOL);
+  return countsOf(members, { pool, version: desiredVersion(declared), now });
 };
 
 /** The desired state of a cluster, with how it is. */
-export const manifestView = ({ uid, spec, seq, revision }: Declared, cluster: ClusterView): ClusterManifestView => ({
-  ...TYPE,
-  metadata: {
-    name: cluster.name,
-    namespace: cluster.namespace,
-    uid,
-    resourceVersion: String(seq),
-    creationTimestamp: cluster.createdTime,
-  },
-  spec: withRollouts(spec),
-  status: {
-    phase: cluster.status.phase,
-    state: cluster.status.state,
-    conditions: cluster.conditions,
-    endpoint: cluster.endpoint,
-    revision,
-    controlPlane: statusOf(cluster.nodes, CONTROL_PLANE_POOL),
-    pools: spec.pools.map(({ name }) => ({ name, ...statusOf(cluster.nodes, name) })),
-  },
-});
+export const manifestView = (declared: Declared, rows: ManifestRows): ClusterManifestView => {
+  const { cluster } = rows;
+  const { uid, spec, seq, revision, labels } = declared;
+  return {
+    ...TYPE,
+    metadata: {
+      name: cluster.name,
+      namespace: cluster.namespace,
+      uid,
+      resourceVersion: String(seq),
+      creationTimestamp: cluster.createdTime,
+      ...(labels === undefined ? {} : { labels }),
+    },
+    spec: completeSpec(spec),
+    status: {
+      phase: cluster.status.phase,
+      state: cluster.status.state,
+      conditions: cluster.conditions,
+      endpoint: cluster.endpoint,
+      revision,
+      controlPlane: controlPlaneOf(declared, rows),
+      pools: poolsOf(declared, rows),
+    },
+  };
+};
 
 const AT_ONCE: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterSpecChanged',
@@ -56,7 +108,7 @@ export const isOperation = ({ type }: StoredEvent): boolean => !AT_ONCE.has(type
 /** The answer to a change: the spec as it is from here on, or would be, and what is done for it. */
 export const appliedView = (
   { namespace, cluster: name }: ClusterAddress,
-  { decided: { state, events }, spec, plan }: AppliedManifest,
+  { decided: { state, events }, spec, labels, plan }: AppliedManifest,
 ): ClusterManifestView => ({
   ...TYPE,
   metadata: {
@@ -64,26 +116,31 @@ export const appliedView = (
     namespace,
     uid: state.declared?.uid ?? '',
     resourceVersion: state.declared === undefined ? '' : String(state.declared.seq),
+    ...(labels === undefined ? {} : { labels }),
   },
-  spec: withRollouts(spec),
+  spec: completeSpec(spec),
   plan: [...plan],
   operations: events.filter(isOperation).map(({ meta }) => meta.id),
 });
+
+const withoutName = ({ name: _name, ...status }: PoolStatus): NonNullable<ScaleView['status']> => status;
 
 /** The size of a pool, with how many nodes it has; undefined: there is no such pool. */
 export const scaleView = (
   { metadata, spec, status, plan, operations }: ClusterManifestView,
   pool: string,
 ): ScaleView | undefined => {
-  const declared = spec.pools.find(({ name }) => name === pool);
+  const isControlPlane = pool === CONTROL_PLANE_POOL;
+  const declared = isControlPlane ? spec.controlPlane : spec.pools.find(({ name }) => name === pool);
   if (declared === undefined) return undefined;
-  const { replicas = 0, readyReplicas = 0 } = status?.pools.find(({ name }) => name === pool) ?? {};
+  const own = status?.pools.find(({ name }) => name === pool);
+  const counts = isControlPlane ? status?.controlPlane : own === undefined ? undefined : withoutName(own);
   const { namespace, name: cluster, resourceVersion } = metadata;
   return {
     kind: 'Scale',
     metadata: { name: pool, namespace, cluster, resourceVersion },
     spec: { replicas: declared.replicas },
-    ...(status === undefined ? {} : { status: { replicas, readyReplicas } }),
+    ...(counts === undefined ? {} : { status: counts }),
     ...(plan === undefined ? {} : { plan }),
     ...(operations === undefined ? {} : { operations }),
   };

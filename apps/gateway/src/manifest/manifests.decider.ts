@@ -1,9 +1,10 @@
 import {
+  abandonedOf,
+  addedControlPlanes,
   additionsOf,
   changedFields,
   changeFaults,
   clusterSpecOf,
-  CONTROL_PLANE_POOL,
   declaredAfter,
   isRefusal,
   planOf,
@@ -13,19 +14,21 @@ import {
   type ClusterName,
   type ClusterUid,
   type Declared,
+  type DeclaredPool,
   type DeclaredSpec,
+  type EventData,
   type Fact,
+  type Labels,
   type NodeName,
   type PlanStep,
   type PoolMember,
   type Refusal,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { busy, clusters, type ClusterState } from '../clusters/clusters.decider.js';
+import { busy, clusters, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
-import { hasFailedRollout, isRollingOut } from '../lifecycle/additions.js';
+import { hasFailedRollout, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
-import { isOpen } from '../lifecycle/upgrade.phase.js';
 
 interface Named {
   readonly namespace: string;
@@ -40,6 +43,10 @@ export type ApplyManifest = Command<
     readonly spec: DeclaredSpec;
     /** What the caller was shown, or would be: it is carried out as it is, or not at all. */
     readonly plan: readonly PlanStep[];
+    /** Nodes that are removed before others of their pools. */
+    readonly named?: readonly string[];
+    /** Of the cluster itself; absent: as they are. */
+    readonly labels?: Labels;
     /** `Declared.seq` that the spec was made from; undefined: there was no such cluster. */
     readonly seenSeq: number | undefined;
     /** Everything is decided, and nothing recorded. */
@@ -68,28 +75,74 @@ type ManifestFact = Fact<
   | 'ClusterSpecChanged'
   | 'ClusterPaused'
   | 'ClusterResumed'
+  | 'NodesAbandoned'
   | 'NodesRequested'
   | 'NodeRemovalRequested'
   | 'PoolRolloutRequested'
+  | 'UpdatesDisabledSet'
 >;
 
-/** The nodes that the pools of workers count, in the order in which they were planned. */
+/** The nodes that control plane and pools count, in the order in which they were planned. */
 export const poolMembers = ({ cluster, declared }: ManifestState): readonly PoolMember[] => {
   if (cluster.status === 'absent' || declared === undefined) return [];
   return Object.entries(declared.nodes).flatMap(([name, pool]) => {
-    if (pool === CONTROL_PLANE_POOL) return [];
     const member = cluster.members.get(name);
-    return member === undefined ? [] : [{ name, pool, ready: member.ready && !member.lost, machine: member.machine }];
+    if (member === undefined) return [];
+    const { ready, lost, joined, zone, machine } = member;
+    return [{ name, pool, ready: ready && !lost, joined, zone, machine }];
   });
 };
 
 /** What has to be done so that the cluster is as declared. */
-export const planFor = (state: ManifestState, spec: DeclaredSpec): readonly PlanStep[] =>
-  isDeclared(state, spec) ? [] : planOf(state.declared?.spec, spec, poolMembers(state));
+export const planFor = (
+  state: ManifestState,
+  spec: DeclaredSpec,
+  named: readonly string[] = [],
+): readonly PlanStep[] => {
+  if (isDeclared(state, spec)) return [];
+  const requests = state.declared?.requests ?? {};
+  return planOf(state.declared?.spec, spec, { members: poolMembers(state), requests, named });
+};
 
-/** The order of pools means nothing. */
-export const isDeclared = ({ declared }: ManifestState, spec: DeclaredSpec): boolean =>
-  declared !== undefined && changedFields(declared.spec, spec).length === 0;
+/** The order of pools means nothing. `labels` absent: as they are. */
+export const isDeclared = ({ declared }: ManifestState, spec: DeclaredSpec, labels?: Labels): boolean =>
+  declared !== undefined &&
+  changedFields(declared.spec, spec).length === 0 &&
+  (labels === undefined || sameJson(labels, declared.labels ?? {}));
+
+const HOLD_REASON = 'the manifest of the cluster says updatesDisabled';
+
+/** A pool that the manifest holds out of upgrades is held as by the route for holds. */
+const holdFacts = (
+  uid: ClusterUid,
+  before: readonly DeclaredPool[],
+  after: readonly DeclaredPool[],
+): readonly ManifestFact[] => {
+  const isHeld = (pools: readonly DeclaredPool[], pool: string): boolean =>
+    pools.find(({ name }) => name === pool)?.updatesDisabled === true;
+  const names = [...new Set([...before, ...after].map(({ name }) => name))];
+  return names.flatMap((pool) => {
+    const disabled = isHeld(after, pool);
+    if (disabled === isHeld(before, pool)) return [];
+    const reason = disabled ? HOLD_REASON : '';
+    return [{ type: 'UpdatesDisabledSet', data: { uid, scope: { kind: 'pool', pool }, disabled, reason } } as const];
+  });
+};
+
+/** Named nodes must leave by this very change. */
+const namedFault = (
+  plan: readonly PlanStep[],
+  { namespace, cluster, named = [] }: Pick<ApplyManifest['data'], 'namespace' | 'cluster' | 'named'>,
+  members: readonly PoolMember[],
+): Refusal | undefined => {
+  const leaving = removalsOf(plan);
+  const stays = named.find((node) => !leaving.includes(node));
+  if (stays === undefined) return undefined;
+  const pool = members.find(({ name }) => name === stays)?.pool;
+  const removed = plan.find((step) => step.pool === pool && step.action === 'remove-nodes');
+  if (pool === undefined) return refuse('node.unknown', { namespace, cluster, node: stays }, 'spec.remove');
+  return refuse('pool.removals-exceed', { pool, named: named.length, count: removed?.count ?? 0 }, 'spec.remove');
+};
 
 const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, uid, spec, requestHash, actor, connectionFaults } = data;
@@ -102,7 +155,8 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
   return [
     ...(requested as readonly ManifestFact[]),
     ...pause,
-    { type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } },
+    ...holdFacts(uid, [], spec.pools),
+    specChanged({ uid, revision: 1, spec }, data.labels),
   ];
 };
 
@@ -112,7 +166,7 @@ const resumed = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterResumed', da
 
 /** A pause and other changes never mix. A resumption and other changes may: the cluster is not paused any more when they begin. */
 const pauseFacts = (
-  { pause, uid }: Extract<ClusterState, { readonly status: 'present' }>,
+  { pause, uid }: PresentState,
   declared: Declared,
   { cluster, namespace, spec }: ApplyManifest['data'],
 ): readonly ManifestFact[] | Refusal => {
@@ -127,24 +181,43 @@ const pauseFacts = (
   return [resumed(uid)];
 };
 
+const specChanged = (
+  data: Omit<EventData<'ClusterSpecChanged'>, 'labels'>,
+  labels: Labels = {},
+): Fact<'ClusterSpecChanged'> => ({
+  type: 'ClusterSpecChanged',
+  data: { ...data, ...(Object.keys(labels).length === 0 ? {} : { labels }) },
+});
+
 /** What the routes for nodes would request, by the same rules. Removals come first: nodes may be added while others leave. */
-const nodeFacts = (cluster: ClusterState, { data }: ApplyManifest): readonly ManifestFact[] | Refusal => {
+const nodeFacts = (
+  cluster: PresentState,
+  declared: Declared,
+  { data }: ApplyManifest,
+): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
-  const removals = removalsOf(plan).map((node) =>
+  const instead = abandonedOf(plan);
+  const leaving = removalsOf(plan) as readonly NodeName[];
+  const removals = leaving.map((node, at) =>
     clusters.decide(cluster, {
       type: 'RemoveNode',
-      data: { namespace, cluster: name, node: node as NodeName },
+      data: { namespace, cluster: name, node, after: leaving.slice(0, at), instead },
     }),
   );
+  const abandoned = instead.map((id) => ({
+    type: 'NodesAbandoned' as const,
+    data: { uid: declared.uid, requestId: id, nodes: [] },
+  }));
   const workers = additionsOf(plan, spec);
+  const controlPlane = addedControlPlanes(plan, spec);
   const additions =
-    workers.length === 0
+    workers.length === 0 && controlPlane === undefined
       ? nothing
       : clusters.decide(cluster, {
           type: 'RequestNodes',
-          data: { namespace, cluster: name, requestId, workers, connectionFaults },
+          data: { namespace, cluster: name, requestId, workers, controlPlane, connectionFaults, instead },
         });
-  const outcomes = [...removals, additions];
+  const outcomes = [...removals, abandoned, additions];
   return outcomes.find(isRefusal) ?? (outcomes.flat() as readonly ManifestFact[]);
 };
 
@@ -181,16 +254,20 @@ const HEALTH_FIELD = /(^controlPlane|\])\.health\./;
 const changesHealthAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => HEALTH_FIELD.test(field));
 
-/** The machine template of a pool may change while it is rolled out; nothing else but health checks changes beside that. */
+/**
+ * Nodes come and go beside each other. A template may change while pools are rolled out; nothing else but health checks changes
+ * beside nodes that are replaced, and nodes are not replaced while others come.
+ */
 const hindranceOf = (cluster: PresentState, before: DeclaredSpec, { data }: ApplyManifest): Refusal | undefined => {
   if (changesHealthAlone(before, data.spec)) return undefined;
-  if (cluster.phase !== 'Provisioned')
-    return refuse('cluster.not-ready', { action: 'apply a manifest', phase: cluster.phase });
-  const hindrance = busy(cluster, data, 'apply a manifest');
-  const { additions, upgrade } = cluster;
-  const isBesideUpgrade = upgrade !== undefined && isOpen(upgrade);
-  const isSized = data.plan.some(({ action }) => action !== 'replace-nodes');
-  return isRollingOut(additions) && !isBesideUpgrade && !isSized ? undefined : hindrance;
+  const action = 'apply a manifest';
+  if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action, phase: cluster.phase });
+  const { additions } = cluster;
+  const isTemplate = data.plan.every((step) => step.action === 'replace-nodes');
+  const isBlocked = isReplacing(additions)
+    ? !(isRollingOut(additions) && isTemplate)
+    : isGrowing(additions) && data.plan.some((step) => step.action === 'replace-nodes');
+  return isBlocked ? busy(data, action) : upgrading(cluster, data, action);
 };
 
 /** What changes, whether it may, and what has to be done for it. */
@@ -202,13 +279,15 @@ const change = (
   const { cluster } = state;
   const { data } = command;
   if (cluster.status === 'absent') throw new Error('a cluster that is declared is present');
-  if (isDeclared(state, data.spec)) return nothing;
+  const exceeds = namedFault(data.plan, data, poolMembers(state));
+  if (exceeds !== undefined) return exceeds;
+  if (isDeclared(state, data.spec, data.labels)) return nothing;
   const [fault] = changeFaults(data.cluster, declared.spec, data.spec);
   if (fault !== undefined) return fault;
   const pause = pauseFacts(cluster, declared, data);
   if (isRefusal(pause)) return pause;
   const { uid, revision } = declared;
-  const changed: ManifestFact = { type: 'ClusterSpecChanged', data: { uid, revision: revision + 1, spec: data.spec } };
+  const changed = specChanged({ uid, revision: revision + 1, spec: data.spec }, data.labels ?? declared.labels);
   if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
   const facts = changeFacts({ ...cluster, pause: null }, declared, command);
   return isRefusal(facts) ? facts : [...pause, ...facts, changed];
@@ -222,20 +301,20 @@ const changeFacts = (
 ): readonly ManifestFact[] | Refusal => {
   const hindrance = hindranceOf(cluster, declared.spec, command);
   if (hindrance !== undefined) return hindrance;
-  const facts = nodeFacts(cluster, command);
+  const facts = nodeFacts(cluster, declared, command);
   if (isRefusal(facts)) return facts;
   const rollouts = rolloutFacts({ cluster, declared }, command);
   const { data } = command;
   const unusable = rollouts.length === 0 ? undefined : (strangerIn(declared, data) ?? data.connectionFaults[0]);
-  return unusable ?? [...facts, ...rollouts];
+  return unusable ?? [...facts, ...rollouts, ...holdFacts(declared.uid, declared.spec.pools, data.spec.pools)];
 };
 
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {
-  const { cluster: name, namespace, seenSeq, spec, plan, dryRun } = command.data;
+  const { cluster: name, namespace, seenSeq, spec, plan, named, dryRun } = command.data;
   const { cluster, declared } = state;
   if (cluster.status === 'present' && cluster.phase === 'Deleting')
     return refuse('cluster.deleting', { cluster: name });
-  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec)))
+  if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec, named)))
     return refuse('conflict.concurrent', { what: `${namespace}/${name}` });
   const facts = declared === undefined ? create(state, command) : change(state, declared, command);
   return dryRun && !isRefusal(facts) ? nothing : facts;

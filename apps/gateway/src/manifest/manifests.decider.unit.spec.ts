@@ -3,6 +3,7 @@ import {
   isRefusal,
   refuse,
   removalsOf,
+  requestedSets,
   type ClusterName,
   type ClusterUid,
   type DeclaredPool,
@@ -80,7 +81,7 @@ class Log {
       this.say({ type: 'ClusterAccepted', data: { uid } });
       this.plan([{ ...controlPlane, pool: 'control-plane' }, ...workers]);
     }
-    if (fact.type === 'NodesRequested') this.plan(fact.data.workers, fact.data.requestId);
+    if (fact.type === 'NodesRequested') this.plan(requestedSets(fact.data), fact.data.requestId);
   }
 
   private plan(
@@ -132,6 +133,25 @@ describe('a manifest that is applied', () => {
     log.say(...(log.apply(declared(pool('web', 2))) as readonly Fact[]));
     expect(log.apply(declared(pool('web', 2)))).toEqual([]);
     expect(provisioned(pool('web', 2), pool('b', 1)).apply(declared(pool('b', 1), pool('web', 2)))).toEqual([]);
+  });
+
+  it('changes the number of control planes, also while they are requested', () => {
+    const withControlPlanes = (replicas: number): DeclaredSpec => {
+      const spec = declared(pool('web', 1));
+      return { ...spec, controlPlane: { ...spec.controlPlane, replicas } };
+    };
+    const log = provisioned(pool('web', 1));
+    expect(log.carryOut(withControlPlanes(3))).toEqual(['NodesRequested', 'ClusterSpecChanged']);
+    log.say(...(log.apply(withControlPlanes(5)) as readonly Fact[]));
+    const down = log.apply(withControlPlanes(1));
+    expect(typesOf(down)).toEqual([
+      'NodeRemovalRequested',
+      'NodeRemovalRequested',
+      'NodesAbandoned',
+      'ClusterSpecChanged',
+    ]);
+    log.say(...(down as readonly Fact[]));
+    expect(log.state.declared).toMatchObject({ spec: { controlPlane: { replicas: 1 } }, requests: {} });
   });
 
   it('requests the machines that a pool lacks, by the name of the pool', () => {
@@ -195,10 +215,6 @@ describe('a manifest that is applied', () => {
     const building = new Log();
     building.say(...(building.apply(declared(pool('web', 2))) as readonly Fact[]));
     expect(building.apply(declared(pool('web', 3)))).toBe('cluster.not-ready');
-    const growing = provisioned(pool('web', 1));
-    growing.say(...(growing.apply(declared(pool('web', 2))) as readonly Fact[]));
-    expect(growing.apply(declared(pool('web', 3)))).toBe('cluster.busy');
-    expect(growing.apply(declared(pool('web', 2), pool('idle', 0)))).toBe('cluster.busy');
     const leaving = provisioned(pool('web', 1)).say({ type: 'ClusterDeletionRequested', data: { uid } });
     expect(leaving.apply(declared(pool('web', 2)))).toBe('cluster.deleting');
   });
@@ -230,6 +246,54 @@ describe('a manifest that is applied', () => {
     expect(log.state.declared?.spec.paused).toBe(true);
     log.say({ type: 'ClusterResumed', data: { uid, reason: '' } });
     expect(log.apply(declared(pool('web', 1)))).toEqual([]);
+  });
+
+  it('changes direction in the middle of a growth [Cluster API 15]', () => {
+    const growing = provisioned(pool('web', 1));
+    growing.say(...(growing.apply(declared(pool('web', 4))) as readonly Fact[]));
+    expect(typesOf(growing.apply(declared(pool('web', 5))))).toEqual(['NodesRequested', 'ClusterSpecChanged']);
+    expect(typesOf(growing.apply(declared(pool('web', 4), pool('idle', 0))))).toEqual(['ClusterSpecChanged']);
+    const [abandoned, rest] = growing.apply(declared(pool('web', 2))) as readonly Fact[];
+    expect([abandoned?.type, rest]).toMatchObject(['NodesAbandoned', { data: { workers: [{ count: 1 }] } }]);
+    expect(typesOf(growing.apply(declared()))).toEqual([
+      'NodeRemovalRequested',
+      'NodesAbandoned',
+      'ClusterSpecChanged',
+    ]);
+  });
+
+  it('holds a pool out of upgrades in the same decision, and releases it with its end [ORBITER 16]', () => {
+    const held = (disabled: boolean) => declared({ ...pool('web', 1), updatesDisabled: disabled });
+    const log = provisioned(pool('web', 1));
+    const [hold] = log.apply(held(true)) as readonly Fact[];
+    expect(hold).toMatchObject({ type: 'UpdatesDisabledSet', data: { scope: { pool: 'web' }, disabled: true } });
+    log.carryOut(held(true));
+    expect(log.apply(held(true))).toEqual([]);
+    expect(typesOf(log.apply(held(false)))).toEqual(['UpdatesDisabledSet', 'ClusterSpecChanged']);
+    expect(typesOf(log.apply(declared()))).toEqual([
+      'NodeRemovalRequested',
+      'UpdatesDisabledSet',
+      'ClusterSpecChanged',
+    ]);
+  });
+
+  it('removes the nodes that were named, and none besides', () => {
+    const log = provisioned(pool('web', 3));
+    const named = [Object.keys(log.state.declared!.nodes).find((name) => log.state.declared!.nodes[name] === 'web')!];
+    const smaller = declared(pool('web', 2));
+    const [removal] = log.apply(smaller, { named, plan: planFor(log.state, smaller, named) }) as readonly Fact[];
+    expect(removal).toMatchObject({ type: 'NodeRemovalRequested', data: { node: named[0] } });
+    const both = [...named, 'demo-3'];
+    expect(log.apply(smaller, { named: both, plan: planFor(log.state, smaller, both) })).toBe('pool.removals-exceed');
+    const stranger = ['demo-99'];
+    expect(log.apply(smaller, { named: stranger, plan: planFor(log.state, smaller, stranger) })).toBe('node.unknown');
+  });
+
+  it('gives the cluster labels', () => {
+    const log = provisioned(pool('web', 1));
+    const spec = declared(pool('web', 1));
+    expect(log.apply(spec, { labels: { team: 'a' } })).toMatchObject([{ data: { labels: { team: 'a' } } }]);
+    expect(log.apply(spec, { labels: {} })).toEqual([]);
   });
 
   it('refuses what a cluster keeps, with what to do instead', () => {

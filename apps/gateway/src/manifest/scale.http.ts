@@ -60,7 +60,7 @@ export class ScaleHttp {
     tag: 'manifests',
     summary: 'Scale a pool',
     description:
-      'The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared.',
+      'The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared. The pool control-plane has the control planes: they come and go one by one.',
     answers: [
       { status: 200, description: 'Nothing has to be done, or a dry run', schema: ScaleView },
       { status: 202, description: 'The change is recorded; Location is its first operation', schema: ScaleView },

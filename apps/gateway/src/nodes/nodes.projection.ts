@@ -6,6 +6,7 @@ import {
   type ClusterUid,
   type Machine,
   type MachinePlan,
+  type NodeMetadata,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
@@ -46,6 +47,10 @@ export interface NodeDoc extends MachinePlan {
   /** When it first passed each milestone. */
   readonly milestones: { readonly [M in Milestone]?: string };
   readonly isReady: boolean;
+  /** Labels and taints that were set on it; absent: none. */
+  readonly metadata?: NodeMetadata;
+  /** It failed for good, and is kept until a retry or its removal. */
+  readonly isKept?: boolean;
   readonly isLost: boolean;
   /** When it last became Ready, or ceased to be; absent in rows of earlier releases. */
   readonly readyChangedAt?: string;
@@ -69,6 +74,8 @@ const namesIn = (event: StoredEvent): readonly string[] => {
       return [event.data.name];
     case 'VmsMissing':
       return event.data.nodes;
+    case 'InitialControlPlaneChanged':
+      return [event.data.from, event.data.to];
     case 'VmsFailed':
     case 'VmDeletionFailed':
       return event.data.machines;
@@ -85,6 +92,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'ControlPlaneInitialized':
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
+    case 'NodeLabelsSet':
     case 'NodeReady':
     case 'NodeNotReady':
     case 'NodeLost':
@@ -95,6 +103,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'RemediationFailed':
     case 'RemediationSkipped':
     case 'NodeRemovalRequested':
+    case 'ControlPlaneRemovalBlocked':
     case 'NodeDrained':
     case 'NodeRemoved':
     case 'VmGone':
@@ -175,11 +184,9 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'WorkerJoined':
       return pass(doc, 'joined', time);
     case 'NodeReady':
-      return pass(
-        { ...withoutRemediation(doc), isReady: true, reason: '', software: event.data.software, changedAt: time },
-        'ready',
-        time,
-      );
+      return pass(ready(doc, event), 'ready', time);
+    case 'NodeLabelsSet':
+      return { ...doc, metadata: { labels: event.data.labels, taints: event.data.taints } };
     case 'NodeNotReady':
       return { ...doc, isReady: false, reason: event.data.message, changedAt: time };
     case 'NodeLost':
@@ -188,6 +195,8 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return { ...(doc.isReady ? withoutRemediation(doc) : doc), isLost: false, changedAt: time };
     case 'VersionChanged':
       return { ...doc, software: event.data.after, changedAt: time };
+    case 'InitialControlPlaneChanged':
+      return { ...doc, leader: doc.name === event.data.to, changedAt: time };
     case 'NodeDrained':
       return pass(doc, 'drained', time);
     case 'NodeRemoved':
@@ -237,6 +246,15 @@ const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   }
 };
 
+const ready = (doc: NodeDoc, { data, meta }: StoredEvent<'NodeReady'>): NodeDoc => ({
+  ...withoutRemediation(doc),
+  isReady: true,
+  isKept: false,
+  reason: '',
+  software: data.software,
+  changedAt: meta.time,
+});
+
 /** What failed for good about it, in a sentence. */
 const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
@@ -244,8 +262,10 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'VmsFailed':
     case 'NodesFailed': {
       const isRemoving = doc.isRemoving || event.data.onFailure === 'rollback';
-      return { ...doc, isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
+      return { ...doc, isRemoving, isKept: !isRemoving, reason: sentenceOf(event.data.cause), changedAt: time };
     }
+    case 'ControlPlaneRemovalBlocked':
+      return { ...doc, reason: `it cannot leave yet: ${sentenceOf(event.data.cause)}`, changedAt: time };
     case 'BootstrapStepFailed':
       return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
     case 'VmDeletionFailed': {
@@ -259,6 +279,9 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
 };
 
 const isUp = ({ isReady, isLost }: NodeDoc): boolean => isReady && !isLost;
+
+/** Since when a node is Ready and not lost, without interruption; null: it is not. */
+export const readySinceOf = (doc: NodeDoc): string | null => (isUp(doc) ? (doc.readyChangedAt ?? doc.changedAt) : null);
 
 const withReadiness = (before: NodeDoc, after: NodeDoc, time: string): NodeDoc =>
   isUp(before) === isUp(after) ? after : { ...after, readyChangedAt: time };

@@ -80,9 +80,12 @@ const sinceOf = (doc: NodeDoc): string => {
   return isAway(doc) || stateOf(doc) === 'not-ready' ? doc.changedAt : reached;
 };
 
+/** Of its kubelet, as Kubernetes writes it; empty: not reported yet. */
+export const versionOf = ({ software: { kubelet } }: Pick<NodeDoc, 'software'>): string =>
+  kubelet === undefined ? '' : `v${kubelet.replace(/^v/, '')}`;
+
 /** How far a node is. */
 export const nodeProgress = (doc: NodeDoc): NodeProgressView => {
-  const { kubelet } = doc.software;
   return {
     name: doc.name,
     role: doc.role,
@@ -90,7 +93,7 @@ export const nodeProgress = (doc: NodeDoc): NodeProgressView => {
     since: sinceOf(doc),
     state: stateOf(doc),
     reason: reasonOf(doc),
-    version: kubelet === undefined ? '' : `v${kubelet.replace(/^v/, '')}`,
+    version: versionOf(doc),
   };
 };
 

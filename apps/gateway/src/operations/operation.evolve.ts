@@ -45,6 +45,8 @@ export interface OperationDoc {
   /** The nodes of these plans are the operation's. */
   readonly planSeqs: readonly number[];
   readonly planned: Planned;
+  /** The names of its machines, without those that were removed since; absent: none is planned, or by an earlier release. */
+  readonly machines?: readonly string[];
   readonly node: string | null;
   readonly requestId: string | null;
   /** The pool that is rolled out; absent: it is no rollout. */
@@ -78,8 +80,9 @@ const sumOf = (sets: readonly { readonly count: number }[]): number => sets.redu
 
 const requestedBy = (event: Requested): Planned => {
   if (event.type === 'NodesRequested') {
-    const workers = sumOf(event.data.workers);
-    return { all: workers, follower: 0, worker: workers };
+    const { workers, controlPlane } = event.data;
+    const [worker, follower] = [sumOf(workers), controlPlane?.count ?? 0];
+    return { all: worker + follower, follower, worker };
   }
   if (event.type !== 'ClusterRequested') return NONE_PLANNED;
   const { controlPlane, workers } = event.data.spec;
@@ -144,18 +147,12 @@ export const retried = (event: Requested, failed: OperationDoc | undefined): Ope
     const { time } = event.meta;
     return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
   }
-  const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, pool, retries } = failed;
+  const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, retries } = failed;
+  const { pool, machines } = failed;
   const kept = {
-    course,
-    stepsSince,
-    marks,
-    notes,
-    requested,
-    planSeqs,
-    planned,
-    requestId,
-    node,
+    ...{ course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node },
     ...(pool === undefined ? {} : { pool }),
+    ...(machines === undefined ? {} : { machines }),
   };
   return { ...fresh, ...kept, kind: 'retry', retries: retries + 1 };
 };

@@ -81,12 +81,6 @@ const removes =
   (operation: OperationDoc): boolean =>
     operation.node === node;
 
-/** Machines are planned for one request; without one, for what is being created. */
-const isFor =
-  (requestId: string | undefined) =>
-  (operation: OperationDoc): boolean =>
-    builds(operation) && (requestId === undefined ? !replaces(operation) : operation.requestId === requestId);
-
 const upgrades =
   (upgradeId: string) =>
   ({ course, requestId }: OperationDoc): boolean =>
@@ -147,6 +141,19 @@ const couldBeOf =
     operation.course !== 'upgrade' &&
     (node === null || operation.node === null || operation.node === node || replaces(operation));
 
+/** A request all of whose machines are to be removed asks for nothing any longer. */
+const withoutMachine = (doc: OperationsDoc, { meta, data }: StoredEvent<'NodeRemovalRequested'>): OperationsDoc =>
+  mapRunning(
+    doc,
+    ({ machines }) => machines?.includes(data.node) === true,
+    (operation) => {
+      const machines = operation.machines?.filter((name) => name !== data.node) ?? [];
+      const left = { ...operation, machines };
+      if (machines.length > 0) return left;
+      return ended('Superseded', meta.time, { message: 'all of its nodes are removed' })(left);
+    },
+  );
+
 const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
   switch (event.type) {
     case 'ClusterRequested':
@@ -156,7 +163,7 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
     case 'NodesRequested':
       return add(doc, begun(event, 'add-nodes'));
     case 'NodeRemovalRequested':
-      return add(doc, begun(event, 'remove-node'));
+      return add(withoutMachine(doc, event), begun(event, 'remove-node'));
     case 'PoolRolloutRequested': {
       const { pool } = event.data;
       const why = { message: `the machine template of pool ${pool} was changed` };
@@ -188,19 +195,42 @@ const succeeds =
   (doc, event) =>
     mapRunning(doc, which, (operation) => ended('Succeeded', event.meta.time)(mark(event)(operation)));
 
+const ofRequest =
+  (requestId: string) =>
+  (operation: OperationDoc): boolean =>
+    (operation.course === 'add-nodes' || operation.course === 'replace-nodes' || replaces(operation)) &&
+    operation.requestId === requestId;
+
+/** The request for nodes; without one, what is being created. */
+const asksFor =
+  (requestId: string | undefined) =>
+  (operation: OperationDoc): boolean =>
+    requestId === undefined ? builds(operation) && !replaces(operation) : ofRequest(requestId)(operation);
+
 const planned: Advance<'VmsPlanned'> = (doc, event) =>
-  mapRunning(doc, isFor(event.data.requestId), (operation) => ({
+  mapRunning(doc, asksFor(event.data.requestId), (operation) => ({
     ...mark(event)(operation),
     planSeqs: [...operation.planSeqs, event.meta.seq],
     planned: countPlanned(operation.planned, event.data.machines),
+    machines: [...(operation.machines ?? []), ...event.data.machines.map(({ name }) => name)],
   }));
 
-const rejected: Advance<'ClusterRejected' | 'NodesRejected'> = (doc, { meta, data }) =>
-  mapRunning(
-    doc,
-    isFor('requestId' in data ? data.requestId : undefined),
-    ended('Rejected', meta.time, { reason: data.code, message: data.message }),
-  );
+const created: Advance<'VmsCreated'> = (doc, event) => {
+  const names = new Set<string>(event.data.machines.map(({ name }) => name));
+  const isOf = ({ machines }: OperationDoc): boolean => machines?.some((name) => names.has(name)) !== false;
+  return mapRunning(doc, (operation) => builds(operation) && isOf(operation), mark(event));
+};
+
+/** Another request whose machines do not run yet goes on. */
+const isBuilt = (operation: OperationDoc): boolean =>
+  builds(operation) &&
+  !replaces(operation) &&
+  (operation.course === 'create' || operation.kind === 'retry' || operation.marks.VmsCreated !== undefined);
+
+const rejected: Advance<'ClusterRejected' | 'NodesRejected'> = (doc, { meta, data }) => {
+  const why = { reason: data.code, message: data.message };
+  return mapRunning(doc, asksFor('requestId' in data ? data.requestId : undefined), ended('Rejected', meta.time, why));
+};
 
 const stepFailed: Advance<'InfrastructureStepFailed' | 'BootstrapStepFailed'> = (doc, event) => {
   const failure = failureOf(event);
@@ -217,12 +247,6 @@ const whyOf = (data: EventData<'ClusterFailed' | 'VmsFailed' | 'NodesFailed'>) =
   reason: data.reason,
   failedStep: 'step' in data ? data.step : data.cause.operation,
 });
-
-const ofRequest =
-  (requestId: string) =>
-  (operation: OperationDoc): boolean =>
-    (operation.course === 'add-nodes' || operation.course === 'replace-nodes' || replaces(operation)) &&
-    operation.requestId === requestId;
 
 /** Machines or nodes of a request failed. What was rolled back cannot be taken up. */
 const requestFailed: Advance<'VmsFailed' | 'NodesFailed'> = (doc, { meta, data }) =>
@@ -306,12 +330,12 @@ const withHeldBack =
 const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   VmsPlanned: planned,
   ClusterAccepted: marks(builds),
-  VmsCreated: marks(builds),
+  VmsCreated: created,
   LoadBalancerReady: marks(builds),
   ControlPlaneInitialized: marks(builds),
   NetworkReady: marks(builds),
   ControlPlaneReady: marks(builds),
-  ClusterReady: succeeds((operation) => builds(operation) && !replaces(operation)),
+  ClusterReady: succeeds(isBuilt),
   PoolRolloutCompleted: (doc, event) => {
     const { requestId, heldBack } = event.data;
     const done = heldBack.length === 0 ? doc : mapRunning(doc, ofRequest(requestId), withHeldBack(heldBack));

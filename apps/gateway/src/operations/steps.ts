@@ -59,11 +59,17 @@ const HOSTS = part('Hosts', [
     attempts: ['VerifyNode'],
   },
 ]);
+const JOIN_CONTROL_PLANES: Step = {
+  name: 'join-control-planes',
+  title: 'Join control planes',
+  passed: { milestone: 'joined', by: 'follower' },
+  attempts: ['JoinControlPlane'],
+};
 const JOIN_WORKERS: Step = {
   name: 'join-workers',
   title: 'Join workers',
   passed: { milestone: 'joined', by: 'worker' },
-  attempts: ['JoinWorker'],
+  attempts: ['JoinWorker', 'SetNodeLabels'],
 };
 const NODES_READY: Step = {
   name: 'nodes-ready',
@@ -103,12 +109,7 @@ const CREATE: readonly StepDefinition[] = [
       attempts: ['InitControlPlane'],
     },
     { name: 'install-network', title: 'Pod network', closedBy: 'NetworkReady', attempts: ['InstallNetwork'] },
-    {
-      name: 'join-control-planes',
-      title: 'Join control planes',
-      passed: { milestone: 'joined', by: 'follower' },
-      attempts: ['JoinControlPlane'],
-    },
+    JOIN_CONTROL_PLANES,
     {
       name: 'verify-control-plane',
       title: 'All healthy',
@@ -155,7 +156,7 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
   'add-nodes': [
     ...part('Infrastructure', [PLAN_MACHINES, MACHINES]),
     ...HOSTS,
-    ...part('Nodes', [JOIN_WORKERS, { ...NODES_READY, closedBy: 'ClusterReady' }]),
+    ...part('Nodes', [JOIN_CONTROL_PLANES, JOIN_WORKERS, { ...NODES_READY, closedBy: 'ClusterReady' }]),
   ],
   'remove-node': part('Remove', REMOVE),
   'replace-node': [...NEW_NODE, ...part('Old node', REMOVE)],

@@ -12,6 +12,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
+import { isGrowing } from '../lifecycle/additions.js';
 import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
@@ -109,7 +110,7 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
   const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, 'upgrade');
   if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
-  return cluster.isGrowing || cluster.removing.size > 0
+  return isGrowing(cluster.additions) || cluster.removing.size > 0
     ? refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' })
     : undefined;
 };

@@ -13,6 +13,8 @@ import { surgeOf } from './surges.js';
 export interface NodesRequest {
   readonly requestId: string;
   readonly workers: readonly NodeSet[];
+  /** Absent: no control planes are added. */
+  readonly controlPlane?: NodeSet | undefined;
   readonly onFailure: OnFailure;
   /** Names of its machines; empty: they are not planned yet. */
   readonly machines: readonly NodeName[];
@@ -61,10 +63,10 @@ const drop = (additions: Additions, requestId: string): Additions => ({
 
 export const withRequest = (
   additions: Additions,
-  { requestId, workers, onFailure = 'rollback' }: EventData<'NodesRequested'>,
+  { requestId, workers, controlPlane, onFailure = 'rollback' }: EventData<'NodesRequested'>,
 ): Additions => ({
   ...additions,
-  requests: [...additions.requests, { requestId, workers, onFailure, machines: [], failed: false }],
+  requests: [...additions.requests, { requestId, workers, controlPlane, onFailure, machines: [], failed: false }],
 });
 
 /** A machine that is being replaced already, or is not there, is replaced by no other. */

@@ -1,14 +1,24 @@
-import type { NodeSet, Refusal } from '@fairlead/contracts';
+import { refuse, requestedSets, type Refusal } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
-import { requestOf } from './additions.js';
+import type { RequestedNodes } from '../validation/validation.planner.js';
+import { requestOf, type NodesRequest } from './additions.js';
 import { likeOf, planCluster, planRequest, planSurge, setsOf } from './machines.planner.js';
+import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn } from './placement.effects.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
+
+/** Where the API has the address of a control plane itself, no other one can take its place. */
+const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: NodesRequest): Refusal | undefined => {
+  const address = controlPlane === undefined ? undefined : unbalancedAddress(cluster);
+  return address === undefined
+    ? undefined
+    : refuse('cluster.api-unbalanced', { cluster: cluster.spec.name, address }, 'spec.controlPlane.replicas');
+};
 
 /** Checks requests against the world, and names the machines of those that can be met. Nothing is made here but what clusters share. */
 @Controller()
@@ -42,14 +52,14 @@ export class AdmissionEffects {
     const request = requestOf(cluster.additions, task.data.requestId ?? '');
     if (request === undefined) return;
     const { requestId } = request;
-    const workers = setsOf(cluster, request);
-    const refusal = await this.refusal(task, workers);
+    const sets = setsOf(cluster, request);
+    const refusal = controlPlaneRefusal(cluster, request) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
       return;
     }
-    const prepared = await this.placement.prepare(workers, task.cause);
-    const machines = planRequest(cluster, request, zonesIn(prepared));
+    const prepared = await this.placement.prepare(requestedSets(sets), task.cause);
+    const machines = planRequest({ ...cluster, staying: stayingOf(cluster) }, request, zonesIn(prepared));
     await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
@@ -62,22 +72,22 @@ export class AdmissionEffects {
     if (surge === undefined || like === undefined) return undefined;
     const { connection, spec, rootDisk } = like;
     const count = surgeLacks(planned, surges, surge);
-    const refusal = await this.refusal(task, [{ connection, spec, rootDisk, count }]);
+    const refusal = await this.refusal(task, { workers: [{ connection, spec, rootDisk, count }] });
     if (refusal !== undefined) {
       await task.record({ type: 'FailSurge', data: { uid, ...surge, cause: surgeRefused(surge, refusal.message) } });
       return undefined;
     }
     const prepared = await this.placement.prepare([like], task.cause);
-    const machines = planSurge(cluster, { ...surge, count }, zonesIn(prepared));
+    const machines = planSurge({ ...cluster, staying: stayingOf(cluster) }, { ...surge, count }, zonesIn(prepared));
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
   }
 
-  /** Why a cluster cannot have these workers too. */
-  private refusal(task: MachinesTask, workers: readonly NodeSet[]): Promise<Refusal | undefined> {
+  /** Why a cluster cannot have these nodes too. */
+  private refusal(task: MachinesTask, nodes: RequestedNodes): Promise<Refusal | undefined> {
     const { requestId } = task.data;
     const desired = { ...refOf(task), ...(requestId === undefined ? {} : { requestId }) };
-    return this.validation.workers(desired, workers, task.cause, task.signal);
+    return this.validation.nodes(desired, nodes, task.cause, task.signal);
   }
 }

@@ -1,13 +1,13 @@
 import { WorldFailure, type Machine, type MachinePlan, type SecretRef } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
-import type { MachineAnswer, OpenConnection } from '../providers/provider.ports.js';
+import type { LoadBalancer, MachineAnswer, OpenConnection } from '../providers/provider.ports.js';
 import { batchOfRequest } from './additions.js';
 import { AnswerDeadline } from './answer.deadline.effects.js';
 import type { TaskData } from './machines.decider.js';
 import { desiredMachine, groupOf, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
-import { missingOf, type Cluster } from './machines.state.js';
-import { clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
+import { missingOf, targetsOf, type Cluster } from './machines.state.js';
+import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 import { sshKeyRefNamed } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
 import { surgeKey } from './surges.js';
@@ -43,15 +43,27 @@ export class CreationEffects {
   /** Before kubeadm init: the balancer's address is what certificates and kubeconfigs name. */
   @OnTask('EnsureLoadBalancer', CREATE_POLICY)
   async ensureLoadBalancer(task: MachinesTask): Promise<void> {
-    const { uid, spec, created } = clusterOf(task);
-    const { provider } = await this.placement.open(spec.controlPlane.connection);
-    const targets = Object.values(created)
-      .filter(({ role }) => role === 'control-plane')
-      .map(providerIdOf);
-    const desired = loadBalancerOf(refOf(task), targets);
-    const { name: _name, ...balancer } = await provider.ensureLoadBalancer(desired, task.signal);
+    const cluster = clusterOf(task);
+    const { uid, spec } = cluster;
+    const { name: _name, ...balancer } = await this.ensureBalancer(task, targetsOf(cluster));
     const kind = spec.kubernetes.loadbalancer;
     await task.record({ type: 'RecordLoadBalancer', data: { uid, kind, ...balancer } });
+  }
+
+  /** Control planes that came are sent requests; those that leave are not, before they stop serving. */
+  @OnTask('UpdateLoadBalancer', BALANCE_POLICY)
+  async updateLoadBalancer(task: MachinesTask): Promise<void> {
+    const cluster = clusterOf(task);
+    const machines = targetsOf(cluster);
+    await this.ensureBalancer(task, machines);
+    const targets = machines.map(({ name }) => name);
+    await task.record({ type: 'RecordTargets', data: { uid: cluster.uid, targets } });
+  }
+
+  private async ensureBalancer(task: MachinesTask, targets: readonly Machine[]): Promise<LoadBalancer> {
+    const { spec } = clusterOf(task);
+    const { provider } = await this.placement.open(spec.controlPlane.connection);
+    return provider.ensureLoadBalancer(loadBalancerOf(refOf(task), targets.map(providerIdOf)), task.signal);
   }
 
   /** A retry makes failed machines again; false while the provider still shows one of them. */

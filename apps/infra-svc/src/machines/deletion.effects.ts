@@ -7,7 +7,7 @@ import { openConnection } from '../connections/open.connection.js';
 import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
 import { CONNECTIONS } from '../tokens.js';
 import { groupOf, loadBalancerName, loadBalancerOf, providerIdOf } from './machines.planner.js';
-import type { Deletion } from './machines.state.js';
+import { targetsOf, type Deletion } from './machines.state.js';
 import { clusterOf, DELETE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 
 const STILL_THERE_AGAIN_MS = 2_000;
@@ -27,8 +27,8 @@ export class DeletionEffects {
   @OnTask('DeleteCluster', DELETE_POLICY)
   async deleteCluster(task: MachinesTask): Promise<RequeueAfter | undefined> {
     const { state, signal } = task;
-    const { uid, spec, planned, balanced } = clusterOf(task);
-    if (planned.length > 0 || balanced) {
+    const { uid, spec, planned, balancer } = clusterOf(task);
+    if (planned.length > 0 || balancer !== null) {
       const provider = await this.open(spec.controlPlane.connection);
       await provider.deleteLoadBalancer(loadBalancerName(refOf(task)), signal);
     }
@@ -90,10 +90,11 @@ export class DeletionEffects {
   }
 
   private async unbalance(task: MachinesTask, leaving: NodeName): Promise<void> {
-    const { balanced, spec, created } = clusterOf(task);
-    if (!balanced) return;
+    const cluster = clusterOf(task);
+    const { balancer, spec } = cluster;
+    if (balancer === null) return;
     const provider = await this.open(spec.controlPlane.connection);
-    const staying = Object.values(created).filter(({ role, name }) => role === 'control-plane' && name !== leaving);
+    const staying = targetsOf(cluster).filter(({ name }) => name !== leaving);
     await provider.ensureLoadBalancer(loadBalancerOf(refOf(task), staying.map(providerIdOf)), task.signal);
   }
 

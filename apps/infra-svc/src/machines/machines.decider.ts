@@ -13,6 +13,7 @@ import { batchOf, batchOfRequest, requestOf } from './additions.js';
 import { ABSENT, evolve } from './machines.evolve.js';
 import { likeOf } from './machines.planner.js';
 import {
+  isBalancedWrong,
   missingOf,
   stayingIn,
   type Cluster,
@@ -44,6 +45,7 @@ export type MachinesCommand =
   | Command<'RecordLoadBalancer', About<Omit<EventData<'LoadBalancerReady'>, 'uid'>>>
   | Command<'RecordLook', About<ClusterLook>>
   | Command<'RequestSshKeyReplacement', About<Omit<EventData<'SshKeyReplacementRequested'>, 'uid'>>>
+  | Command<'RecordTargets', About<{ targets: readonly NodeName[] }>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
   | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
 
@@ -67,6 +69,7 @@ export type MachinesFact = Fact<
   | 'VmStarted'
   | 'VmAddressChanged'
   | 'LoadBalancerReady'
+  | 'LoadBalancerUpdated'
   | 'InfrastructureStepFailed'
   | 'InfrastructureFailed'
   | 'LoadBalancerDeleted'
@@ -81,6 +84,8 @@ export interface TaskData {
   readonly requestId?: string;
   readonly surge?: SurgeRef;
   readonly node?: NodeName;
+  /** The targets of the balancer are to follow the control planes. */
+  readonly balancing?: true;
 }
 
 const rejection = ({ code, message, field }: Refusal) =>
@@ -161,7 +166,8 @@ const recordDeletion = (
   { uid, gone, nothingLeft }: Extract<MachinesCommand, { type: 'RecordDeletion' }>['data'],
 ): readonly MachinesFact[] => {
   if (status !== 'leaving') return nothing;
-  const balancer: readonly MachinesFact[] = cluster.balanced ? [{ type: 'LoadBalancerDeleted', data: { uid } }] : [];
+  const balancer: readonly MachinesFact[] =
+    cluster.balancer !== null ? [{ type: 'LoadBalancerDeleted', data: { uid } }] : [];
   const machines = cluster.planned
     .filter(({ name }) => nothingLeft || gone.includes(name))
     .map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid, name } }));
@@ -202,13 +208,16 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
     case 'RecordMachine':
       return recordMachine(state, command.data.machine);
     case 'RecordLoadBalancer': {
-      if ((cluster.balanced && !cluster.rebalance) || status === 'leaving') return nothing;
+      if ((cluster.balancer !== null && !cluster.rebalance) || status === 'leaving') return nothing;
       return [{ type: 'LoadBalancerReady', data: command.data }];
     }
     case 'RecordLook':
       return status === 'desired' || status === 'failed' ? factsOfLook(cluster, command.data) : nothing;
     case 'RequestSshKeyReplacement':
       return requestReplacement(state, command.data);
+    case 'RecordTargets':
+      if (!isBalancedWrong(cluster) || status === 'leaving') return nothing;
+      return [{ type: 'LoadBalancerUpdated', data: { uid, targets: [...command.data.targets] } }];
     case 'RecordRemoval':
       return recordRemoval(state, command.data.name);
     case 'RecordDeletion':
@@ -301,7 +310,7 @@ const failDeletion = (
 };
 
 /** What the last attempt of a task means. */
-const failed = (state: PresentMachines, { requestId, surge, node }: TaskData, failure: TaskFailure) => {
+const failed = (state: PresentMachines, { requestId, surge, node, balancing }: TaskData, failure: TaskFailure) => {
   const { cluster } = state;
   const { cause } = failure;
   if (state.status === 'leaving') {
@@ -312,6 +321,8 @@ const failed = (state: PresentMachines, { requestId, surge, node }: TaskData, fa
     const deletion = cluster.deletions[node];
     return deletion === undefined ? nothing : failDeletion(cluster, deletion, [node], failure);
   }
+  // The cluster goes on with the targets that it has; a retry tries again.
+  if (balancing === true) return nothing;
   if (requestId !== undefined) return failRequest(state, requestId, cause);
   if (surge !== undefined) return failSurge(state, surge, cause);
   const data = { uid: cluster.uid, step: cause.operation, reason: reasonOf(cause.operation), cause };

@@ -4,7 +4,7 @@ import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
 import { machines, type MachinesFact } from './machines.decider.js';
-import { planCluster, planWorkers } from './machines.planner.js';
+import { planCluster, planNodes } from './machines.planner.js';
 import { machinesReconciler } from './machines.reconciler.js';
 
 const { given } = specification(machines);
@@ -219,8 +219,8 @@ describe('more workers', () => {
     type: 'NodesRequested',
     data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] },
   };
-  const cluster = { uid: UID, spec: clusterSpec(), planned: plans, workersEver: 2, poolsEver: 1 };
-  const more = planWorkers(cluster, [nodeSet(1)], noZones);
+  const cluster = { uid: UID, spec: clusterSpec(), planned: plans, workersEver: 2, poolsEver: 1, controlPlanesEver: 3 };
+  const more = planNodes(cluster, { workers: [nodeSet(1)] }, noZones);
   const plan = { type: 'Plan', data: about({ machines: more, requestId: 'r1' }) } as const;
   const morePlanned: Fact<'VmsPlanned'> = {
     type: 'VmsPlanned',
@@ -258,7 +258,7 @@ describe('more workers', () => {
 
   it('do not wait for a machine that was removed before it ran', () => {
     const [gone] = more;
-    const two = planWorkers(cluster, [nodeSet(2)], noZones);
+    const two = planNodes(cluster, { workers: [nodeSet(2)] }, noZones);
     const other = runningMachine(two[1]!, 7);
     given(
       ...made,

@@ -20,7 +20,15 @@ import {
   withRetry,
   type Additions,
 } from './additions.js';
-import { unannouncedOf, type Cluster, type Deletion, type Machines, type PresentMachines } from './machines.state.js';
+import {
+  targetsOf,
+  unannouncedOf,
+  type Balancer,
+  type Cluster,
+  type Deletion,
+  type Machines,
+  type PresentMachines,
+} from './machines.state.js';
 import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
 import { NO_SIGHTS, sightsAfter } from './sights.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
@@ -40,12 +48,13 @@ const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
     additions: NO_ADDITIONS,
     surges: NO_SURGES,
     rollouts: NO_ROLLOUTS,
-    balanced: false,
+    balancer: null,
     rebalance: false,
     sights: NO_SIGHTS,
     workersEver: 0,
     controlPlanesEver: 0,
     poolsEver: 0,
+    drained: [],
     desiredSince: event.meta.time,
     remake: false,
     deletions: {},
@@ -118,8 +127,10 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
     created: withoutKey(cluster.created, gone),
     planned: cluster.planned.filter(({ name }) => name !== gone),
     announced: cluster.announced.filter((name) => name !== gone),
+    drained: cluster.drained.filter((name) => name !== gone),
     surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),
     additions: withoutMachine(cluster.additions, gone),
+    ...(cluster.departing === undefined ? {} : { departing: cluster.departing.filter((name) => name !== gone) }),
     deletions: withoutKey(cluster.deletions, gone),
   };
 };
@@ -137,6 +148,26 @@ const notDeleted = (cluster: Cluster, { machines, ...failure }: EventData<'VmDel
   const deletion: Deletion = { failures: failure.attempt, beginsAt: failure.nextAttemptAt };
   const deletions = Object.fromEntries(machines.map((name) => [name, deletion]));
   return { ...cluster, deletions: { ...cluster.deletions, ...deletions } };
+};
+
+/** The balancer begins with every control plane that runs by then. */
+const balanced = (cluster: Cluster, { host, placement = 'provider' }: EventData<'LoadBalancerReady'>): Balancer => ({
+  host,
+  placement,
+  targets: targetsOf(cluster).map(({ name }) => name),
+});
+
+const withDrained = (cluster: Cluster, node: NodeName): Cluster => {
+  const isControlPlane = cluster.created[node]?.role === 'control-plane';
+  return isControlPlane && !cluster.drained.includes(node)
+    ? { ...cluster, drained: [...cluster.drained, node] }
+    : cluster;
+};
+
+const departing = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
+  const { departing: before = [] } = cluster;
+  const fresh = nodes.filter((node) => !before.includes(node) && cluster.planned.some(({ name }) => name === node));
+  return fresh.length === 0 ? cluster : { ...cluster, departing: [...before, ...fresh] };
 };
 
 /** What an event changes in the requests for more nodes. */
@@ -170,6 +201,14 @@ const withKey = (cluster: Cluster, { node, keyRef }: EventData<'AuthorizedKeyAdd
 /** What an event changes in everything else; most events change nothing. */
 const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
+    case 'NodeDrained':
+      return withDrained(cluster, event.data.node);
+    case 'NodeRemovalRequested':
+      return departing(cluster, [event.data.node]);
+    case 'NodesAbandoned':
+      return departing(cluster, event.data.nodes);
+    case 'NodesFailed':
+      return event.data.onFailure === 'rollback' ? departing(cluster, event.data.nodes) : cluster;
     case 'NodeRemoved':
       return withDeletions(cluster, [event.data.node], event.meta.time);
     case 'VmDeletionFailed':
@@ -200,9 +239,13 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
       return { ...cluster, created, rebalance: cluster.rebalance || machine.role === 'control-plane' };
     }
     case 'LoadBalancerReady':
-      return { ...cluster, balanced: true, rebalance: false };
+      return { ...cluster, balancer: balanced(cluster, event.data), rebalance: false };
+    case 'LoadBalancerUpdated':
+      return cluster.balancer === null
+        ? cluster
+        : { ...cluster, balancer: { ...cluster.balancer, targets: event.data.targets } };
     case 'LoadBalancerDeleted':
-      return { ...cluster, balanced: false };
+      return { ...cluster, balancer: null };
     case 'VmDeleted':
       return without(cluster, event.data.name);
     default:

@@ -1,6 +1,8 @@
 import {
   CONTROL_PLANE_POOL,
+  controlPlaneSetOf,
   fnv1a32,
+  nodeSetOf,
   type ClusterSpec,
   type ClusterUid,
   type ConnectionName,
@@ -11,9 +13,11 @@ import {
   type NodeRole,
   type Namespace,
   type NodeSet,
+  type PoolName,
   type SecretRef,
   type UpgradeId,
 } from '@fairlead/contracts';
+import type { RequestedNodes } from '../validation/validation.planner.js';
 import type { NodesRequest } from './additions.js';
 import type { GroupRef, LoadBalancerSpec, MachineAnswer, DesiredMachine } from '../providers/provider.ports.js';
 
@@ -63,22 +67,32 @@ export const machineName = (cluster: string, uid: ClusterUid, role: NodeRole, in
   return `${cluster}-${SHORT_ROLES[role]}-${index}-${suffix}` as NodeName;
 };
 
+/** A machine without a zone yet, and those that its pool is limited to; none: every zone of its connection. */
+interface Unplaced {
+  readonly machine: MachinePlan;
+  readonly zones: readonly string[];
+}
+
 /**
- * Gives each machine the zone of its connection that holds the fewest machines of its role, the first of them in the
- * region's order: over equal zones the counts differ by one at most, also after removals.
+ * Gives each machine the zone of its connection that holds the fewest machines of its pool; of several, the one with the fewest of its
+ * role, then the first in the region's order. Over equal zones the counts of a pool differ by one at most, also after removals.
  */
 const spread = (
-  unplaced: readonly MachinePlan[],
+  unplaced: readonly Unplaced[],
   existing: readonly MachinePlan[],
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] =>
-  unplaced.reduce<readonly MachinePlan[]>((placed, machine) => {
+  unplaced.reduce<readonly MachinePlan[]>((placed, { machine, zones }) => {
     const peers = [...existing, ...placed].filter(
       ({ connection, role }) => connection === machine.connection && role === machine.role,
     );
     const [zone] = zonesOf(machine.connection)
-      .map((name) => ({ name, count: peers.filter((peer) => peer.zone === name).length }))
-      .sort((first, second) => first.count - second.count);
+      .filter((name) => zones.length === 0 || zones.includes(name))
+      .map((name) => {
+        const there = peers.filter((peer) => peer.zone === name);
+        return { name, pool: there.filter(({ pool }) => pool === machine.pool).length, role: there.length };
+      })
+      .sort((first, second) => first.pool - second.pool || first.role - second.role);
     return [...placed, zone === undefined ? machine : { ...machine, zone: zone.name }];
   }, []);
 
@@ -98,28 +112,41 @@ const number = (sets: readonly NodeSet[], after: { workers: number; pools: numbe
 
 const worker =
   (cluster: string, uid: ClusterUid) =>
-  ({ set, pool, index }: Numbered): MachinePlan => ({
-    name: machineName(cluster, uid, 'worker', index),
-    role: 'worker',
-    pool,
-    leader: false,
-    connection: set.connection,
-    spec: set.spec,
-    rootDisk: set.rootDisk,
+  ({ set, pool, index }: Numbered): Unplaced => ({
+    zones: set.zones ?? [],
+    machine: {
+      name: machineName(cluster, uid, 'worker', index),
+      role: 'worker',
+      pool,
+      leader: false,
+      connection: set.connection,
+      spec: set.spec,
+      rootDisk: set.rootDisk,
+    },
   });
 
-/** The machines of a new cluster: control planes first, of which the first is the leader, then the workers set by set. */
-export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf): readonly MachinePlan[] => {
-  const { controlPlane } = spec;
-  const controlPlanes = Array.from({ length: controlPlane.count }, (_, at): MachinePlan => ({
-    name: machineName(spec.name, uid, 'control-plane', at + 1),
-    role: 'control-plane',
-    pool: 'control-plane',
-    leader: at === 0,
-    connection: controlPlane.connection,
-    spec: controlPlane.spec,
-    rootDisk: controlPlane.rootDisk,
+/** Control planes of a set; `ever`: how many there were, of which the very first is the leader. */
+const controlPlanesOf = (
+  { uid, spec }: Pick<ClusterRef, 'uid' | 'spec'>,
+  { count, connection, spec: size, rootDisk }: NodeSet,
+  ever: number,
+): readonly Unplaced[] =>
+  Array.from({ length: count }, (_, at): Unplaced => ({
+    zones: [],
+    machine: {
+      name: machineName(spec.name, uid, 'control-plane', ever + at + 1),
+      role: 'control-plane',
+      pool: CONTROL_PLANE_POOL,
+      leader: ever + at === 0,
+      connection,
+      spec: size,
+      rootDisk,
+    },
   }));
+
+/** The machines of a new cluster: control planes first, then the workers set by set. */
+export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf): readonly MachinePlan[] => {
+  const controlPlanes = controlPlanesOf({ uid, spec }, spec.controlPlane, 0);
   const workers = number(spec.workers, { workers: 0, pools: 0 }).map(worker(spec.name, uid));
   return spread([...controlPlanes, ...workers], [], zonesOf);
 };
@@ -128,89 +155,83 @@ export const planCluster = (uid: ClusterUid, spec: ClusterSpec, zonesOf: ZonesOf
 const highestPool = (planned: readonly MachinePlan[]): number =>
   Math.max(0, ...planned.map(({ pool }) => Number(/^worker-(\d{1,9})$/.exec(pool)?.[1] ?? 0)));
 
-/** More workers of a cluster: indexes and pools run on from the highest ever used. */
-export const planWorkers = (
+/** More nodes of a cluster: indexes and pools run on from the highest ever used. */
+export const planNodes = (
   cluster: {
     readonly uid: ClusterUid;
     readonly spec: ClusterSpec;
     readonly planned: readonly MachinePlan[];
     readonly workersEver: number;
     readonly poolsEver: number;
+    readonly controlPlanesEver: number;
+    /** Those that stay, over which zones are balanced; absent: all. */
+    readonly staying?: readonly MachinePlan[];
   },
-  sets: readonly NodeSet[],
+  { workers: sets, controlPlane }: Pick<NodesRequest, 'workers' | 'controlPlane'>,
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {
   const pools = Math.max(cluster.poolsEver, highestPool(cluster.planned));
   const after = { workers: cluster.workersEver, pools };
   const workers = number(sets, after).map(worker(cluster.spec.name, cluster.uid));
-  return spread(workers, cluster.planned, zonesOf);
+  const controlPlanes =
+    controlPlane === undefined ? [] : controlPlanesOf(cluster, controlPlane, cluster.controlPlanesEver);
+  return spread([...controlPlanes, ...workers], cluster.staying ?? cluster.planned, zonesOf);
 };
 
-/** What the pool of a machine is declared as now; a machine whose pool is not declared is the model of its successor. */
-const declaredLike = ({ pool, connection, spec, rootDisk }: MachinePlan, declared: Declared | undefined): NodeSet => {
+/** A machine of the same role and pool, as that pool is declared now; where it is not declared, the machine is the model of its successor. */
+const setLike = ({ pool, connection, spec, rootDisk }: MachinePlan, declared: Declared | undefined): NodeSet => {
   const { controlPlane, pools = [] } = declared?.spec ?? {};
-  const now = pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool);
-  if (now === undefined) return { connection, spec, rootDisk, count: 1 };
-  return { connection: now.connection, spec: now.machineType, rootDisk: now.rootDisk, count: 1 };
+  if (pool === CONTROL_PLANE_POOL && controlPlane !== undefined) return controlPlaneSetOf(controlPlane, 1);
+  const now = pools.find(({ name }) => name === pool);
+  return now === undefined ? { connection, spec, rootDisk, pool: pool as PoolName, count: 1 } : nodeSetOf(now, 1);
 };
 
-/** The machine that comes in the place of another: of its role and pool, and as that pool is declared now. */
-export const planReplacement = (
-  cluster: Pick<Parameters<typeof planWorkers>[0], 'uid' | 'spec' | 'planned' | 'workersEver'> & {
-    readonly controlPlanesEver: number;
-    readonly declared: Declared | undefined;
-  },
-  old: MachinePlan,
-  zonesOf: ZonesOf,
-): readonly MachinePlan[] => {
-  const { uid, spec, planned, declared } = cluster;
-  const { role, pool } = old;
-  const index = 1 + (role === 'worker' ? cluster.workersEver : cluster.controlPlanesEver);
-  const like = declaredLike(old, declared);
-  const machine: MachinePlan = {
-    name: machineName(spec.name, uid, role, index),
-    ...{ role, pool, leader: false },
-    ...{ connection: like.connection, spec: like.spec, rootDisk: like.rootDisk },
-  };
-  // The old one leaves its zone.
-  return spread(
-    [machine],
-    planned.filter(({ name }) => name !== old.name),
-    zonesOf,
-  );
-};
+type Request = Pick<NodesRequest, 'workers' | 'controlPlane' | 'replaces'>;
 
 /** The machines of a request, as sets: what is asked of connections and quotas. */
 export const setsOf = (
   { declared }: { readonly declared: Declared | undefined },
-  { workers, replaces }: Pick<NodesRequest, 'workers' | 'replaces'>,
-): readonly NodeSet[] => (replaces === undefined ? workers : [declaredLike(replaces.machine, declared)]);
+  { workers, controlPlane, replaces }: Request,
+): RequestedNodes => {
+  if (replaces === undefined) return { workers, controlPlane };
+  const set = setLike(replaces.machine, declared);
+  return replaces.machine.role === 'worker' ? { workers: [set] } : { workers: [], controlPlane: set };
+};
 
-/** The named machines of a request. */
+/** The named machines of a request. A node that is replaced leaves its zone. */
 export const planRequest = (
-  cluster: Parameters<typeof planReplacement>[0] & Parameters<typeof planWorkers>[0],
-  { workers, replaces }: Pick<NodesRequest, 'workers' | 'replaces'>,
+  cluster: Parameters<typeof planNodes>[0] & { readonly declared: Declared | undefined },
+  request: Request,
   zonesOf: ZonesOf,
-): readonly MachinePlan[] =>
-  replaces === undefined ? planWorkers(cluster, workers, zonesOf) : planReplacement(cluster, replaces.machine, zonesOf);
+): readonly MachinePlan[] => {
+  const old = request.replaces?.machine.name;
+  const staying = (cluster.staying ?? cluster.planned).filter(({ name }) => name !== old);
+  return planNodes({ ...cluster, staying }, setsOf(cluster, request), zonesOf);
+};
 
 /** The machine of a pool that extra ones are made like: one of its requested size. */
 export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>
   planned.find((plan) => plan.role === 'worker' && plan.pool === pool && plan.surge === undefined);
 
+/** The zones that machines of a pool are in. */
+const zonesLike = (planned: readonly MachinePlan[], pool: string): string[] => [
+  ...new Set(planned.flatMap((plan) => (plan.role === 'worker' && plan.pool === pool ? (plan.zone ?? []) : []))),
+];
+
 /** Extra machines for a pool while it is upgraded, named as any other of its workers; none where there is none to be like. */
 export const planSurge = (
-  cluster: Pick<Parameters<typeof planWorkers>[0], 'uid' | 'spec' | 'planned' | 'workersEver'>,
+  cluster: Pick<Parameters<typeof planNodes>[0], 'uid' | 'spec' | 'planned' | 'workersEver' | 'staying'>,
   { pool, upgradeId, count }: { readonly pool: string; readonly upgradeId: UpgradeId; readonly count: number },
   zonesOf: ZonesOf,
 ): readonly MachinePlan[] => {
   const like = likeOf(cluster.planned, pool);
   if (like === undefined) return [];
   const { connection, spec, rootDisk } = like;
-  const machines = number([{ connection, spec, rootDisk, count }], { workers: cluster.workersEver, pools: 0 })
+  const zones = zonesLike(cluster.planned, pool);
+  const machines = number([{ connection, spec, rootDisk, zones, count }], { workers: cluster.workersEver, pools: 0 })
     .map((entry) => ({ ...entry, pool }))
     .map(worker(cluster.spec.name, cluster.uid));
-  return spread(machines, cluster.planned, zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
+  return spread(machines, cluster.staying ?? cluster.planned, zonesOf).map((plan) => ({ ...plan, surge: upgradeId }));
 };
 
 /** What a provider is asked for. */

@@ -1,7 +1,7 @@
 import type { ClusterUid, ConnectionName, MachinePlan, SecretRef } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, UID } from '../../test/fixtures.js';
-import { groupOf, machineName, machineOf, planCluster, planWorkers } from './machines.planner.js';
+import { groupOf, machineName, machineOf, planCluster, planNodes } from './machines.planner.js';
 
 const ZONES = ['lab-1a', 'lab-1b', 'lab-1c'];
 const threeZones = () => ZONES;
@@ -64,25 +64,71 @@ describe('more workers', () => {
 
   it('go on from the highest index ever used, although that machine may be gone', () => {
     const planned = first.filter(({ name }) => !name.startsWith('demo-w-5'));
-    const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1 };
-    const [sixth] = planWorkers(cluster, [nodeSet(1)], threeZones);
+    const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
+    const [sixth] = planNodes(cluster, { workers: [nodeSet(1)] }, threeZones);
     expect(sixth?.name).toMatch(/^demo-w-6-/);
     expect(sixth?.pool).toBe('worker-2');
   });
 
   it('are in the pool that they are asked for; the others begin a pool with a number that no pool has', () => {
-    const cluster = { uid: UID, spec: clusterSpec(), planned: first, workersEver: 5, poolsEver: 1 };
-    const named = planWorkers(cluster, [nodeSet(2, { pool: 'web' }), nodeSet(1, { pool: 'worker-7' })], noZones);
+    const cluster = {
+      uid: UID,
+      spec: clusterSpec(),
+      planned: first,
+      workersEver: 5,
+      poolsEver: 1,
+      controlPlanesEver: 3,
+    };
+    const named = planNodes(
+      cluster,
+      { workers: [nodeSet(2, { pool: 'web' }), nodeSet(1, { pool: 'worker-7' })] },
+      noZones,
+    );
     expect(named.map(({ pool }) => pool)).toEqual(['web', 'web', 'worker-7']);
-    const [next] = planWorkers({ ...cluster, planned: [...first, ...named], workersEver: 8 }, [nodeSet(1)], noZones);
+    const [next] = planNodes(
+      { ...cluster, planned: [...first, ...named], workersEver: 8 },
+      { workers: [nodeSet(1)] },
+      noZones,
+    );
     expect([next?.pool, next?.name.replace(/-[^-]+$/, '')]).toEqual(['worker-8', 'demo-w-9']);
   });
 
   it('fill the zone that removals left emptiest', () => {
     const planned = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1b');
-    const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1 };
-    const more = planWorkers(cluster, [nodeSet(2)], threeZones);
+    const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
+    const more = planNodes(cluster, { workers: [nodeSet(2, { pool: 'worker-1' })] }, threeZones);
     expect(more.map(({ zone }) => zone)).toEqual(['lab-1b', 'lab-1b']);
+  });
+
+  it('are spread pool by pool, over the zones that the pool names [Cluster API 16]', () => {
+    const cluster = {
+      uid: UID,
+      spec: clusterSpec(),
+      planned: first,
+      workersEver: 5,
+      poolsEver: 1,
+      controlPlanesEver: 3,
+    };
+    const sets = [nodeSet(3, { pool: 'web' }), nodeSet(4, { pool: 'gpu', zones: ['lab-1a', 'lab-1c'] })];
+    const zones = planNodes(cluster, { workers: sets }, threeZones).map(({ pool, zone }) => `${pool}/${zone}`);
+    const count = (place: string): number => zones.filter((one) => one === place).length;
+    expect(['lab-1a', 'lab-1b', 'lab-1c'].map((zone) => count(`web/${zone}`))).toEqual([1, 1, 1]);
+    expect(['lab-1a', 'lab-1b', 'lab-1c'].map((zone) => count(`gpu/${zone}`))).toEqual([2, 0, 2]);
+  });
+
+  it('are balanced without machines that leave', () => {
+    const staying = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1c');
+    const cluster = {
+      uid: UID,
+      spec: clusterSpec(),
+      planned: first,
+      staying,
+      workersEver: 5,
+      poolsEver: 1,
+      controlPlanesEver: 3,
+    };
+    const [more] = planNodes(cluster, { workers: [nodeSet(1, { pool: 'worker-1' })] }, threeZones);
+    expect(more?.zone).toBe('lab-1c');
   });
 });
 

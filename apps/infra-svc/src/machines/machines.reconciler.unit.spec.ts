@@ -3,7 +3,7 @@ import { advance, reconcilerProcess, type Reaction } from '@fairlead/event-sourc
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, requested, runningMachine, UID } from '../../test/fixtures.js';
-import { planCluster, planWorkers } from './machines.planner.js';
+import { planCluster, planNodes } from './machines.planner.js';
 import { machinesReconciler } from './machines.reconciler.js';
 
 const process = reconcilerProcess(machinesReconciler);
@@ -85,8 +85,15 @@ describe('the tasks of a cluster', () => {
 
   it('name the machines of a request for more nodes, and then make them', () => {
     const request: Fact = { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] } };
-    const cluster = { uid: UID, spec: clusterSpec(), planned: plans, workersEver: 2, poolsEver: 1 };
-    const machines = [...planWorkers(cluster, [nodeSet(1)], () => [])];
+    const cluster = {
+      uid: UID,
+      spec: clusterSpec(),
+      planned: plans,
+      workersEver: 2,
+      poolsEver: 1,
+      controlPlanesEver: 3,
+    };
+    const machines = [...planNodes(cluster, { workers: [nodeSet(1)] }, () => [])];
     expect(after(...made, request)).toEqual(['PlanNodes/r1']);
     const morePlanned: Fact = { type: 'VmsPlanned', data: { uid: UID, machines, requestId: 'r1' } };
     expect(after(...made, request, morePlanned)).toEqual(['EnsureMachines/request/r1']);

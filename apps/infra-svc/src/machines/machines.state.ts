@@ -1,4 +1,5 @@
 import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
+import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
@@ -10,6 +11,13 @@ export interface Deletion {
   readonly failures: number;
   /** RFC 3339: when its next attempt begins, or when the present one began. */
   readonly beginsAt: string;
+}
+
+export interface Balancer {
+  readonly host: string;
+  readonly placement: LoadBalancerPlacement;
+  /** The control planes that it sends requests to, where it is the provider's. */
+  readonly targets: readonly NodeName[];
 }
 
 /** The machines of one incarnation of a cluster. */
@@ -27,9 +35,12 @@ export interface Cluster {
   /** Names that a VmsCreated has announced to the other services. */
   readonly announced: readonly string[];
   readonly additions: Additions;
+  /** Announced machines whose nodes are leaving: zones are balanced without them. Absent: none. */
+  readonly departing?: readonly NodeName[];
   readonly surges: Surges;
   readonly rollouts: Rollouts;
-  readonly balanced: boolean;
+  /** The address of its API server; null: there is no balancer. */
+  readonly balancer: Balancer | null;
   /** A control plane has moved since: the balancer still has its former address. */
   readonly rebalance: boolean;
   readonly sights: Sights;
@@ -37,6 +48,8 @@ export interface Cluster {
   readonly workersEver: number;
   readonly controlPlanesEver: number;
   readonly poolsEver: number;
+  /** Control planes that are drained, and whose machines are not gone: no request should reach them. */
+  readonly drained: readonly NodeName[];
   /** When the machines were last desired again (RFC 3339): a provider's deadline counts from here. */
   readonly desiredSince: string;
   /** A retry was requested, so machines that failed are deleted and made again. */
@@ -59,8 +72,36 @@ export type Machines =
 
 export type PresentMachines = Exclude<Machines, { status: 'absent' }>;
 
+/** The control planes that requests are to reach: all that run, but for those that leave. */
+export const targetsOf = ({ created, drained, deletions }: Cluster): readonly Machine[] =>
+  Object.values(created).filter(
+    ({ role, name }) => role === 'control-plane' && !drained.includes(name) && deletions[name] === undefined,
+  );
+
+/** Whether the provider's balancer sends requests to other control planes than it should. */
+export const isBalancedWrong = (cluster: Cluster): boolean => {
+  const { balancer } = cluster;
+  if (balancer?.placement !== 'provider') return false;
+  const desired = targetsOf(cluster).map(({ name }) => name);
+  return desired.length !== balancer.targets.length || desired.some((name) => !balancer.targets.includes(name));
+};
+
+/** The one control plane whose own address is that of the API: it has no balancer in front. */
+export const unbalancedAddress = ({ balancer, created }: Cluster): string | undefined =>
+  balancer?.placement === 'elsewhere' &&
+  Object.values(created).some(({ privateIp, publicIp, ssh }) => [privateIp, publicIp, ssh.host].includes(balancer.host))
+    ? balancer.host
+    : undefined;
+
 export const isGivenUp = ({ surges, additions }: Cluster, name: NodeName): boolean =>
   surges.leaving.includes(name) || additions.leaving.includes(name);
+
+/** Machines that are to stay. */
+export const stayingOf = (cluster: Cluster): readonly MachinePlan[] =>
+  cluster.planned.filter(
+    ({ name }) =>
+      !isGivenUp(cluster, name) && cluster.deletions[name] === undefined && cluster.departing?.includes(name) !== true,
+  );
 
 /** Machines that are given up and were never announced: no node has to leave before them. */
 export const unannouncedOf = (cluster: Cluster): readonly MachinePlan[] =>

@@ -169,6 +169,28 @@ describe('the machines of a cluster', () => {
     expect(balancer?.targets).toEqual([`m-${controlPlane(1)}`, `m-${controlPlane(2)}`]);
   });
 
+  it('lose their control plane from the balancer as soon as it is drained, and gain a new one when it runs', async () => {
+    const names = [controlPlane(1), controlPlane(2), controlPlane(3)];
+    await story.request(requested());
+    await story.log.say(bootstrapStream, {
+      type: 'NodeDrained',
+      data: { uid: UID, node: controlPlane(2), evictedPods: 0, dead: false },
+    });
+    await story.settle();
+    expect(story.last('LoadBalancerUpdated').targets).toEqual(names.filter((name) => name !== controlPlane(2)));
+    expect(story.cloud.machines.has(controlPlane(2))).toBe(true);
+    const more = { uid: UID, requestId: 'r1', workers: [], controlPlane: nodeSet(1) };
+    await story.request({ type: 'NodesRequested', data: more });
+    const added = machineName('demo', UID, 'control-plane', 4);
+    expect(story.last('VmsCreated').machines).toMatchObject([
+      { name: added, role: 'control-plane', pool: 'control-plane', leader: false },
+    ]);
+    const [balancer] = [...story.cloud.balancers.values()];
+    expect([...(balancer?.targets ?? [])].sort()).toEqual(
+      [controlPlane(1), controlPlane(3), added].map((name) => `m-${name}`).sort(),
+    );
+  });
+
   it('go with their cluster, every planned one is stated as gone, and its name is free', async () => {
     await story.request(requested());
     await dismantle();

@@ -25,6 +25,9 @@ export const PLAN_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, timeoutMs:
  */
 export const CREATE_POLICY: Partial<TaskPolicy> = { ...PLAN_POLICY, finishes: true };
 
+/** Tried for half a day: a control plane that leaves waits for it. */
+export const BALANCE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, attemptsMax: 75, backoffMaxMs: 600_000 };
+
 /** A deletion that fails is soon stated as such, and is then begun again, less and less often, until it succeeds. */
 export const DELETE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, attemptsMax: 4, timeoutMs: 10 * 60_000 };
 

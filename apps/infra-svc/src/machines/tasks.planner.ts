@@ -3,7 +3,7 @@ import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isWaiting, type NodesRequest } from './additions.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
-import { missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
+import { isBalancedWrong, missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
 interface Named extends Pick<Task, 'type' | 'reason'> {
@@ -33,7 +33,7 @@ const ensure = (cluster: Cluster, batch: string | null, data: TaskData): readonl
 const ensureCluster = (cluster: Cluster): readonly Task[] => {
   const missing = ensure(cluster, null, {});
   if (missing.length > 0) return missing;
-  if (!cluster.balanced)
+  if (cluster.balancer === null)
     return [task({ type: 'EnsureLoadBalancer', reason: 'its address is needed for certificates and kubeconfigs' })];
   return cluster.rebalance ? [task({ type: 'EnsureLoadBalancer', reason: 'a control plane has a new address' })] : [];
 };
@@ -65,6 +65,13 @@ const ensureSurge = (cluster: Cluster, { upgradeId, pool }: DesiredSurge): reado
   ];
 };
 
+/** A retry asks the provider anew, so its time is part of the name. */
+const balance = (cluster: Cluster): readonly Task[] => {
+  if (!isBalancedWrong(cluster)) return [];
+  const reason = 'control planes came or leave';
+  return [task({ type: 'UpdateLoadBalancer', about: cluster.desiredSince, reason, data: { balancing: true } })];
+};
+
 const isDue = ({ beginsAt }: Deletion, now: string): boolean => Date.parse(beginsAt) <= Date.parse(now);
 
 const again = ({ failures }: Deletion): string => (failures === 0 ? '' : `; deleting failed ${failures} times`);
@@ -84,6 +91,7 @@ const creationsOf = (cluster: Cluster): readonly Task[] => {
   if (cluster.planned.length === 0) return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
   return [
     ...ensureCluster(cluster),
+    ...balance(cluster),
     ...cluster.additions.requests.flatMap((request) => ensureRequest(cluster, request)),
     ...Object.values(cluster.surges.desired).flatMap((surge) => ensureSurge(cluster, surge)),
   ];
@@ -103,7 +111,7 @@ export const tasksOf = (state: Machines, now: string): readonly Task[] => {
     case 'desired':
       return [...creationsOf(state.cluster), ...deletionsOf(state.cluster, now)];
     case 'failed':
-      return deletionsOf(state.cluster, now);
+      return [...balance(state.cluster), ...deletionsOf(state.cluster, now)];
     case 'leaving': {
       const { deletion } = state;
       if (deletion === null || !isDue(deletion, now)) return [];

@@ -1,4 +1,4 @@
-import { isRefusal, refuse, type ConnectionName, type NodeSet, type Refusal } from '@fairlead/contracts';
+import { isRefusal, refuse, type ConnectionName, type Refusal } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { Inject, Injectable } from '@nestjs/common';
 import { groupOf } from '../machines/machines.planner.js';
@@ -10,12 +10,14 @@ import {
   checkNlb,
   checkRegion,
   checkSpecs,
+  checkZones,
   connectionsOf,
   fieldOf,
   placedSets,
-  placedWorkers,
+  placedNodes,
   roomFor,
   type PlacedSet,
+  type RequestedNodes,
 } from './validation.planner.js';
 import type { DesiredCluster, Tenancy } from './validation.ports.js';
 
@@ -61,14 +63,14 @@ export class WorldValidation {
     ]);
   }
 
-  /** The first reason why the cluster cannot have these workers too. */
-  workers(
+  /** The first reason why the cluster cannot have these nodes too. */
+  nodes(
     desired: DesiredCluster,
-    workers: readonly NodeSet[],
+    nodes: RequestedNodes,
     cause: Cause,
     signal: AbortSignal,
   ): Promise<Refusal | undefined> {
-    const question = { desired, sets: placedWorkers(workers), cause, signal };
+    const question = { desired, sets: placedNodes(nodes), cause, signal };
     return firstRefusal([
       ...this.access(question),
       () => this.onConnections(question, [this.offer, this.network, this.capacity]),
@@ -134,7 +136,11 @@ export class WorldValidation {
   private async offer({ sets, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {
     const { connection } = open;
     const { offer, region } = await this.offers.of(open, cause);
-    return checkSpecs(sets, connection, offer.specs) ?? checkRegion(connection, region, fieldOf(sets, connection.name));
+    return (
+      checkSpecs(sets, connection, offer.specs) ??
+      checkRegion(connection, region, fieldOf(sets, connection.name)) ??
+      checkZones(sets, connection, region)
+    );
   }
 
   private async nlb({ desired, cause }: Question, open: OpenConnection): Promise<Refusal | undefined> {

@@ -25,6 +25,17 @@ export interface PlacedSet {
 export const placedWorkers = (workers: readonly NodeSet[]): readonly PlacedSet[] =>
   workers.map((set, at) => ({ set, role: 'worker', field: `worker[${at}]` }));
 
+/** What a request for more nodes asks for. */
+export interface RequestedNodes {
+  readonly workers: readonly NodeSet[];
+  readonly controlPlane?: NodeSet | undefined;
+}
+
+export const placedNodes = ({ workers, controlPlane }: RequestedNodes): readonly PlacedSet[] => [
+  ...(controlPlane === undefined ? [] : [{ set: controlPlane, role: 'control-plane', field: 'controlPlane' } as const]),
+  ...placedWorkers(workers),
+];
+
 export const placedSets = (spec: ClusterSpec): readonly PlacedSet[] => [
   { set: spec.controlPlane, role: 'control-plane', field: 'controlPlane[0]' },
   ...placedWorkers(spec.workers),
@@ -95,6 +106,24 @@ export const checkRegion = (connection: Connection, region: Region | undefined, 
   if (region === undefined) return refuse('cluster.region-unknown', { region: connection.region }, field);
   if (zonesOf(connection, region) !== undefined) return undefined;
   return refuse('cluster.region-unknown', { region: `${connection.region}/${connection.zone}` }, field);
+};
+
+/** The zones that a pool is limited to are zones of its connection. */
+export const checkZones = (
+  sets: readonly PlacedSet[],
+  connection: Connection,
+  region: Region | undefined,
+): Refusal | undefined => {
+  const known = region === undefined ? [] : (zonesOf(connection, region) ?? []);
+  return firstOf(
+    sets.filter(({ set }) => set.connection === connection.name),
+    ({ set: { zones = [], pool = '' }, field }) => {
+      const zone = zones.find((name) => !known.includes(name));
+      if (zone === undefined) return undefined;
+      const values = { connection: connection.name, zone, pool, zones: known.join(', ') };
+      return refuse('pool.zone-unknown', values, `${field}.zones`);
+    },
+  );
 };
 
 export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | undefined =>

@@ -168,6 +168,8 @@ const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
   }),
   // Snapshots and restores that operators request, and certificates: no part of an upgrade.
   EtcdSnapshotFailed: unchanged,
+  ControlPlaneRemovalPrepared: unchanged,
+  ControlPlaneRemovalBlocked: unchanged,
   EtcdRestoreStarted: unchanged,
   EtcdRestoreAdvanced: unchanged,
   EtcdRestoreFailed: unchanged,

@@ -1,4 +1,5 @@
 import {
+  c8MayRemove,
   majorityOf,
   releaseOf,
   type Finding,
@@ -79,6 +80,32 @@ export const quorumOf = ({ members }: EtcdFacts): Quorum => ({
   members: members.length,
   healthy: members.filter(({ started, healthy, learner }) => started && healthy && !learner).length,
 });
+
+/** Members that count for the quorum. A learner does not vote; a member that has not started yet does. */
+const votersOf = ({ members }: EtcdFacts): EtcdFacts['members'] => members.filter(({ learner }) => !learner);
+
+const isHealthyVoter = ({ started, healthy }: EtcdFacts['members'][number]): boolean => started && healthy;
+
+/** Voters now, those of them that are healthy, and voters once the node has left. */
+export const removalQuorumOf = (
+  etcd: EtcdFacts,
+  node: NodeName,
+): { readonly voters: number; readonly healthy: number; readonly target: number } => {
+  const voters = votersOf(etcd);
+  return {
+    voters: voters.length,
+    healthy: voters.filter(isHealthyVoter).length,
+    target: voters.filter((member) => member.name !== node).length,
+  };
+};
+
+/** C8, removal for good, of etcd as it is read now. A node without a voter takes none with it. */
+export const c8MayLeave = (etcd: EtcdFacts, node: NodeName): boolean => {
+  const { voters: members, healthy } = removalQuorumOf(etcd, node);
+  const voter = votersOf(etcd).find(({ name }) => name === node);
+  if (voter === undefined) return healthy >= majorityOf(members);
+  return members > 1 && c8MayRemove({ members, healthy }, isHealthyVoter(voter));
+};
 
 /** C8 as a finding, of etcd as it is read now. */
 export const c8QuorumWithout = (etcd: EtcdFacts, node: NodeName): readonly Finding[] => {

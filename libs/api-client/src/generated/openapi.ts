@@ -410,7 +410,7 @@ export interface paths {
     get: operations['getScale'];
     /**
      * Scale a pool
-     * @description The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared.
+     * @description The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared. The pool control-plane has the control planes: they come and go one by one.
      */
     put: operations['putScale'];
     post?: never;
@@ -1649,6 +1649,9 @@ export interface components {
         resourceVersion: string;
         /** @description RFC 3339, UTC */
         creationTimestamp?: string;
+        labels?: {
+          [key: string]: string;
+        };
       };
       spec: {
         version: string;
@@ -1727,6 +1730,20 @@ export interface components {
             maxUnavailable: number | string;
           };
           health?: components['schemas']['HealthCheck'];
+          minReadySeconds?: number;
+          /** @enum {string} */
+          deletePolicy?: 'Newest' | 'Oldest';
+          zones?: string[];
+          labels?: {
+            [key: string]: string;
+          };
+          taints?: {
+            key: string;
+            value?: string;
+            /** @enum {string} */
+            effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+          }[];
+          updatesDisabled?: boolean;
         }[];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
@@ -1746,9 +1763,15 @@ export interface components {
         /** @description How many manifests were applied; 0: the cluster was made by other routes alone */
         revision: number;
         controlPlane: {
-          /** @description Nodes that it has, without those that leave */
+          /** @description Nodes that it has, without those that leave and surge nodes */
           replicas: number;
           readyReplicas: number;
+          /** @description Ready for minReadySeconds */
+          availableReplicas: number;
+          /** @description replicas - availableReplicas */
+          unavailableReplicas: number;
+          /** @description At the declared version, machine and metadata */
+          updatedReplicas: number;
         };
         pools: components['schemas']['PoolStatus'][];
       };
@@ -1790,16 +1813,44 @@ export interface components {
        */
       minHealthyPeriod: string;
     };
+    /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
       name: string;
-      /** @description Nodes that it has, without those that leave */
+      /** @enum {string} */
+      phase:
+        | 'Pending'
+        | 'Provisioning'
+        | 'Provisioned'
+        | 'Running'
+        | 'ScalingUp'
+        | 'ScalingDown'
+        | 'Scaling'
+        | 'Deleting'
+        | 'Failed';
+      /** @description Nodes that it has, without those that leave and surge nodes */
       replicas: number;
       readyReplicas: number;
+      /** @description Ready for minReadySeconds */
+      availableReplicas: number;
+      /** @description replicas - availableReplicas */
+      unavailableReplicas: number;
+      /** @description At the declared version, machine and metadata */
+      updatedReplicas: number;
+      /** @description Of the machines that run */
+      providerIDs: string[];
     };
     /** @description One thing that is done for a change of the spec, and why */
     PlanStep: {
       /** @enum {string} */
-      action: 'create-cluster' | 'create-pool' | 'add-nodes' | 'remove-nodes' | 'replace-nodes' | 'delete-pool';
+      action:
+        | 'create-cluster'
+        | 'create-pool'
+        | 'abandon-nodes'
+        | 'add-nodes'
+        | 'remove-nodes'
+        | 'replace-nodes'
+        | 'label-nodes'
+        | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
       /** @description How many machines are made, removed or replaced */
@@ -1810,6 +1861,8 @@ export interface components {
         reason: string;
       }[];
       reason: string;
+      /** @description The request for nodes that is abandoned */
+      request?: string;
     };
     /**
      * @description The desired state of a cluster
@@ -1845,7 +1898,7 @@ export interface components {
         name: string;
         /** @description Left out: that of the request */
         namespace?: string;
-        /** @description The one that was read: refused when the cluster has changed since. Left out: whatever it is */
+        /** @description The one that was read: refused when the cluster has changed since. Empty: refused when there is such a cluster. Left out: whatever it is */
         resourceVersion?: string;
         /**
          * Format: uuid
@@ -1854,6 +1907,10 @@ export interface components {
         uid?: string;
         /** @description Read-only: ignored in requests */
         creationTimestamp?: unknown;
+        /** @description Of the cluster in Fairlead. Left out: as they are */
+        labels?: {
+          [key: string]: string;
+        };
       };
       spec: components['schemas']['ManifestSpec'];
       /** @description Read-only: ignored in requests */
@@ -1903,7 +1960,7 @@ export interface components {
         };
       };
       controlPlane: {
-        /** @description 1, 3, 5 or 7 for a new cluster */
+        /** @description 1, 3, 5 or 7 */
         replicas: number;
         /** @description Name of a registered connection */
         connection: string;
@@ -2033,6 +2090,44 @@ export interface components {
         maxUnavailable: number | string;
       };
       health?: components['schemas']['ManifestHealthCheck'];
+      /**
+       * @description Zones of the connection that nodes are spread over, with a difference of at most 1; empty: all
+       * @default []
+       */
+      zones: string[];
+      /**
+       * @description Labels of its nodes, given at join and changed on existing nodes
+       * @default {}
+       */
+      labels: {
+        [key: string]: string;
+      };
+      /**
+       * @description Taints of its nodes, given at join and changed on existing nodes
+       * @default []
+       */
+      taints: {
+        key: string;
+        value?: string;
+        /** @enum {string} */
+        effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+      }[];
+      /**
+       * @description How long a node must be Ready without interruption to be available
+       * @default 0
+       */
+      minReadySeconds: number;
+      /**
+       * @description Which of the nodes that are equally healthy is removed first
+       * @default Newest
+       * @enum {string}
+       */
+      deletePolicy: 'Newest' | 'Oldest';
+      /**
+       * @description No upgrade changes its nodes
+       * @default false
+       */
+      updatesDisabled: boolean;
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {
@@ -2051,9 +2146,30 @@ export interface components {
       spec: {
         replicas: number;
       };
+      /** @description Of the pool control-plane, without phase and providerIDs */
       status?: {
+        /** @enum {string} */
+        phase?:
+          | 'Pending'
+          | 'Provisioning'
+          | 'Provisioned'
+          | 'Running'
+          | 'ScalingUp'
+          | 'ScalingDown'
+          | 'Scaling'
+          | 'Deleting'
+          | 'Failed';
+        /** @description Nodes that it has, without those that leave and surge nodes */
         replicas: number;
         readyReplicas: number;
+        /** @description Ready for minReadySeconds */
+        availableReplicas: number;
+        /** @description replicas - availableReplicas */
+        unavailableReplicas: number;
+        /** @description At the declared version, machine and metadata */
+        updatedReplicas: number;
+        /** @description Of the machines that run */
+        providerIDs?: string[];
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
@@ -2070,6 +2186,8 @@ export interface components {
     ScaleRequest: {
       spec: {
         replicas: number;
+        /** @description Nodes that are removed first, whatever the delete policy is */
+        remove?: string[];
       };
       metadata?: {
         resourceVersion?: string;
@@ -6703,7 +6821,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6730,7 +6848,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.unknown, cluster.unknown */
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6739,7 +6857,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6766,7 +6884,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6859,7 +6977,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6886,7 +7004,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.unknown, cluster.unknown */
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6895,7 +7013,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6922,7 +7040,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7142,7 +7260,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7169,7 +7287,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.unknown, cluster.unknown, pool.unknown */
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
       404: {
         headers: {
           [name: string]: unknown;
@@ -7178,7 +7296,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7205,7 +7323,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7984,7 +8102,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.etcd-external, node.quorum, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description node.initial-control-plane, node.etcd-external, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

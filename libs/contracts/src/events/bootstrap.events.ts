@@ -4,6 +4,7 @@ import { Cause } from '../failures.js';
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, AGENT_CREDENTIALS_REVOKED_MAX } from '../agent.credentials.js';
 import { ClusterUid, NatsUserKey, NodeName, SecretRef } from '../ids.js';
 import { KubernetesUser } from '../kubeconfig.limits.js';
+import { NodeMetadata } from '../manifest/pool.fields.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -186,6 +187,13 @@ export const bootstrapEvents = {
     doc: 'A worker has joined the cluster.',
     data: z.strictObject({ uid, node }),
   }),
+  NodeLabelsSet: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The node has the labels and taints of its pool; those that the pool has no longer were removed.',
+    data: z.strictObject({ uid, node, ...NodeMetadata.shape }),
+  }),
   AddonInstalled: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
@@ -255,6 +263,20 @@ export const bootstrapEvents = {
       node: node.describe('The node that is replaced'),
       newNode: node,
     }),
+  }),
+  ControlPlaneRemovalStarted: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'It is the turn of this control plane to leave. Its quorum is checked, etcd is saved and its leader moved before it is drained.',
+    data: z.strictObject({ uid, node, attempt: z.int().min(1) }),
+  }),
+  InitialControlPlaneChanged: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The control plane on which kubeadm init ran leaves; another one has its part from now on.',
+    data: z.strictObject({ uid, from: node, to: node }),
   }),
   NodeDrained: defineEvent({
     version: 1,

@@ -210,6 +210,13 @@ export const machinesEvents = {
     doc: 'The surge machines of a pool cannot be provisioned; those that were created are deleted, and the cluster is unchanged.',
     data: z.strictObject({ uid, upgradeId: UpgradeId, pool: z.string(), cause: Cause }),
   }),
+  LoadBalancerUpdated: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: "The load balancer of the cluster's API server sends requests to these control planes, and to no others.",
+    data: z.strictObject({ uid, targets: z.array(NodeName) }),
+  }),
   LoadBalancerDeleted: defineEvent({
     version: 1,
     writer: 'infra-svc',

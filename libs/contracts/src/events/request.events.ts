@@ -3,6 +3,7 @@ import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
+import { Labels } from '../manifest/pool.fields.js';
 import { HostKey } from '../own-hosts.js';
 import { PauseReason } from '../pause.request.js';
 import { Quota } from '../quota.js';
@@ -139,6 +140,7 @@ export const requestEvents = {
       uid,
       revision: z.int().min(1).describe('How many manifests of the cluster were applied so far'),
       spec: DeclaredSpec,
+      labels: Labels.optional().describe('Of the cluster itself; absent: none'),
     }),
   }),
   ClusterRetryRequested: defineEvent({
@@ -173,11 +175,12 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for more workers.',
+    doc: 'Someone asked for more workers, or for more control planes.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
-      workers: z.array(NodeSet).min(1).max(50),
+      workers: z.array(NodeSet).max(50),
+      controlPlane: NodeSet.optional().describe('Control planes that are added; absent: none'),
       onFailure: OnFailure.optional().describe('What becomes of the machines if the request fails; absent: rollback'),
     }),
   }),

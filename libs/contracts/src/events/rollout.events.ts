@@ -9,6 +9,13 @@ const node = NodeName;
 const upgradeId = UpgradeId;
 const operation = z.string().describe('Id of the operation in the plan');
 
+/** What etcd itself answered when a control plane was to leave. */
+const RemovalQuorum = z.strictObject({
+  voters: z.int().min(0).describe('Members that vote now, healthy or not'),
+  healthy: z.int().min(0).describe('Those of them that are healthy'),
+  target: z.int().min(0).describe('Members that vote after the removal'),
+});
+
 const request = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'gateway', context: 'request', doc, data });
 
@@ -107,6 +114,27 @@ export const rolloutFactEvents = {
   EtcdSnapshotFailed: fact(
     'A snapshot of etcd that was asked for could not be taken.',
     z.strictObject({ uid, requestId: z.string(), cause: Cause }),
+  ),
+  ControlPlaneRemovalPrepared: fact(
+    'etcd keeps its quorum without the control plane, is saved, and is led by another member: the control plane may be drained and removed.',
+    z.strictObject({
+      uid,
+      node,
+      attempt: z.int().min(1),
+      quorum: RemovalQuorum,
+      snapshot: z.string(),
+      leader: node.nullable().describe('Who leads etcd now; null: it is none of the nodes'),
+    }),
+  ),
+  ControlPlaneRemovalBlocked: fact(
+    'The control plane cannot leave now; it stays as it is, and the removal is tried again later.',
+    z.strictObject({
+      uid,
+      node,
+      attempt: z.int().min(1),
+      quorum: RemovalQuorum.nullable().describe('null: etcd could not be asked'),
+      cause: Cause,
+    }),
   ),
   EtcdRestoreStarted: fact(
     'etcd begins to be set back to a snapshot; these will be its members, and nothing of them was touched yet.',

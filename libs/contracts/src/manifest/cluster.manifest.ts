@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
-import { ClusterName, ConnectionName, Namespace, PoolName } from '../ids.js';
+import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
-import { DeclaredSpec, POOLS_MAX } from './declared.js';
+import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
+import { Labels, poolFields } from './pool.fields.js';
 import { PoolRollout } from './pool.rollout.js';
+import { PoolStatus, ReplicaCounts } from './pool.status.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
 export const MANIFEST_KIND = 'Cluster';
@@ -28,6 +30,18 @@ export const ManifestPool = z
     ...machines,
     rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
     health: ManifestHealthCheck.optional(),
+    zones: poolFields.zones
+      .default([])
+      .describe('Zones of the connection that nodes are spread over, with a difference of at most 1; empty: all'),
+    labels: poolFields.labels.default({}).describe('Labels of its nodes, given at join and changed on existing nodes'),
+    taints: poolFields.taints.default([]).describe('Taints of its nodes, given at join and changed on existing nodes'),
+    minReadySeconds: poolFields.minReadySeconds
+      .default(0)
+      .describe('How long a node must be Ready without interruption to be available'),
+    deletePolicy: poolFields.deletePolicy
+      .default('Newest')
+      .describe('Which of the nodes that are equally healthy is removed first'),
+    updatesDisabled: poolFields.updatesDisabled.default(false).describe('No upgrade changes its nodes'),
   })
   .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
 
@@ -57,7 +71,7 @@ export const ManifestSpec = z
       .optional()
       .describe('An NFS storage class is installed'),
     controlPlane: z.strictObject({
-      replicas: z.int().min(1).max(7).describe('1, 3, 5 or 7 for a new cluster'),
+      replicas: z.int().min(1).max(CONTROL_PLANES_MAX).describe('1, 3, 5 or 7'),
       ...machines,
       etcd: z.enum(ETCDS).default(CLUSTER_DEFAULTS.etcd),
       schedulable: z
@@ -91,9 +105,12 @@ export const ClusterManifest = z
         .string()
         .max(20)
         .optional()
-        .describe('The one that was read: refused when the cluster has changed since. Left out: whatever it is'),
+        .describe(
+          'The one that was read: refused when the cluster has changed since. Empty: refused when there is such a cluster. Left out: whatever it is',
+        ),
       uid: z.uuid().optional().describe('The incarnation that is meant; left out: whichever has the name'),
       creationTimestamp: readOnly,
+      labels: Labels.optional().describe('Of the cluster in Fairlead. Left out: as they are'),
     }),
     spec: ManifestSpec,
     status: readOnly,
@@ -138,14 +155,6 @@ export const specOfManifest = ({ paused, ...spec }: ManifestSpec, current?: Decl
     pools: spec.pools.map(withHealth),
   });
 
-export const PoolStatus = z
-  .strictObject({
-    name: z.string(),
-    replicas: z.int().describe('Nodes that it has, without those that leave'),
-    readyReplicas: z.int(),
-  })
-  .meta({ id: 'PoolStatus' });
-
 const changes = {
   plan: z.array(PlanStep).optional().describe('Of a change: what is done for it, or would be (dryRun=All)'),
   operations: z.array(z.string()).optional().describe('Of a change: the ids of the operations that were requested'),
@@ -161,6 +170,7 @@ export const ClusterManifestView = z
       uid: z.string().describe('Empty: there is no such cluster yet (a dry run)'),
       resourceVersion: z.string().describe('Changes with the spec; empty: there is no such cluster yet (a dry run)'),
       creationTimestamp: time.optional(),
+      labels: Labels.optional(),
     }),
     spec: DeclaredSpec,
     status: z
@@ -170,7 +180,7 @@ export const ClusterManifestView = z
         conditions: z.array(ConditionView),
         endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
-        controlPlane: PoolStatus.omit({ name: true }),
+        controlPlane: ReplicaCounts,
         pools: z.array(PoolStatus),
       })
       .optional()
@@ -183,7 +193,14 @@ export type ClusterManifestView = z.infer<typeof ClusterManifestView>;
 /** The size of a pool. */
 export const ScaleRequest = z
   .strictObject({
-    spec: z.strictObject({ replicas: z.int().min(0).max(CLUSTER_NODES_MAX) }),
+    spec: z.strictObject({
+      replicas: z.int().min(0).max(CLUSTER_NODES_MAX),
+      remove: z
+        .array(NodeName)
+        .max(CLUSTER_NODES_MAX)
+        .optional()
+        .describe('Nodes that are removed first, whatever the delete policy is'),
+    }),
     metadata: z.strictObject({ resourceVersion: z.string().max(20).optional() }).optional(),
   })
   .meta({ id: 'ScaleRequest', examples: [{ spec: { replicas: 3 } }] });
@@ -199,7 +216,10 @@ export const ScaleView = z
       resourceVersion: z.string(),
     }),
     spec: z.strictObject({ replicas: z.int() }),
-    status: z.strictObject({ replicas: z.int(), readyReplicas: z.int() }).optional(),
+    status: PoolStatus.omit({ name: true })
+      .partial({ phase: true, providerIDs: true })
+      .optional()
+      .describe('Of the pool control-plane, without phase and providerIDs'),
     ...changes,
   })
   .meta({ id: 'Scale', description: 'The size of a pool' });

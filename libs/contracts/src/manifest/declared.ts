@@ -11,6 +11,7 @@ import {
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { HealthCheck } from './health.check.js';
+import { nodeMetadata, poolFields } from './pool.fields.js';
 import { PoolRollout, rolloutOf } from './pool.rollout.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
@@ -31,8 +32,24 @@ export const DeclaredPool = z.strictObject({
   ...machines,
   rollout: PoolRollout.optional().describe('Absent in events from before there was one: its default'),
   health,
+  ...z.strictObject(poolFields).partial().shape,
 });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
+
+type CompletePool = Pick<DeclaredPool, 'health'> & {
+  readonly [Field in Exclude<keyof DeclaredPool, 'health'>]-?: Exclude<DeclaredPool[Field], undefined>;
+};
+
+/** A pool with every default, and with what has no order in one order: equal pools are equal as JSON. */
+export const completePool = (pool: DeclaredPool): CompletePool => ({
+  ...pool,
+  rollout: rolloutOf(pool),
+  minReadySeconds: pool.minReadySeconds ?? 0,
+  deletePolicy: pool.deletePolicy ?? 'Newest',
+  zones: [...new Set(pool.zones)].sort(),
+  updatesDisabled: pool.updatesDisabled ?? false,
+  ...nodeMetadata(pool),
+});
 
 /** What a cluster must be, with every default filled in: the `spec` of its manifest. */
 export const DeclaredSpec = z.strictObject({
@@ -47,14 +64,16 @@ export const DeclaredSpec = z.strictObject({
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
-/** With the rollouts of pools that its event may be older than. */
-export const withRollouts = ({ pools, ...spec }: DeclaredSpec) => ({
+/** A spec with every default, also those that its event is older than. */
+export const completeSpec = (spec: DeclaredSpec): Omit<DeclaredSpec, 'pools'> & { readonly pools: CompletePool[] } => ({
   ...spec,
-  pools: pools.map((pool) => ({ ...pool, rollout: rolloutOf(pool) })),
+  pools: spec.pools.map(completePool),
 });
 
 /** The pool of control planes, which no pool of workers may be named after. */
 export const CONTROL_PLANE_POOL = 'control-plane';
+/** Each further member makes every write of etcd slower. */
+export const CONTROL_PLANES_MAX = 7;
 
 const machinesOf = ({ count, connection, spec, rootDisk }: NodeSet) => ({
   replicas: count,
@@ -79,17 +98,37 @@ export const declaredOf = ({
     network: { podCidr, serviceCidr, dnsDomain, cni },
     ...(storageclass?.nfs === undefined ? {} : { storage: { nfs: storageclass.nfs } }),
     controlPlane: { ...machinesOf(controlPlane), etcd: kubernetes.etcd, schedulable: singleNode },
-    pools: workers.map((set, at) => ({ name: set.pool ?? `worker-${at + 1}`, ...machinesOf(set) })),
+    pools: workers.map((set, at) => ({
+      name: set.pool ?? `worker-${at + 1}`,
+      ...machinesOf(set),
+      ...(set.zones === undefined ? {} : { zones: set.zones }),
+    })),
   };
 };
 
 /** The machines of a pool, or some more of them, as services are asked for them. */
-export const nodeSetOf = ({ name, connection, machineType, rootDisk }: DeclaredPool, count: number): NodeSet => ({
+export const nodeSetOf = (
+  { name, connection, machineType, rootDisk, zones = [] }: DeclaredPool,
+  count: number,
+): NodeSet => ({
   connection,
   count,
   spec: machineType,
   rootDisk,
   pool: name,
+  ...(zones.length === 0 ? {} : { zones: [...zones] }),
+});
+
+/** More control planes like those that a cluster has. */
+export const controlPlaneSetOf = (
+  { connection, machineType, rootDisk }: DeclaredSpec['controlPlane'],
+  count: number,
+): NodeSet => ({
+  connection,
+  count,
+  spec: machineType,
+  rootDisk,
+  pool: CONTROL_PLANE_POOL as PoolName,
 });
 
 /** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */

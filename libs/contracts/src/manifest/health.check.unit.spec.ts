@@ -86,10 +86,12 @@ describe('a health check', () => {
     expect(changedFields(after, manifest({ maxUnhealthy: 1 }))).toEqual([]);
     expect(changeFaults('demo', before, after)).toEqual([]);
     expect(
-      planOf(before, after, [
-        { name: 'a', pool: 'web', ready: true, machine: pool('web', 1) },
-        { name: 'b', pool: 'web', ready: true, machine: pool('web', 1) },
-      ]),
+      planOf(before, after, {
+        members: ['a', 'b'].map((name) => ({
+          ...{ name, pool: 'web', ready: true, joined: true, zone: '' },
+          machine: pool('web', 1),
+        })),
+      }),
     ).toEqual([]);
     expect(changedFields(before, after).map(({ field }) => field)).toContain('pools[web].health.maxUnhealthy');
   });

@@ -1,5 +1,5 @@
-import type { DeclaredSpec } from './declared.js';
-import { rolloutOf } from './pool.rollout.js';
+import { completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { taintKey } from './pool.fields.js';
 
 /** A field that differs; null: it is not there. */
 export interface ChangedField {
@@ -16,14 +16,21 @@ const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, field === '' ? key : `${field}.${key}`));
 };
 
+/** Taints are known by their key and effect, zones by their names. */
+const poolLeaves = (pool: DeclaredPool): readonly Leaf[] => {
+  const { name, taints, zones, ...others } = completePool(pool);
+  return [
+    ...leavesOf(others, `pools[${name}]`),
+    ...(zones.length === 0 ? [] : [[`pools[${name}].zones`, zones.join(', ')] as const]),
+    ...taints.map((taint): Leaf => [`pools[${name}].taints[${taintKey(taint)}]`, taint.value ?? '']),
+  ];
+};
+
 /** Pools are known by their names: their order means nothing. */
 const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
   if (spec === undefined) return new Map();
   const { pools, ...others } = spec;
-  return new Map([
-    ...leavesOf(others, ''),
-    ...pools.flatMap(({ name, ...pool }) => leavesOf({ ...pool, rollout: rolloutOf(pool) }, `pools[${name}]`)),
-  ]);
+  return new Map([...leavesOf(others, ''), ...pools.flatMap(poolLeaves)]);
 };
 
 /** What differs between two specs, in the order of their fields. */

@@ -1,15 +1,20 @@
 import type { StoredEvent } from '../envelope.js';
+import type { EventData } from '../events/catalogue.js';
 import type { ClusterUid } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
 import type { ReplacementOrder } from '../replacement-orders.js';
 import { replacementIn, type Replacement } from '../replacements.js';
+import { requestedSets } from '../usage.js';
 import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 
-interface Requested {
+/** A request for nodes of which something is still to be known. */
+export interface RequestedNodes {
   /** Machines of a manifest that are not planned yet: its replicas count them. */
   readonly awaited: Readonly<Record<string, number>>;
   /** Pools that exist because of this request alone. */
   readonly newPools: readonly string[];
+  /** None of its machines is named yet. */
+  readonly unplanned?: true;
 }
 
 /** A node that is counted is being replaced: its pool keeps its size. */
@@ -33,12 +38,21 @@ export interface Declared {
   readonly seq: number;
   /** The nodes that the replicas count, with their pools. */
   readonly nodes: Readonly<Record<string, string>>;
-  readonly requests: Readonly<Record<string, Requested>>;
+  readonly requests: Readonly<Record<string, RequestedNodes>>;
   /** Replacements that are not over, by their requests; absent in rows of earlier releases. */
   readonly replaced?: Readonly<Record<string, Replaced>>;
   /** Kubernetes versions that upgrades under way lead to. */
   readonly targets: Readonly<Record<string, DeclaredSpec['version']>>;
+  /** The version that a rollout brings to nodes now; absent: there is no rollout. */
+  readonly rollingTo?: DeclaredSpec['version'];
+  /** Labels of the cluster itself; absent: none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Requests that were abandoned before their machines were named: machines that are named all the same do not count. */
+  readonly abandoned?: readonly string[];
 }
+
+/** Far more than can be abandoned between a request and its plan. */
+const ABANDONED_MAX = 50;
 
 const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
   const { [key]: _gone, ...others } = record;
@@ -117,6 +131,7 @@ const poolLike = ({ pool, connection, spec, rootDisk }: MachinePlan): DeclaredPo
 
 /** A machine that no manifest asked for: its pool grows by it, or begins with it. */
 const grow = (spec: DeclaredSpec, plan: MachinePlan): DeclaredSpec => {
+  if (plan.pool === CONTROL_PLANE_POOL) return resized(spec, plan.pool, 1);
   const known = spec.pools.find(({ name }) => name === plan.pool);
   if (known !== undefined && known.replicas > 0) return resized(spec, plan.pool, 1);
   const others = spec.pools.filter(({ name }) => name !== plan.pool);
@@ -135,6 +150,7 @@ const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Decla
   const [first] = data.machines;
   if (requestId !== undefined && replaced !== undefined && first !== undefined)
     return plannedReplacement(declared, requestId, replaced, first.name);
+  if (requestId !== undefined && declared.abandoned?.includes(requestId) === true) return declared;
   const machines = data.machines.filter(({ name, surge }) => surge === undefined && !(name in declared.nodes));
   const added = Object.fromEntries(machines.map(({ name, pool }) => [name, pool]));
   const counted = { ...declared, nodes: { ...declared.nodes, ...added } };
@@ -153,10 +169,10 @@ const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Decla
 
 const requested = (declared: Declared, { data }: StoredEvent<'NodesRequested'>): Declared => {
   const awaited = Object.fromEntries(
-    data.workers.flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
+    requestedSets(data).flatMap(({ pool, count }) => (pool === undefined ? [] : [[pool, count] as const])),
   );
-  if (Object.keys(awaited).length === 0) return declared;
-  return { ...declared, requests: { ...declared.requests, [data.requestId]: { awaited, newPools: [] } } };
+  const request: RequestedNodes = { awaited, newPools: [], unplanned: true };
+  return { ...declared, requests: { ...declared.requests, [data.requestId]: request } };
 };
 
 /** The old node stays; where it is gone, its pool is smaller. */
@@ -180,16 +196,70 @@ const undo = (declared: Declared, requestId: string, nodes: readonly string[]): 
   return { ...left, spec: pools.length === spec.pools.length ? spec : { ...spec, pools } };
 };
 
+const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAbandoned'>): Declared => {
+  const left = undo(declared, requestId, nodes);
+  if (declared.requests[requestId]?.unplanned !== true) return left;
+  return { ...left, abandoned: [...(left.abandoned ?? []), requestId].slice(-ABANDONED_MAX) };
+};
+
+const applied = (declared: Declared, { spec, revision, labels }: EventData<'ClusterSpecChanged'>): Declared => {
+  const { labels: _before, ...others } = declared;
+  return { ...others, spec, revision, ...(labels === undefined ? {} : { labels }) };
+};
+
+/** A pool is held out of upgrades, or released, by whichever route. */
+const held = (declared: Declared, { scope, disabled }: EventData<'UpdatesDisabledSet'>): Declared => {
+  const isChange = ({ name, updatesDisabled = false }: DeclaredPool): boolean =>
+    scope.kind === 'pool' && name === scope.pool && updatesDisabled !== disabled;
+  const { pools } = declared.spec;
+  if (!pools.some(isChange)) return declared;
+  const changed = pools.map((pool) => (isChange(pool) ? { ...pool, updatesDisabled: disabled } : pool));
+  return { ...declared, spec: { ...declared.spec, pools: changed } };
+};
+
+const upgradeEnded = ({ rollingTo: _version, ...declared }: Declared, upgradeId: string): Declared => ({
+  ...declared,
+  targets: without(declared.targets, upgradeId),
+});
+
+/** What an upgrade means for what is declared. */
+const upgraded = (declared: Declared, event: StoredEvent): Declared => {
+  switch (event.type) {
+    case 'UpgradeRequested': {
+      const { upgradeId, target, mode } = event.data;
+      if (target.kubernetes === undefined || mode === 'dry-run') return declared;
+      return { ...declared, targets: { ...declared.targets, [upgradeId]: target.kubernetes } };
+    }
+    case 'RolloutStarted': {
+      const version = declared.targets[event.data.upgradeId];
+      return version === undefined ? declared : { ...declared, rollingTo: version };
+    }
+    case 'UpgradeRejected':
+    case 'RolloutAborted':
+      return upgradeEnded(declared, event.data.upgradeId);
+    case 'RolloutCompleted': {
+      const version = declared.targets[event.data.upgradeId];
+      if (version === undefined) return declared;
+      const ended = upgradeEnded(declared, event.data.upgradeId);
+      return { ...ended, spec: { ...declared.spec, version }, targets: {} };
+    }
+    default:
+      return declared;
+  }
+};
+
 const change = (declared: Declared, event: StoredEvent): Declared => {
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return { ...declared, spec: event.data.spec, revision: event.data.revision };
+      return applied(declared, event.data);
     case 'ClusterPaused':
       return { ...declared, spec: { ...declared.spec, paused: true } };
     case 'ClusterResumed': {
       const { paused: _paused, ...spec } = declared.spec;
       return { ...declared, spec };
     }
+    case 'UpdatesDisabledSet':
+      return held(declared, event.data);
     case 'NodesRequested':
       return requested(declared, event);
     case 'VmsPlanned':
@@ -201,7 +271,7 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
     case 'NodesFailed':
       return event.data.onFailure === 'keep' ? declared : undo(declared, event.data.requestId, event.data.nodes);
     case 'NodesAbandoned':
-      return undo(declared, event.data.requestId, event.data.nodes);
+      return abandon(declared, event.data);
     case 'NodeRemovalRequested':
       return leave(declared, [event.data.node]);
     case 'NodeReplacementReady': {
@@ -212,21 +282,15 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
     }
     case 'VmDeleted':
       return vanish(declared, event.data.name);
-    case 'UpgradeRequested': {
-      const { upgradeId, target, mode } = event.data;
-      if (target.kubernetes === undefined || mode === 'dry-run') return declared;
-      return { ...declared, targets: { ...declared.targets, [upgradeId]: target.kubernetes } };
-    }
-    case 'RolloutCompleted': {
-      const version = declared.targets[event.data.upgradeId];
-      return version === undefined ? declared : { ...declared, spec: { ...declared.spec, version }, targets: {} };
-    }
     default: {
       const replacement = replacementIn(event);
-      return replacement === undefined ? declared : replace(declared, replacement);
+      return replacement === undefined ? upgraded(declared, event) : replace(declared, replacement);
     }
   }
 };
+
+/** The version that the nodes of a cluster are to have now. */
+export const desiredVersion = ({ rollingTo, spec }: Declared): DeclaredSpec['version'] => rollingTo ?? spec.version;
 
 /** The events that change what is declared, or what has to be known to change it. */
 const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
@@ -243,7 +307,11 @@ const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeRemovalRequested',
   'NodeReplacementReady',
   'VmDeleted',
+  'UpdatesDisabledSet',
   'UpgradeRequested',
+  'UpgradeRejected',
+  'RolloutStarted',
+  'RolloutAborted',
   'RolloutCompleted',
   'ClusterDeleted',
 ]);
@@ -260,5 +328,6 @@ export const declaredAfter = (declared: Declared | undefined, event: StoredEvent
   if (declared === undefined || !('uid' in event.data) || event.data.uid !== declared.uid) return declared;
   if (event.type === 'ClusterDeleted') return undefined;
   const changed = change(declared, event);
-  return changed.spec === declared.spec ? changed : { ...changed, seq: event.meta.seq };
+  const isSame = changed.spec === declared.spec && changed.labels === declared.labels;
+  return isSame ? changed : { ...changed, seq: event.meta.seq };
 };

@@ -3,21 +3,14 @@ import type { Fact } from '../events/catalogue.js';
 import type { ClusterName } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
 import { ClusterManifest, manifestJsonSchema, specOfManifest } from './cluster.manifest.js';
-import { clusterSpecOf, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { clusterSpecOf, completeSpec, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { changedFields } from './manifest.diff.js';
 import { declaredAfter, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
-import {
-  additionsOf,
-  changeFaults,
-  planOf,
-  removalsOf,
-  rolloutsOf,
-  victimsOf,
-  type PoolMember,
-} from './manifest.plan.js';
+import { addedControlPlanes, additionsOf, changeFaults, planOf, removalsOf, rolloutsOf } from './manifest.plan.js';
 import { mergePatch } from './merge.patch.js';
 import { ROLLOUT_DEFAULTS, rolloutLimits } from './pool.rollout.js';
+import { victimsOf, type PoolMember } from './victims.js';
 
 const NAME = 'demo' as ClusterName;
 
@@ -58,7 +51,7 @@ describe('a manifest', () => {
   it('gets every default, and the CNI that fits its service type', () => {
     const spec = specOfManifest(ClusterManifest.parse(minimal).spec);
     expect(spec).toEqual({
-      ...declared([pool('web', 2, { rollout: ROLLOUT_DEFAULTS })]),
+      ...completeSpec(declared([pool('web', 2)])),
       serviceType: 'multi',
       network: { ...declared([]).network, cni: 'kilo' },
     });
@@ -253,13 +246,15 @@ describe('the plan of a change', () => {
     pool: of,
     ready,
     machine: pool(of, 1),
+    joined: true,
+    zone: '',
   });
   const members = [member('w-1', 'web'), member('w-2', 'web', false), member('w-3', 'web'), member('w-4', 'old')];
 
   it('says for each pool what is done, and why', () => {
     const before = declared([pool('web', 3), pool('old', 1), pool('idle', 1)]);
     const after = declared([pool('web', 1), pool('batch', 2), pool('idle', 1)]);
-    const steps = planOf(before, after, [...members, member('w-5', 'idle')]);
+    const steps = planOf(before, after, { members: [...members, member('w-5', 'idle')] });
     expect(steps.map(({ action, pool: of, count, reason }) => [action, of, count, reason])).toEqual([
       ['delete-pool', 'old', 1, 'not in the manifest'],
       ['remove-nodes', 'web', 2, '3 → 1: 2 machines less'],
@@ -269,26 +264,77 @@ describe('the plan of a change', () => {
     expect(additionsOf(steps, after).map(({ pool: of, count }) => [of, count])).toEqual([['batch', 2]]);
   });
 
-  it('removes nodes that are not Ready first, then the newest', () =>
-    expect(victimsOf(members.slice(0, 3), 2)).toEqual([
-      { name: 'w-2', reason: 'not Ready' },
-      { name: 'w-3', reason: 'among the newest' },
-    ]));
+  describe('of control planes', () => {
+    const withReplicas = (replicas: number, more: Partial<DeclaredSpec['controlPlane']> = {}): DeclaredSpec =>
+      declared([], { controlPlane: { ...declared([]).controlPlane, replicas, ...more } });
+    const controlPlanes = [1, 2, 3, 4, 5].map((index) => member(`cp-${index}`, 'control-plane', index !== 2));
+
+    it('adds them, like the others, and removes those that are not Ready first, then the newest', () => {
+      const grown = planOf(withReplicas(1), withReplicas(3), { members: controlPlanes.slice(0, 1) });
+      expect(grown).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2, nodes: [] }]);
+      const { connection, machineType: spec, rootDisk } = withReplicas(3).controlPlane;
+      expect(addedControlPlanes(grown, withReplicas(3))).toEqual({
+        ...{ connection, spec, rootDisk, count: 2, pool: 'control-plane' },
+      });
+      const shrunk = planOf(withReplicas(5), withReplicas(3), { members: controlPlanes });
+      expect(shrunk).toMatchObject([{ action: 'remove-nodes', pool: 'control-plane', count: 2 }]);
+      expect(removalsOf(shrunk)).toEqual(['cp-2', 'cp-5']);
+    });
+
+    it('changes direction while they are added: machines without names are abandoned, and counted until then', () => {
+      const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
+      const requests = { r1: { awaited: { 'control-plane': 2 }, newPools: [], unplanned: true as const } };
+      const back = planOf(withReplicas(5), withReplicas(3), { members: three, requests });
+      expect(back).toMatchObject([{ action: 'abandon-nodes', pool: 'control-plane', count: 2, request: 'r1' }]);
+      const more = planOf(withReplicas(5), withReplicas(7), { members: three, requests });
+      expect(more).toMatchObject([{ action: 'add-nodes', pool: 'control-plane', count: 2 }]);
+    });
+
+    it('asks for them again when their request is abandoned because of a pool', () => {
+      const three = [1, 3, 4].map((index) => member(`cp-${index}`, 'control-plane'));
+      const [before, after] = [2, 1].map((replicas) => ({ ...withReplicas(5), pools: [pool('web', replicas)] }));
+      const requests = { r1: { awaited: { 'control-plane': 2, web: 2 }, newPools: [], unplanned: true as const } };
+      const steps = planOf(before, after!, { members: three, requests });
+      expect(steps.map(({ action, pool: of, count }) => [action, of, count])).toEqual([
+        ['abandon-nodes', 'control-plane', 2],
+        ['abandon-nodes', 'web', 2],
+        ['add-nodes', 'control-plane', 2],
+        ['add-nodes', 'web', 1],
+      ]);
+    });
+
+    it('removes first what is named', () => {
+      const shrunk = planOf(withReplicas(5), withReplicas(3), { members: controlPlanes, named: ['cp-1'] });
+      expect(removalsOf(shrunk)).toEqual(['cp-1', 'cp-2']);
+    });
+
+    it('is refused while etcd is external, and where the only one takes workloads', () => {
+      const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
+        changeFaults('demo', withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
+      expect(faults({ etcd: 'external' })).toEqual(['cluster.control-plane-replicas']);
+      expect(faults({ schedulable: true })).toEqual(['cluster.single-node']);
+      expect(faults({})).toEqual([]);
+    });
+  });
 
   it('is empty when only the order of pools differs [azimuth 35]', () => {
     const [one, other] = [pool('a', 1), pool('b', 1)];
     expect(changedFields(declared([one, other]), declared([other, one]))).toEqual([]);
-    expect(planOf(declared([one, other]), declared([other, one]), [member('w-1', 'a'), member('w-2', 'b')])).toEqual(
-      [],
-    );
+    const basis = { members: [member('w-1', 'a'), member('w-2', 'b')] };
+    expect(planOf(declared([one, other]), declared([other, one]), basis)).toEqual([]);
   });
 
   it.each([
     ['cluster.field-immutable', declared([pool('web', 3)], { serviceType: 'multi' }), 'spec.serviceType'],
     ['cluster.version-by-upgrade', declared([pool('web', 3)], { version: 'v1.35.4' as never }), 'spec.version'],
     [
-      'cluster.control-plane-replicas',
-      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 5 } }),
+      'cluster.control-plane-even',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 4 } }),
+      'spec.controlPlane.replicas',
+    ],
+    [
+      'cluster.control-plane-too-many',
+      declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 9 } }),
       'spec.controlPlane.replicas',
     ],
   ])('is refused with %s', (code, after, field) =>
@@ -299,7 +345,7 @@ describe('the plan of a change', () => {
     const before = declared([pool('web', 3), pool('idle', 0)]);
     const large = { machineType: 'lab.large' };
     const stepsTo = (change: Partial<DeclaredPool>, replicas = 3) =>
-      planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), members.slice(0, 3));
+      planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), { members: members.slice(0, 3) });
 
     it('replaces its nodes, and says why each of them', () => {
       const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%' } as const;
@@ -321,7 +367,9 @@ describe('the plan of a change', () => {
       const [remove, replace] = stepsTo(large, 1);
       expect(remove?.nodes.map(({ name }) => name)).toEqual(['w-2', 'w-3']);
       expect(replace?.nodes.map(({ name }) => name)).toEqual(['w-1']);
-      expect(planOf(before, declared([pool('web', 3), pool('idle', 0, large)]), members.slice(0, 3))).toEqual([]);
+      expect(
+        planOf(before, declared([pool('web', 3), pool('idle', 0, large)]), { members: members.slice(0, 3) }),
+      ).toEqual([]);
     });
 
     it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate', () => {
@@ -329,7 +377,7 @@ describe('the plan of a change', () => {
       const steps = stepsTo({ ...large, rollout: onDelete });
       expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
       const waiting = declared([pool('web', 3, { ...large, rollout: onDelete })]);
-      const rolling = planOf(waiting, declared([pool('web', 3, large)]), members.slice(0, 3));
+      const rolling = planOf(waiting, declared([pool('web', 3, large)]), { members: members.slice(0, 3) });
       expect(rolloutsOf(rolling)).toEqual(['web']);
     });
 

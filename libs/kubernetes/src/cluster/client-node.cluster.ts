@@ -10,6 +10,7 @@ import type {
   JobState,
   LeaseView,
   Manifest,
+  NodeMetadataChange,
   NodeView,
   PodIdentity,
   PodView,
@@ -25,6 +26,7 @@ import { deprecatedApisIn } from './deprecated.metrics.js';
 import { evictPod } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
 import { cordonNode, setTaint, uncordonNode } from './node.cordon.js';
+import { setNodeMetadata } from './node.metadata.js';
 import { daemonSetView, deploymentView, nodeView, podView, selects } from './views.js';
 import { webhookView } from './webhooks.js';
 
@@ -188,6 +190,10 @@ export class ClientNodeCluster implements ClusterApi {
 
   async label(node: string, labels: Readonly<Record<string, string>>): Promise<void> {
     await this.apply([{ apiVersion: 'v1', kind: 'Node', metadata: { name: node, labels } }]);
+  }
+
+  setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean> {
+    return setNodeMetadata(this.client, node, change);
   }
 
   cordon(node: string, mark: string, options: CordonOptions = {}): Promise<boolean | undefined> {

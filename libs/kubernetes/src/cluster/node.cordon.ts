@@ -16,7 +16,7 @@ const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
  * Reads a node, decides on a patch (undefined: nothing to do) and applies it to exactly what was read. Returns the node
  * that was read; undefined: there is none.
  */
-const patchNode = async (
+export const patchNode = async (
   client: KubernetesClient,
   name: string,
   operation: string,

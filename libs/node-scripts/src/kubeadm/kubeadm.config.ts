@@ -31,6 +31,7 @@ const nodeRegistration = (cluster: ClusterSettings, node: NodeSettings): Documen
   criSocket: CRI_SOCKET,
   imagePullPolicy: node.tuning.imagePullPolicy,
   ignorePreflightErrors: node.tuning.ignorePreflightErrors,
+  ...(node.taints === undefined || node.taints.length === 0 ? {} : { taints: node.taints }),
   kubeletExtraArgs: extraArgs(cluster.api, {
     'node-ip': node.address,
     'provider-id': node.providerId,

@@ -52,6 +52,8 @@ export interface NodeSettings {
   readonly providerId: string;
   /** Only labels that a kubelet may give itself (NodeRestriction admission). */
   readonly labels: Readonly<Record<string, string>>;
+  /** Of a worker, from its registration on; absent: none. */
+  readonly taints?: readonly { readonly key: string; readonly value?: string | undefined; readonly effect: string }[];
   /** Of the node's own host. Where its kubelet must be set differently from the cluster's, a kubeadm patch says so. */
   readonly tuning: Tuning;
 }

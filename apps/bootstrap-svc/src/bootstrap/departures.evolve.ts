@@ -1,0 +1,62 @@
+import type { NodeName, StoredEvent } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import type { Cluster, Departure, Host } from './bootstrap.state.js';
+
+/** The first look after one that found that the control plane cannot leave; each further one waits twice as long. */
+const AGAIN_FIRST_MS = 15_000;
+const AGAIN_MAX_MS = 600_000;
+const DOUBLINGS_MAX = 10;
+
+/** When a control plane that cannot leave is looked at again. */
+const againAt = (time: string, attempt: number): string =>
+  later(time, Math.min(AGAIN_FIRST_MS * 2 ** Math.min(attempt - 1, DOUBLINGS_MAX), AGAIN_MAX_MS));
+
+const withDeparture = (cluster: Cluster, node: NodeName, departure: Departure): Cluster => {
+  const host = cluster.hosts[node];
+  return host === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, departure } } };
+};
+
+/** What upgrade-svc found out about a control plane that is to leave. An answer about an earlier attempt changes nothing. */
+const answered = (
+  cluster: Cluster,
+  {
+    type,
+    data: { node, attempt },
+    meta: { time },
+  }: StoredEvent<'ControlPlaneRemovalPrepared' | 'ControlPlaneRemovalBlocked'>,
+): Cluster => {
+  const { departure } = cluster.hosts[node] ?? {};
+  if (departure?.attempt !== attempt || departure.status !== 'started') return cluster;
+  return withDeparture(
+    cluster,
+    node,
+    type === 'ControlPlaneRemovalPrepared'
+      ? { attempt, status: 'prepared', againAt: time }
+      : { attempt, status: 'blocked', againAt: againAt(time, attempt) },
+  );
+};
+
+/** Its turn is over: others may leave, and a retry looks at etcd again. */
+export const stuck = (host: Host | undefined, time: string): Pick<Host, 'removal' | 'departure'> => ({
+  removal: 'stuck',
+  ...(host?.departure === undefined ? {} : { departure: { ...host.departure, status: 'blocked', againAt: time } }),
+});
+
+/** How far control planes are on their way out. */
+export const evolveDepartures = (cluster: Cluster, event: StoredEvent): Cluster => {
+  switch (event.type) {
+    case 'ControlPlaneRemovalStarted': {
+      const { node, attempt } = event.data;
+      return withDeparture(cluster, node, { attempt, status: 'started', againAt: event.meta.time });
+    }
+    case 'ControlPlaneRemovalPrepared':
+    case 'ControlPlaneRemovalBlocked':
+      return answered(cluster, event);
+    case 'InitialControlPlaneChanged': {
+      const { controlPlane } = cluster;
+      return controlPlane === null ? cluster : { ...cluster, controlPlane: { ...controlPlane, node: event.data.to } };
+    }
+    default:
+      return cluster;
+  }
+};

@@ -1,0 +1,67 @@
+import { nodeMetadata, taintKey, type DeclaredSpec, type NodeMetadata, type StoredEvent } from '@fairlead/contracts';
+import { isControlPlane, type Cluster, type Host } from './bootstrap.state.js';
+
+/** The labels and taints that a pool gives to its nodes. */
+export const desiredMetadata = ({ pools = {} }: Cluster, { machine }: Host): NodeMetadata =>
+  nodeMetadata(pools[machine.pool] ?? {});
+
+/** Whether the node has the labels and taints of its pool. */
+export const hasMetadata = (cluster: Cluster, host: Host): boolean =>
+  isControlPlane(host) ||
+  JSON.stringify(nodeMetadata(host.metadata?.set ?? {})) === JSON.stringify(desiredMetadata(cluster, host));
+
+const keysOf = ({ labels, taints }: NodeMetadata): { labels: readonly string[]; taints: readonly string[] } => ({
+  labels: Object.keys(labels),
+  taints: taints.map(taintKey),
+});
+
+const union = (one: readonly string[], other: readonly string[]): readonly string[] => [...new Set([...one, ...other])];
+
+const NOTHING: NonNullable<Host['metadata']> = { set: null, ours: { labels: [], taints: [] } };
+
+/** From the moment that something is desired of a node it may be there, also if that was never recorded. */
+const withDesired = (cluster: Cluster, host: Host): Host => {
+  const desired = keysOf(desiredMetadata(cluster, host));
+  if (isControlPlane(host) || desired.labels.length + desired.taints.length === 0) return host;
+  const { set, ours } = host.metadata ?? NOTHING;
+  const labels = union(ours.labels, desired.labels);
+  const taints = union(ours.taints, desired.taints);
+  return { ...host, metadata: { set, ours: { labels, taints } } };
+};
+
+const withAllDesired = (cluster: Cluster): Cluster => ({
+  ...cluster,
+  hosts: Object.fromEntries(
+    Object.entries(cluster.hosts).map(([name, host]) => [name, withDesired(cluster, host)] as const),
+  ),
+});
+
+/** Pools without labels and taints are left out, so that they take no room. */
+const poolsOf = ({ pools }: DeclaredSpec): NonNullable<Cluster['pools']> =>
+  Object.fromEntries(
+    pools
+      .map((pool) => [pool.name, nodeMetadata(pool)] as const)
+      .filter(([, { labels, taints }]) => Object.keys(labels).length + taints.length > 0),
+  );
+
+const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeLabelsSet'>['data']): Cluster => {
+  const host = cluster.hosts[node];
+  if (host === undefined) return cluster;
+  const set = { labels, taints };
+  const after = withDesired(cluster, { ...host, metadata: { set, ours: keysOf(set) } });
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: after } };
+};
+
+/** What an event changes in the labels and taints of nodes. */
+export const evolveMetadata = (cluster: Cluster, event: StoredEvent): Cluster => {
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return withAllDesired({ ...cluster, pools: poolsOf(event.data.spec) });
+    case 'VmsCreated':
+      return withAllDesired(cluster);
+    case 'NodeLabelsSet':
+      return recorded(cluster, event.data);
+    default:
+      return cluster;
+  }
+};

@@ -1,0 +1,27 @@
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
+import { WorldFailure } from '@fairlead/contracts';
+import { Controller, Inject } from '@nestjs/common';
+import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
+import { hostOf, type Step } from '../bootstrap/step.js';
+import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+
+/** Nodes get the labels and taints of their pools, and lose those that their pools have no longer. What others set stays. */
+@Controller()
+export class LabelsEffects {
+  constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
+
+  @OnTask('SetNodeLabels', { attemptsMax: 5, backoffFirstMs: 1_000, timeoutMs: 2 * 60_000 })
+  async setNodeLabels(step: Step): Promise<void> {
+    const { cluster } = step.state;
+    const host = hostOf(step);
+    const { name } = host.machine;
+    const desired = desiredMetadata(cluster, host);
+    const { labels = [], taints = [] } = host.metadata?.ours ?? {};
+    const api = await this.clusters.of(cluster);
+    const change = { ...desired, obsoleteLabels: labels, obsoleteTaints: taints };
+    if (!(await api.setNodeMetadata(name, change)))
+      throw new WorldFailure({ operation: 'label the node', target: name, message: 'Kubernetes has no such node' });
+    await step.record({ type: 'NodeLabelsSet', data: { uid: cluster.uid, node: name, ...desired } });
+  }
+}

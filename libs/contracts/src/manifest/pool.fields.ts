@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { refuse, type Refusal } from '../refusals.js';
+
+/** Most labels, and most taints, of one pool. */
+const LABELS_MAX = 64;
+const TAINTS_MAX = 32;
+const ZONES_MAX = 32;
+/** A node must be Ready for at most a day before it counts as available. */
+const MIN_READY_SECONDS_MAX = 86_400;
+
+const NAME = '([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)';
+const PREFIX = '([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)';
+const KEY_LENGTH_MAX = 253 + 1 + 63;
+
+/** A qualified name of Kubernetes: `tier`, `example.com/tier`. */
+const LabelKey = z
+  .string()
+  .max(KEY_LENGTH_MAX)
+  .regex(new RegExp(`^${PREFIX}?${NAME}$`), 'must be a label key of Kubernetes, such as tier or example.com/tier');
+const LabelValue = z
+  .string()
+  .max(63)
+  .regex(new RegExp(`^${NAME}?$`), 'must be a label value: at most 63 letters, digits, dashes, dots and underscores');
+
+export const Labels = z
+  .record(LabelKey, LabelValue)
+  .refine((labels) => Object.keys(labels).length <= LABELS_MAX, `must be at most ${LABELS_MAX} labels`);
+export type Labels = z.infer<typeof Labels>;
+
+export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+export const Taint = z.strictObject({ key: LabelKey, value: LabelValue.optional(), effect: z.enum(TAINT_EFFECTS) });
+export type Taint = z.infer<typeof Taint>;
+
+export const DELETE_POLICIES = ['Newest', 'Oldest'] as const;
+
+/** Fields of a pool that manifests of earlier releases do not have. */
+export const poolFields = {
+  minReadySeconds: z.int().min(0).max(MIN_READY_SECONDS_MAX),
+  deletePolicy: z.enum(DELETE_POLICIES),
+  zones: z.array(z.string().min(1).max(63)).max(ZONES_MAX),
+  labels: Labels,
+  taints: z.array(Taint).max(TAINTS_MAX),
+  updatesDisabled: z.boolean(),
+};
+
+/** Labels and taints, as the nodes of a pool have them. */
+export const NodeMetadata = z.strictObject({ labels: Labels, taints: z.array(Taint).max(TAINTS_MAX) });
+export type NodeMetadata = z.infer<typeof NodeMetadata>;
+
+/** A node has at most one taint of a key and an effect. */
+export const taintKey = ({ key, effect }: Pick<Taint, 'key' | 'effect'>): string => `${key}:${effect}`;
+
+const byTaintKey = (one: Taint, other: Taint): number => (taintKey(one) < taintKey(other) ? -1 : 1);
+
+/** In one order, so that equal metadata are equal as JSON. */
+export const nodeMetadata = ({
+  labels = {},
+  taints = [],
+}: {
+  readonly labels?: Labels | undefined;
+  readonly taints?: readonly Taint[] | undefined;
+}): NodeMetadata => ({
+  labels: Object.fromEntries(Object.entries(labels).sort(([one], [other]) => (one < other ? -1 : 1))),
+  taints: taints.toSorted(byTaintKey).map(({ key, value = '', effect }) => ({ key, value, effect })),
+});
+
+/** Prefixes that users may set on nodes although Kubernetes reserves their domains. */
+const OPEN_PREFIXES = ['node-role.kubernetes.io', 'node-restriction.kubernetes.io'];
+const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', 'fairlead.dev', 'topology.cloud-barista.github.io'];
+
+/** The reserved domain of a key; undefined: anyone may use it. */
+const reservedDomainOf = (key: string): string | undefined => {
+  const [prefix, name] = key.split('/');
+  if (name === undefined || prefix === undefined || OPEN_PREFIXES.includes(prefix)) return undefined;
+  return RESERVED_DOMAINS.find((domain) => prefix === domain || prefix.endsWith(`.${domain}`));
+};
+
+/** Labels that a kubelet cannot give itself (NodeRestriction admission); the administrator sets them after the join. */
+export const isKubeletLabel = (key: string): boolean => !OPEN_PREFIXES.some((prefix) => key.startsWith(`${prefix}/`));
+
+interface PoolMetadata {
+  readonly name: string;
+  readonly labels?: Labels | undefined;
+  readonly taints?: readonly Taint[] | undefined;
+}
+
+/** What is wrong with the labels and taints of a pool. */
+export const metadataFaults = (
+  { name: pool, labels = {}, taints = [] }: PoolMetadata,
+  path: string,
+): readonly Refusal[] => {
+  const reserved = (key: string, field: string): readonly Refusal[] => {
+    const domain = reservedDomainOf(key);
+    return domain === undefined ? [] : [refuse('pool.key-reserved', { pool, key, domain }, field)];
+  };
+  return [
+    ...Object.keys(labels).flatMap((key) => reserved(key, `${path}.labels`)),
+    ...taints.flatMap((taint, at) => [
+      ...reserved(taint.key, `${path}.taints[${at}].key`),
+      ...(taints.findIndex((one) => taintKey(one) === taintKey(taint)) < at
+        ? [refuse('pool.taint-twice', { pool, taint: taintKey(taint) }, `${path}.taints[${at}]`)]
+        : []),
+    ]),
+  ];
+};

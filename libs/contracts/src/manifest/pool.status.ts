@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import type { ClusterPhase } from '../views/cluster.views.js';
+import { completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { differences, type MachineTemplate } from './machine.template.js';
+import { nodeMetadata, type NodeMetadata } from './pool.fields.js';
+
+/** The phases of Cluster API's MachinePool. */
+export const POOL_PHASES = [
+  'Pending',
+  'Provisioning',
+  'Provisioned',
+  'Running',
+  'ScalingUp',
+  'ScalingDown',
+  'Scaling',
+  'Deleting',
+  'Failed',
+] as const;
+export const PoolPhase = z.enum(POOL_PHASES);
+export type PoolPhase = z.infer<typeof PoolPhase>;
+
+/** The counters of a set of nodes: 0 <= available <= ready <= replicas, and updated <= replicas. */
+export const ReplicaCounts = z.strictObject({
+  replicas: z.int().describe('Nodes that it has, without those that leave and surge nodes'),
+  readyReplicas: z.int(),
+  availableReplicas: z.int().describe('Ready for minReadySeconds'),
+  unavailableReplicas: z.int().describe('replicas - availableReplicas'),
+  updatedReplicas: z.int().describe('At the declared version, machine and metadata'),
+});
+export type ReplicaCounts = z.infer<typeof ReplicaCounts>;
+
+export const PoolStatus = z
+  .strictObject({
+    name: z.string(),
+    phase: PoolPhase,
+    ...ReplicaCounts.shape,
+    providerIDs: z.array(z.string()).describe('Of the machines that run'),
+  })
+  .meta({ id: 'PoolStatus', description: 'The state of a pool, in the terms of a MachinePool of Cluster API' });
+export type PoolStatus = z.infer<typeof PoolStatus>;
+
+/** A node, as far as its pool is concerned. */
+export interface PoolNode extends MachineTemplate {
+  readonly name: string;
+  readonly pool: string;
+  /** null: the machine does not run yet. */
+  readonly providerId: string | null;
+  /** RFC 3339; null: it is not Ready now, or lost. */
+  readonly readySince: string | null;
+  /** It was Ready once. */
+  readonly wasReady: boolean;
+  /** `v1.34.4`; empty: not reported yet. */
+  readonly version: string;
+  /** Labels and taints that were set on it. */
+  readonly metadata: NodeMetadata;
+  /** It failed for good, and is kept. */
+  readonly failed: boolean;
+}
+
+/** A pool with its nodes. */
+export interface PoolMembers {
+  /** Those that its size counts. */
+  readonly members: readonly PoolNode[];
+  /** Those that leave it. */
+  readonly leaving: readonly PoolNode[];
+}
+
+const isReady = ({ readySince }: PoolNode): boolean => readySince !== null;
+
+const isAvailable = ({ readySince }: PoolNode, minReadySeconds: number, now: string): boolean =>
+  readySince !== null && Date.parse(readySince) + minReadySeconds * 1_000 <= Date.parse(now);
+
+/** Whether a node has what its pool declares, so that nothing has to be changed or replaced. */
+const isUpdated = (node: PoolNode, pool: DeclaredPool, version: string): boolean =>
+  node.version === version &&
+  differences(node, pool).length === 0 &&
+  JSON.stringify(nodeMetadata(node.metadata)) === JSON.stringify(nodeMetadata(pool));
+
+export const countsOf = (
+  members: readonly PoolNode[],
+  { pool, version, now }: { readonly pool: DeclaredPool; readonly version: string; readonly now: string },
+): ReplicaCounts => {
+  const { minReadySeconds } = completePool(pool);
+  const replicas = members.length;
+  const availableReplicas = members.filter((node) => isAvailable(node, minReadySeconds, now)).length;
+  return {
+    replicas,
+    readyReplicas: members.filter(isReady).length,
+    availableReplicas,
+    unavailableReplicas: replicas - availableReplicas,
+    updatedReplicas: members.filter((node) => isUpdated(node, pool, version)).length,
+  };
+};
+
+interface Sized extends PoolMembers {
+  /** How many nodes are declared. */
+  readonly desired: number;
+  readonly available: number;
+  readonly cluster: ClusterPhase;
+}
+
+/**
+ * The phase of a pool that is declared. A pool none of whose nodes was ever Ready is being provisioned; afterwards it scales until as many
+ * nodes are available as declared, in the direction in which nodes move: Scaling is both.
+ */
+export const poolPhase = ({ members, leaving, desired, available, cluster }: Sized): PoolPhase => {
+  if (cluster === 'Deleting') return 'Deleting';
+  if (cluster === 'Failed' || members.some(({ failed }) => failed)) return 'Failed';
+  const shrinks = leaving.length > 0 || members.length > desired;
+  const grows = available < desired;
+  if (shrinks) return grows ? 'Scaling' : 'ScalingDown';
+  if (!grows) return 'Running';
+  if (members.some(({ wasReady }) => wasReady)) return 'ScalingUp';
+  if (members.length === 0) return 'Pending';
+  return members.length < desired || members.some(({ providerId }) => providerId === null)
+    ? 'Provisioning'
+    : 'Provisioned';
+};
+
+const providerIDsOf = (members: readonly PoolNode[]): string[] => members.flatMap(({ providerId }) => providerId ?? []);
+
+/** The state of a pool of a cluster. */
+export const poolStatus = (
+  pool: DeclaredPool,
+  { members, leaving }: PoolMembers,
+  at: { readonly cluster: ClusterPhase; readonly version: string; readonly now: string },
+): PoolStatus => {
+  const counts = countsOf(members, { pool, ...at });
+  const available = counts.availableReplicas;
+  const phase = poolPhase({ members, leaving, desired: pool.replicas, available, cluster: at.cluster });
+  return { name: pool.name, phase, ...counts, providerIDs: providerIDsOf(members) };
+};
+
+const NO_REPLICAS: ReplicaCounts = {
+  replicas: 0,
+  readyReplicas: 0,
+  availableReplicas: 0,
+  unavailableReplicas: 0,
+  updatedReplicas: 0,
+};
+
+/** The pools of a cluster: those that are declared, then those whose nodes leave because they are declared no longer. */
+export const poolStatuses = (
+  { pools, version }: Pick<DeclaredSpec, 'pools' | 'version'>,
+  membersOf: (pool: string) => PoolMembers,
+  known: readonly string[],
+  { cluster, now }: { readonly cluster: ClusterPhase; readonly now: string },
+): PoolStatus[] => {
+  const gone = [...new Set(known)].filter((name) => !pools.some((pool) => pool.name === name));
+  return [
+    ...pools.map((pool) => poolStatus(pool, membersOf(pool.name), { cluster, version, now })),
+    ...gone.map((name): PoolStatus => ({ name, phase: 'Deleting', ...NO_REPLICAS, providerIDs: [] })),
+  ];
+};

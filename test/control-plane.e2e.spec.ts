@@ -1,0 +1,189 @@
+import type { ClusterManifestView, ErrorView, EventType, NodeList, StatusView, StoredEvent } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { request } from 'node:https';
+import { startSystem, type System } from './system/system.js';
+
+const TIMEOUT_MS = 240_000;
+const PROBE_TIMEOUT_MS = 5_000;
+const PROBE_EVERY_MS = 100;
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+
+/** One request to the API server behind the address; undefined: it was answered with 200. */
+const probe = (url: string): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const asked = request(
+      `${url}/readyz`,
+      { rejectUnauthorized: false, agent: false, timeout: PROBE_TIMEOUT_MS },
+      (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve(answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`));
+      },
+    );
+    asked.once('timeout', () => asked.destroy(new Error('no answer')));
+    asked.once('error', (error) => resolve(error.message));
+    asked.end();
+  });
+
+describe('the control planes of a cluster', () => {
+  let system: System;
+  const path = '/ns/default/clusters/shop';
+  const failures: string[] = [];
+  let probes = 0;
+  let probing: Promise<void> | undefined;
+  const stop = new AbortController();
+
+  const manifest = (replicas: number) => ({
+    apiVersion: 'fairlead.dev/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'shop' },
+    spec: {
+      serviceType: 'single',
+      controlPlane: { replicas, ...machines },
+      pools: [{ name: 'web', replicas: 1, ...machines }],
+    },
+  });
+  const apply = (replicas: number) =>
+    system.call<ClusterManifestView & Omit<ErrorView, 'kind'>>('PUT', `${path}/manifest`, manifest(replicas));
+  const log = (): Promise<readonly StoredEvent[]> => system.events('shop');
+  const seqOf = async (): Promise<number> => (await log()).at(-1)?.meta.seq ?? 0;
+  const nodes = async () => {
+    const { body } = await system.call<NodeList>('GET', `${path}/nodes?minSeq=${await seqOf()}`);
+    return body.items.filter(({ role }) => role === 'control-plane');
+  };
+  const targets = async (): Promise<readonly string[]> =>
+    (await log()).reduce<readonly string[]>(
+      (before, event) => (event.type === 'LoadBalancerUpdated' ? event.data.targets : before),
+      [],
+    );
+
+  /** Applies it, and waits until everything that it asked for is done. */
+  const carryOut = async (replicas: number): Promise<void> => {
+    const { status, body } = await apply(replicas);
+    expect([status, body.message]).toEqual([202, undefined]);
+    const since = (await log()).findLast(({ type }) => type === 'ClusterSpecChanged')?.meta.seq ?? 0;
+    const leaving = body.plan?.flatMap(({ nodes: victims }) => victims.map(({ name }) => name)) ?? [];
+    if (leaving.length === 0)
+      await system.until('shop', ({ type, meta }) => type === 'ClusterReady' && meta.seq > since, TIMEOUT_MS);
+    for (const node of leaving)
+      await system.until('shop', (event) => event.type === 'VmDeleted' && event.data.name === node, TIMEOUT_MS);
+  };
+
+  /** The events of one control plane's removal, in the order in which they came. */
+  const course = async (node: string): Promise<readonly EventType[]> => {
+    const kinds: ReadonlySet<EventType> = new Set<EventType>([
+      'ControlPlaneRemovalStarted',
+      'EtcdSnapshotTaken',
+      'ControlPlaneRemovalPrepared',
+      'NodeDrained',
+      'LoadBalancerUpdated',
+      'NodeRemoved',
+      'VmDeleted',
+    ]);
+    const all = await log();
+    const from = all.findIndex((event) => event.type === 'ControlPlaneRemovalStarted' && event.data.node === node);
+    const to = all.findIndex((event) => event.type === 'VmDeleted' && event.data.name === node);
+    // The machine of the one before may be deleted while this one leaves.
+    const isOfAnother = ({ type, data }: StoredEvent): boolean =>
+      (type === 'ControlPlaneRemovalStarted' && data.node !== node) || (type === 'VmDeleted' && data.name !== node);
+    return all
+      .slice(from, to + 1)
+      .flatMap((event) => (kinds.has(event.type) && !isOfAnother(event) ? [event.type] : []));
+  };
+
+  beforeAll(async () => {
+    system = await startSystem({
+      light: true,
+      env: { AGENT_HEARTBEAT_INTERVAL_MS: '500', NODE_LOST_AFTER_MS: '5000' },
+    });
+    await carryOut(1);
+    const { body } = await system.call<{ endpoint: string }>('GET', path);
+    probing = (async () => {
+      while (!stop.signal.aborted) {
+        const failure = await probe(body.endpoint);
+        probes += 1;
+        if (failure !== undefined) failures.push(`${new Date().toISOString()} ${failure}`);
+        await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+      }
+    })();
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    stop.abort();
+    await probing;
+    await system?.stop();
+  }, 60_000);
+
+  it(
+    'grow from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them',
+    async () => {
+      for (const replicas of [3, 5]) {
+        await carryOut(replicas);
+        const now = await nodes();
+        expect(now.map(({ ready }) => ready)).toEqual(Array.from({ length: replicas }, () => true));
+        expect((await targets()).toSorted()).toEqual(now.map(({ name }) => name).toSorted());
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shrink to 3, one after the other, each after a snapshot of etcd, and out of the load balancer before it leaves etcd',
+    async () => {
+      await carryOut(3);
+      const gone = (await log()).flatMap((event) => (event.type === 'NodeRemoved' ? [event.data.node] : []));
+      expect(gone).toHaveLength(2);
+      for (const node of gone)
+        expect(await course(node)).toEqual([
+          'ControlPlaneRemovalStarted',
+          'EtcdSnapshotTaken',
+          'ControlPlaneRemovalPrepared',
+          'NodeDrained',
+          'LoadBalancerUpdated',
+          'NodeRemoved',
+          'VmDeleted',
+        ]);
+      expect(await nodes()).toHaveLength(3);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a healthy one is not removed to leave an even number; one whose machine is dead is, the first one included',
+    async () => {
+      const initial = (await nodes()).find(({ leader }) => leader)?.name ?? '';
+      const refused = await system.call<ErrorView>('DELETE', `${path}/nodes/${initial}`);
+      expect([refused.status, refused.body.reason]).toEqual([409, 'node.control-plane-even']);
+      const ladybug = await system.call<ErrorView>('DELETE', `/ladybug${path}/nodes/${initial}`);
+      expect(ladybug.body.message).toBe('Could not be delete a control-plane leader node.');
+      const machine = (await log()).find((event) => event.type === 'VmCreated' && event.data.machine.name === initial);
+      const id = machine?.type === 'VmCreated' ? machine.data.machine.providerId.replace('lab://', '') : '';
+      expect((await system.lab('DELETE', `/v1/machines/${id}`)).status).toBeLessThan(300);
+      await system.until('shop', (event) => event.type === 'NodeLost' && event.data.node === initial, TIMEOUT_MS);
+      const removed = await system.call<StatusView>('DELETE', `${path}/nodes/${initial}`);
+      expect([removed.status, removed.body.message]).toEqual([
+        202,
+        expect.stringContaining('then has 2 control planes, an even number'),
+      ]);
+      await system.until('shop', (event) => event.type === 'VmDeleted' && event.data.name === initial, TIMEOUT_MS);
+      const now = await nodes();
+      expect(now.filter(({ leader }) => leader)).toHaveLength(1);
+      await carryOut(3);
+      expect((await nodes()).filter(({ ready }) => ready)).toHaveLength(3);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shrink to 1, and the same manifest again records nothing; the API answered all the time [ORBITER 20]',
+    async () => {
+      await carryOut(1);
+      expect(await nodes()).toHaveLength(1);
+      const before = (await log()).length;
+      expect((await apply(1)).status).toBe(200);
+      expect((await log()).filter(({ meta }) => meta.context === 'request').at(-1)?.type).toBe('ClusterSpecChanged');
+      expect((await log()).slice(before).filter(({ meta }) => meta.context === 'request')).toEqual([]);
+      expect([failures, probes > 20]).toEqual([[], true]);
+      expect((await system.standing())['machines']).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+});

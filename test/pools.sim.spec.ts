@@ -1,0 +1,93 @@
+import { seededRandom } from '@fairlead/testing';
+import { describe, expect, it } from '@jest/globals';
+import { GrowthWorld, type Failure } from './growth/growth.world.js';
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25);
+const FIRST = Number(process.env['SIM_SEED'] ?? 1);
+const CHANGES = 8;
+/** Machines that cannot be made, nodes that cannot join, and services that read nothing for a while. */
+const FAILURES: readonly Failure[] = ['create', 'join', 'quarantined-bootstrap', 'quarantined-machines'];
+
+const begun = (): GrowthWorld => {
+  const world = new GrowthWorld();
+  world.create(1, 2);
+  world.run();
+  return world;
+};
+
+const sizesOf = ({ declared }: GrowthWorld): Readonly<Record<string, number>> =>
+  Object.fromEntries(declared.spec.pools.map(({ name, replicas }) => [name, replicas]));
+
+/** How many nodes Kubernetes has of each declared pool. */
+const nodesOf = (world: GrowthWorld): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    world.declared.spec.pools.map(({ name }) => [
+      name,
+      [...world.kubernetes].filter((node) => world.declared.nodes[node] === name).length,
+    ]),
+  );
+
+describe('pools that are scaled in any order, whatever has happened of the change before', () => {
+  it.each(Array.from({ length: SEEDS }, (_, index) => FIRST + index))(
+    'end as they were declared last, or as a request that failed says, and then nothing changes (seed %i) [Cluster API 15]',
+    (seed) => {
+      const random = seededRandom(seed);
+      const below = (limit: number): number => Math.floor(random() * limit);
+      const world = begun();
+      let wanted = sizesOf(world);
+      let since = 0;
+      for (let change = 0; change < CHANGES; change += 1) {
+        const failure = random() < 0.4 ? FAILURES[below(FAILURES.length)] : undefined;
+        if (failure !== undefined) world.fail(failure);
+        const names = ['worker-1', 'b', 'c'].filter(() => random() < 0.8);
+        const pools = names.map((name) => ({ name, replicas: below(5), labels: { round: String(below(3)) } }));
+        expect(world.apply(pools)).toBe(true);
+        wanted = Object.fromEntries(pools.map(({ name, replicas }) => [name, replicas]));
+        since = world.events.length;
+        world.run(below(25));
+        world.heal();
+        world.command('release');
+      }
+      world.run();
+      const failed = world
+        .types()
+        .slice(since)
+        .some((type) => type === 'VmsFailed' || type === 'NodesFailed');
+      expect([seed, world.trouble()]).toEqual([seed, undefined]);
+      expect(nodesOf(world)).toEqual(sizesOf(world));
+      if (!failed) expect(sizesOf(world)).toEqual(wanted);
+      const { length } = world.events;
+      world.run();
+      expect(world.events).toHaveLength(length);
+    },
+  );
+
+  it('removes nodes that have not joined before those that serve [Cluster API 15]', () => {
+    const world = begun();
+    const serving = [...world.kubernetes].sort();
+    expect(world.apply([{ name: 'worker-1', replicas: 5 }])).toBe(true);
+    world.run(4);
+    expect(world.apply([{ name: 'worker-1', replicas: 2 }])).toBe(true);
+    world.run();
+    expect([...world.kubernetes].sort()).toEqual(serving);
+    const drained = world.events.flatMap((event) => (event.type === 'NodeDrained' ? [event.data.node] : []));
+    expect(drained.filter((node) => serving.includes(node))).toEqual([]);
+  });
+
+  it('scales a pool to 0 and back [Cluster API 15]', () => {
+    const world = begun();
+    for (const replicas of [0, 3]) {
+      world.apply([{ name: 'worker-1', replicas }]);
+      world.run();
+      expect([world.trouble(), nodesOf(world)]).toEqual([undefined, { 'worker-1': replicas }]);
+    }
+  });
+
+  it('gives nodes the labels of their pool, also those that exist', () => {
+    const world = begun();
+    world.apply([{ name: 'worker-1', replicas: 3, labels: { tier: 'web' } }]);
+    world.run();
+    const labelled = world.events.flatMap((event) => (event.type === 'NodeLabelsSet' ? [event.data.labels] : []));
+    expect(labelled).toEqual([{ tier: 'web' }, { tier: 'web' }, { tier: 'web' }]);
+  });
+});
