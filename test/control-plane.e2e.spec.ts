@@ -147,6 +147,38 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
+    'replace the initial one: the new one joins first, and another one takes its part before it leaves [ORBITER 21]',
+    async () => {
+      const before = await nodes();
+      const initial = before.find(({ leader }) => leader)?.name ?? '';
+      const { status } = await system.call('POST', `${path}/nodes/${initial}/replace`, {});
+      expect(status).toBe(202);
+      await system.until('shop', (event) => event.type === 'VmDeleted' && event.data.name === initial, TIMEOUT_MS);
+      const now = await nodes();
+      expect(now.filter(({ ready }) => ready)).toHaveLength(3);
+      expect(now.filter(({ name }) => !before.some((one) => one.name === name))).toHaveLength(1);
+      expect(now.filter(({ leader }) => leader)).toHaveLength(1);
+      const steps = (await log()).flatMap(({ type, data }) =>
+        (type === 'ControlPlaneJoined' && !before.some(({ name }) => name === data.node)) ||
+        type === 'NodeReplacementReady' ||
+        type === 'InitialControlPlaneChanged' ||
+        ((type === 'NodeDrained' || type === 'NodeRemoved') && data.node === initial)
+          ? [type]
+          : [],
+      );
+      expect(steps.slice(-5)).toEqual([
+        'ControlPlaneJoined',
+        'NodeReplacementReady',
+        'InitialControlPlaneChanged',
+        'NodeDrained',
+        'NodeRemoved',
+      ]);
+      expect((await targets()).toSorted()).toEqual(now.map(({ name }) => name).toSorted());
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'a healthy one is not removed to leave an even number; one whose machine is dead is, the first one included',
     async () => {
       const initial = (await nodes()).find(({ leader }) => leader)?.name ?? '';
@@ -168,6 +200,27 @@ describe('the control planes of a cluster', () => {
       expect(now.filter(({ leader }) => leader)).toHaveLength(1);
       await carryOut(3);
       expect((await nodes()).filter(({ ready }) => ready)).toHaveLength(3);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'replace one whose machine is dead, which leaves first',
+    async () => {
+      const [victim] = await nodes();
+      const created = (await log()).find(
+        (event) => event.type === 'VmCreated' && event.data.machine.name === victim?.name,
+      );
+      const id = created?.type === 'VmCreated' ? created.data.machine.providerId.replace('lab://', '') : '';
+      expect((await system.lab('DELETE', `/v1/machines/${id}`)).status).toBeLessThan(300);
+      await system.until('shop', (event) => event.type === 'NodeLost' && event.data.node === victim?.name, TIMEOUT_MS);
+      const replacement = { order: 'remove-first', reason: 'its host is gone' };
+      expect((await system.call('POST', `${path}/nodes/${victim?.name}/replace`, replacement)).status).toBe(202);
+      const since = await seqOf();
+      await system.until('shop', ({ type, meta }) => type === 'NodeReplacementReady' && meta.seq > since, TIMEOUT_MS);
+      const now = await nodes();
+      expect(now.map(({ ready }) => ready)).toEqual([true, true, true]);
+      expect(now.map(({ name }) => name)).not.toContain(victim?.name);
     },
     TIMEOUT_MS,
   );

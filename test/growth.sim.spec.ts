@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { provisioned, STATES, worker } from './growth/growth.states.js';
+import { initialControlPlane, provisioned, STATES, worker } from './growth/growth.states.js';
 import { FAILURES, type Failure, type GrowthWorld } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];
@@ -95,6 +95,22 @@ describe('whatever fails for good, at any moment, there is a way out by document
       const steps = world.types().filter((type) => type === 'WorkerJoined' || type === 'NodeDrained');
       const expected = ['WorkerJoined', 'NodeDrained'];
       expect(steps.slice(-2)).toEqual(order === 'create-first' ? expected : expected.toReversed());
+    }
+  });
+
+  it('the initial control plane is replaced, the new one first or the old one; another one takes its part [ORBITER 21]', () => {
+    for (const order of ['create-first', 'remove-first'] as const) {
+      const world = provisioned();
+      const [before, old] = [world.members(), initialControlPlane(world)];
+      world.replace(old, order);
+      world.run();
+      expect([order, world.refused, world.trouble()]).toEqual([order, undefined, undefined]);
+      const came = world.members().filter((name) => !before.includes(name));
+      expect([came.length, world.members()]).toEqual([1, [...before.filter((name) => name !== old), ...came]]);
+      const steps = world.types().filter((type) => type === 'ControlPlaneJoined' || type === 'NodeRemoved');
+      const expected = ['ControlPlaneJoined', 'NodeRemoved'];
+      expect(steps.slice(-2)).toEqual(order === 'create-first' ? expected : expected.toReversed());
+      expect(world.types()).toContain('InitialControlPlaneChanged');
     }
   });
 

@@ -11,6 +11,9 @@ export const provisioned = (): GrowthWorld => {
 
 export const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';
 
+export const initialControlPlane = (world: GrowthWorld): string =>
+  world.members().find((name) => name.includes('-cp-1-')) ?? '';
+
 /** What a cluster may be doing. */
 export const STATES: Readonly<Record<string, () => GrowthWorld>> = {
   creating: () => {
@@ -42,6 +45,16 @@ export const STATES: Readonly<Record<string, () => GrowthWorld>> = {
   'replacing a worker, create-first': () => {
     const world = provisioned();
     world.replace(worker(world), 'create-first');
+    return world;
+  },
+  'replacing the initial control plane, create-first': () => {
+    const world = provisioned();
+    world.replace(initialControlPlane(world), 'create-first');
+    return world;
+  },
+  'replacing the initial control plane, remove-first': () => {
+    const world = provisioned();
+    world.replace(initialControlPlane(world), 'remove-first');
     return world;
   },
   'replacing a worker, remove-first': () => {

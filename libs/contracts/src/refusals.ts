@@ -520,11 +520,6 @@ export const REFUSALS = {
     '{node} is being replaced',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
   ),
-  'node.control-plane-replacement': definition(
-    409,
-    '{node} is a control plane, and control planes cannot be replaced yet',
-    'Replace workers only.',
-  ),
   'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
   'bootstrap.step-not-needed': definition(
     409,

@@ -297,7 +297,7 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   return hold ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
 };
 
-/** Its pool keeps its size, so neither the number of nodes nor that of control planes is checked. */
+/** Its pool keeps its size, so the number of nodes is not checked. */
 const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRequestFact[] | Refusal => {
   const { node, requestId, order, reason } = data;
   if (state.status === 'absent') return unknown(data);
@@ -309,11 +309,15 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
   if (paused !== undefined) return paused;
   if (state.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'replace a node', phase: state.phase });
-  if (member.role === 'control-plane') return refuse('node.control-plane-replacement', { node });
+  const isControlPlane = member.role === 'control-plane';
+  if (isControlPlane && state.spec.kubernetes.etcd === 'external')
+    return refuse('node.etcd-external', { node, cluster: data.cluster });
   const action = 'replace a node';
   const hindrance = isGrowing(state.additions) ? busy(data, action) : upgrading(state, data, action);
   if (hindrance !== undefined) return hindrance;
-  return [{ type: 'NodeReplacementRequested', data: { uid: state.uid, requestId, node, order, reason } }];
+  // The new member of etcd comes before the old one goes, or after it.
+  const hold = isControlPlane && order === 'remove-first' ? breaksQuorum(state.members, { node }) : undefined;
+  return hold ?? [{ type: 'NodeReplacementRequested', data: { uid: state.uid, requestId, node, order, reason } }];
 };
 
 const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterRequestFact[] | Refusal => {

@@ -434,14 +434,26 @@ describe('a request to replace a node', () => {
       .then(replacing('w-1', order)),
   );
 
-  it('is refused for a node that is not known, and for a control plane', () => {
+  it('is refused for a node that is not known', () => {
     given(...provisioned)
       .when(replace('w-9'))
       .thenRefused('node.unknown');
-    given(...provisioned)
-      .when(replace('cp-2'))
-      .thenRefused('node.control-plane-replacement');
     given().when(replace('w-1')).thenRefused('cluster.unknown');
+  });
+
+  it('of a control plane, the initial one included, is refused when etcd would be without a majority between the two', () => {
+    given(...provisioned)
+      .when(replace('cp-1'))
+      .then(replacing('cp-1'));
+    given(...provisioned, nodeLost('cp-1'))
+      .when(replace('cp-1', 'remove-first'))
+      .then(replacing('cp-1', 'remove-first'));
+    given(...provisioned, nodeLost('cp-3'))
+      .when(replace('cp-1', 'remove-first'))
+      .thenRefused('node.quorum');
+    given(...provisioned, nodeLost('cp-3'))
+      .when(replace('cp-1'))
+      .then(replacing('cp-1'));
   });
 
   it('is refused while the node is being replaced or removed, and beside any other change of nodes', () => {

@@ -3,7 +3,7 @@ import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
-import { requestOf, type NodesRequest } from './additions.js';
+import { requestOf } from './additions.js';
 import { likeOf, planCluster, planRequest, planSurge, setsOf } from './machines.planner.js';
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
@@ -13,7 +13,7 @@ import { surgeLacks, surgeRefused } from './surges.js';
 const CHANGED_AGAIN_MS = 500;
 
 /** Where the API has the address of a control plane itself, no other one can take its place. */
-const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: NodesRequest): Refusal | undefined => {
+const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: RequestedNodes): Refusal | undefined => {
   const address = controlPlane === undefined ? undefined : unbalancedAddress(cluster);
   return address === undefined
     ? undefined
@@ -53,7 +53,7 @@ export class AdmissionEffects {
     if (request === undefined) return;
     const { requestId } = request;
     const sets = setsOf(cluster, request);
-    const refusal = controlPlaneRefusal(cluster, request) ?? (await this.refusal(task, sets));
+    const refusal = controlPlaneRefusal(cluster, sets) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
       return;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Duration, durationMs } from '../durations.js';
 import { ClusterManifest, specOfManifest } from './cluster.manifest.js';
+import { completeSpec } from './declared.js';
 import { healthCheckFaults, healthCheckOf, ManifestHealthCheck, unhealthyLimits } from './health.check.js';
 import { changedFields } from './manifest.diff.js';
 import { changeFaults, planOf } from './manifest.plan.js';
@@ -82,7 +83,7 @@ describe('a health check', () => {
       );
     const [before, after] = [manifest(), manifest({ maxUnhealthy: 1 })];
     const rollout = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
-    expect(before).toEqual(declared([pool('web', 2, { rollout })]));
+    expect(before).toEqual(completeSpec(declared([pool('web', 2, { rollout })])));
     expect(changedFields(after, manifest({ maxUnhealthy: 1 }))).toEqual([]);
     expect(changeFaults('demo', before, after)).toEqual([]);
     expect(
