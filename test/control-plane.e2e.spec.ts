@@ -93,7 +93,7 @@ describe('the control planes of a cluster', () => {
   beforeAll(async () => {
     system = await startSystem({
       light: true,
-      env: { AGENT_HEARTBEAT_INTERVAL_MS: '500', NODE_LOST_AFTER_MS: '5000' },
+      env: { AGENT_HEARTBEAT_INTERVAL_MS: '500', NODE_LOST_AFTER_MS: '5000', INFRA_WATCH_INTERVAL_MS: '3600000' },
     });
     await carryOut(1);
     const { body } = await system.call<{ endpoint: string }>('GET', path);

@@ -68,7 +68,6 @@ const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>
   if (departing[machine.name] !== undefined) return 'its node is being removed or replaced already';
   if (machine.surge !== undefined) return 'it is a surge machine of an upgrade';
   if (!joined.includes(machine.name)) return 'its node had not joined the cluster yet';
-  if (machine.leader) return 'the initial control plane is not replaced automatically';
   return machine.role === 'worker' ? '' : controlPlaneRefusal(expected(cluster), lost);
 };
 

@@ -132,10 +132,9 @@ describe('a control plane whose machine is gone', () => {
 });
 
 describe('the initial control plane', () => {
-  it('is never replaced automatically', () => {
+  it('is replaced like the others', () => {
     const cluster = new Seen(3, 2).ready();
-    const reason = 'the initial control plane is not replaced automatically';
-    expect(cluster.gone(cluster.at(0))).toMatchObject([{ type: 'VmGone', data: { repair: 'none', reason } }]);
+    expect(cluster.gone(cluster.at(0))).toMatchObject([{ type: 'VmGone', data: { repair: 'replace', reason: '' } }]);
   });
 });
 
