@@ -14,6 +14,7 @@ export const LONG_STORIES = [
   'test/faults',
   'test/fresh-clone',
   'test/growth',
+  'test/heal',
   'test/pause',
   'test/powered-off',
   'test/renewal',
