@@ -15,6 +15,7 @@ export const LONG_STORIES = [
   'test/faults',
   'test/fresh-clone',
   'test/growth',
+  'test/heal',
   'test/pause',
   'test/pools',
   'test/powered-off',

@@ -156,7 +156,10 @@ class Lab {
   private cloud() {
     const { networks, firewalls, sshKeys, groups, loadBalancers, clusters, faults, stats } = this;
     const applyFaults = async (): Promise<void> => {
-      for (const machine of groups.all()) await machine.loseIfAsked();
+      for (const machine of groups.all()) {
+        await machine.loseIfAsked();
+        await machine.hangIfAsked();
+      }
     };
     return { networks, firewalls, sshKeys, groups, loadBalancers, clusters, faults, stats, applyFaults };
   }

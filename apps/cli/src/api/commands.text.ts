@@ -6,6 +6,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^GET \/connections\/([^/]+)$/, (name = '') => `connection get ${name}`],
   [/^PUT \/connections\/([^/]+)$/, (name = '') => `connection set ${name} --provider <name>`],
   [/^POST \/connections\/([^/]+)\/verify$/, (name = '') => `connection verify ${name}`],
+  [/^GET \/connections\/([^/]+)\/orphans$/, (name = '') => `connection orphans list ${name}`],
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],

@@ -77,7 +77,7 @@ const remediationText = (cluster: ClusterView | null): readonly string[] => {
     .filter(({ type, status }) => type === 'RemediationAllowed' && status === 'False')
     .map(({ message }) => message);
   const nodes = (cluster?.nodes ?? []).flatMap(({ remediation }) => remediation ?? []);
-  const shown = [...suspended, ...nodes];
+  const shown = [...new Set([...suspended, ...nodes])];
   return shown.length === 0 ? [] : ['', 'Remediation:', ...shown.map((sentence) => `  ${sentence}`)];
 };
 

@@ -72,7 +72,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     description: spec.description,
     createdTime: cluster.createdAt,
     serviceType: spec.serviceType,
-    nodes: nodes.map((node) => nodeView(node, holds)),
+    nodes: nodes.map((node) => nodeView(node, { holds, suspended: cluster.health?.suspended })),
     uid: cluster.uid,
     singleNode: spec.singleNode,
     endpoint: cluster.endpoint,

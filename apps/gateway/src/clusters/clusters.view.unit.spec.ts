@@ -83,6 +83,20 @@ describe('the view of a cluster', () => {
     expect(condition).toMatchObject({ status: 'False', reason: 'NodesNotReady', message: 'not Ready: demo-w-2' });
   });
 
+  it('says of each node that is not well why its pool is not remediated, and says nothing of the others', () => {
+    const count = { unhealthy: 1, total: 2, limit: 0 };
+    const facts: readonly Fact[] = [
+      ...CREATE,
+      nodeFact('NodeLost', 'demo-w-2', { lastSeenAt: null, limitMs: 1 }),
+      { type: 'RemediationSuspended', data: { uid, pool: 'worker-1', reason: 'TooManyUnhealthy', ...count } },
+    ];
+    const said = viewAfter(facts).nodes.map(({ name, remediation }) => [name, remediation]);
+    expect(Object.fromEntries(said)).toEqual({
+      ...Object.fromEntries(NODES.map((name) => [name, undefined])),
+      'demo-w-2': '1 unhealthy of 2, limit 0: remediation of pool worker-1 is suspended',
+    });
+  });
+
   it('keeps the reason of CB-Ladybug and the cause in one sentence when it has failed, and drops them at the retry', () => {
     const cause = { operation: 'kubeadm init', target: 'demo-cp-1', message: 'the port is taken' };
     const failed: Fact = {

@@ -24,6 +24,9 @@ describe('the metrics of the gateway', () => {
     const lines = await metrics();
     expect(lines).toContain('fairlead_clusters{phase="Pending",service="gateway"} 1');
     expect(lines).toContain('fairlead_clusters{phase="Failed",service="gateway"} 0');
+    expect(lines).toContain('fairlead_clusters_by_state{state="Provisioning",service="gateway"} 1');
+    expect(lines).toContain('fairlead_clusters_by_state{state="Degraded",service="gateway"} 0');
+    expect(lines).toContain('fairlead_clusters_by_reason{reason="RemediationSuspended",service="gateway"} 0');
     expect(lines).toContain('fairlead_upgrades{phase="Running",service="gateway"} 0');
     expect(lines).toContain('fairlead_partitions_owned{service="gateway"} 16');
     expect(lines.join('\n')).not.toMatch(/secretive|default/);

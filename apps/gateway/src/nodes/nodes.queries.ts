@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import { clusterKey, nodeKey } from '../common/cluster.address.js';
 import { HoldQueries } from '../holds/holds.queries.js';
 import type { NodeDoc } from './nodes.projection.js';
-import { nodeView } from './nodes.view.js';
+import { nodeView, type AroundNodes, type Suspended } from './nodes.view.js';
 
 @Injectable()
 export class NodeQueries {
@@ -15,13 +15,13 @@ export class NodeQueries {
   ) {}
 
   async views(namespace: string, cluster: string): Promise<NodeView[]> {
-    const [docs, holds] = await Promise.all([this.all(namespace, cluster), this.holds.of(namespace, cluster)]);
-    return docs.map((doc) => nodeView(doc, holds));
+    const [docs, around] = await Promise.all([this.all(namespace, cluster), this.around(namespace, cluster)]);
+    return docs.map((doc) => nodeView(doc, around));
   }
 
   async view(namespace: string, cluster: string, node: string): Promise<NodeView | undefined> {
-    const [doc, holds] = await Promise.all([this.one(namespace, cluster, node), this.holds.of(namespace, cluster)]);
-    return doc && nodeView(doc, holds);
+    const [doc, around] = await Promise.all([this.one(namespace, cluster, node), this.around(namespace, cluster)]);
+    return doc && nodeView(doc, around);
   }
 
   async all(namespace: string, cluster: string): Promise<NodeDoc[]> {
@@ -37,5 +37,16 @@ export class NodeQueries {
       nodeKey(namespace, cluster, node),
     ]);
     return rows[0]?.doc;
+  }
+
+  private async around(namespace: string, cluster: string): Promise<AroundNodes> {
+    const [holds, rows] = await Promise.all([
+      this.holds.of(namespace, cluster),
+      this.database.query<{ suspended: Suspended | null }[]>(
+        "select doc -> 'health' -> 'suspended' as suspended from clusters where key = $1",
+        [clusterKey(namespace, cluster)],
+      ),
+    ]);
+    return { holds, suspended: rows[0]?.suspended ?? {} };
   }
 }

@@ -99,8 +99,26 @@ export const nodeProgress = (doc: NodeDoc): NodeProgressView => {
 
 const label = (key: string, value: string | undefined): string => (value === undefined ? '' : `${key}=${value}`);
 
+/** By pool, why none of its nodes is remediated. */
+export type Suspended = Readonly<Record<string, { readonly message: string }>>;
+
+/** What its health check led to, or why it leads to nothing. */
+const remediationOf = (doc: NodeDoc, suspended: Suspended): string | undefined => {
+  const isWell = (doc.isReady && !doc.isLost) || doc.isRemoving || doc.milestones.ready === undefined;
+  return doc.remediation ?? (isWell ? undefined : suspended[doc.pool]?.message);
+};
+
+/** What of a cluster shows in each of its nodes. */
+export interface AroundNodes {
+  readonly holds?: HoldsDoc | undefined;
+  readonly suspended?: Suspended | undefined;
+}
+
+const remediationPart = (remediation: string | undefined): Pick<NodeView, 'remediation'> =>
+  remediation === undefined ? {} : { remediation };
+
 /** The labels are CB-Ladybug's. */
-export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
+export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = {}): NodeView => ({
   name: doc.name,
   kind: 'Node',
   publicIp: doc.machine?.publicIp ?? '',
@@ -122,7 +140,7 @@ export const nodeView = (doc: NodeDoc, holds?: HoldsDoc): NodeView => ({
   pool: doc.pool,
   ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
-  ...(doc.remediation === undefined ? {} : { remediation: doc.remediation }),
+  ...remediationPart(remediationOf(doc, suspended)),
   changedAt: doc.changedAt,
 });
 

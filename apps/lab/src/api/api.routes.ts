@@ -19,7 +19,7 @@ export interface Cloud {
   readonly clusters: Clusters;
   readonly faults: Faults;
   readonly stats: Stats;
-  /** Has hosts vanish for which such a fault is armed. */
+  /** Has hosts vanish, and container runtimes hang, for which such a fault is armed. */
   applyFaults(): Promise<void>;
 }
 

@@ -97,6 +97,17 @@ export class Machine {
     await this.goDown('lost');
   }
 
+  /** Has its container runtime hang until the next boot, if such a fault is requested. */
+  async hangIfAsked(): Promise<void> {
+    const running = this.running;
+    if (running === undefined || !this.isReachable) return;
+    const fault = this.world.faults.strike('runtime-hung', this.name);
+    if (fault === undefined) return;
+    this.log(fault.message ?? 'the container runtime hangs because a fault was asked for');
+    running.host.hangRuntime();
+    await this.world.clusters.hostChanged(running.host, undefined);
+  }
+
   private inOrder(work: () => Promise<void>): Promise<void> {
     const result = this.queue.then(work);
     this.queue = result.catch((error: unknown) => this.log(`failed: ${String(error)}`));

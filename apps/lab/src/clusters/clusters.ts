@@ -262,6 +262,7 @@ export class Clusters {
     else if (host.power !== 'on') await this.stopServing(host);
     cluster.kubernetes.setKubelet(membership.nodeName, {
       running,
+      runtimeHangs: host.runtimeHangs,
       ...(kubeletVersion === undefined ? {} : { version: `v${kubeletVersion}` }),
     });
   }

@@ -7,6 +7,7 @@ export const FaultKind = z.enum([
   'ssh-slow',
   'ssh-never',
   'host-lost',
+  'runtime-hung',
   'command-failure',
   'quota',
   'delete-failure',

@@ -37,6 +37,8 @@ export const HostRecord = z.object({
   membership: Membership.nullable(),
   /** When kubeadm last made or renewed the certificates of this control plane; 0: with its first boot. */
   certificatesAtMs: z.number().default(0),
+  /** The boot in which its container runtime hangs; null: none. */
+  hungBootId: z.string().nullable().default(null),
 });
 export type HostRecord = z.infer<typeof HostRecord>;
 
@@ -73,4 +75,5 @@ export const newHostRecord = (hostname: string, bootId: string): HostRecord => (
   swapOn: true,
   membership: null,
   certificatesAtMs: 0,
+  hungBootId: null,
 });

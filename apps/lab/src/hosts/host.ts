@@ -36,6 +36,17 @@ export class Host {
     return this.power === 'on';
   }
 
+  /** Its kubelet runs and says that the container runtime does not answer. */
+  get runtimeHangs(): boolean {
+    return this.record.hungBootId === this.record.bootId;
+  }
+
+  /** Until it boots again. */
+  hangRuntime(): void {
+    this.record.hungBootId = this.record.bootId;
+    this.changed();
+  }
+
   /** To be called after a change of `record`, so that it is stored. */
   changed(): void {
     this.hooks.changed(this);

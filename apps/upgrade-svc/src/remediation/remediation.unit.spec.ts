@@ -14,7 +14,7 @@ const typesOf = (facts: readonly Fact[]): readonly string[] => facts.map(({ type
 const requestId = 'remediation-1';
 
 describe('a node is unhealthy', () => {
-  it('when it is not Ready for unhealthyAfter, and not a moment earlier', () => {
+  it('when it is not Ready for unhealthyAfter, and not a moment earlier [Cluster API 26, azimuth 31]', () => {
     const story = web().notReady('web-1');
     expect(story.wakeAt).toBe(later(story.now, 5 * MINUTES * 1_000));
     expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
@@ -33,7 +33,7 @@ describe('a node is unhealthy', () => {
     ]);
   });
 
-  it('when its machine has not become a Ready node within startupTimeout', () => {
+  it('when its machine has not become a Ready node within startupTimeout [Cluster API 26, azimuth 31]', () => {
     const story = web().create('web-4', 'web');
     expect(story.after(10 * MINUTES - 1).candidates).toEqual([]);
     expect(story.after(1).settle()).toMatchObject([
@@ -59,7 +59,7 @@ describe('a node is unhealthy', () => {
     expect(story.after(1 * MINUTES).candidates).toEqual(['web-1']);
   });
 
-  it('only in a pool with a health check', () => {
+  it('only in a pool with a health check [azimuth 31]', () => {
     const story = new Story({ web: 3, other: 3 }, { web: CHECK }).notReady('other-1').after(60 * MINUTES);
     expect([story.candidates, story.facts, story.wakeAt]).toEqual([[], [], null]);
   });
@@ -90,7 +90,7 @@ describe('a node is unhealthy', () => {
 });
 
 describe('remediation of a pool', () => {
-  it('is suspended while more nodes than maxUnhealthy are not well: stated once, with the numbers, and when it ends', () => {
+  it('is suspended while more nodes than maxUnhealthy are not well: stated once, with the numbers, and when it ends [Cluster API 26, azimuth 31]', () => {
     const story = web()
       .notReady('web-1')
       .after(4 * MINUTES)
@@ -107,7 +107,7 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
   });
 
-  it('is suspended outside of unhealthyRange', () => {
+  it('is suspended outside of unhealthyRange [Cluster API 26]', () => {
     const story = web({ maxUnhealthy: undefined, unhealthyRange: '[2-3]' }, 6)
       .notReady('web-1')
       .after(5 * MINUTES);
@@ -253,7 +253,7 @@ describe('retries', () => {
     },
   } as unknown as Fact;
 
-  it('wait for retryPeriod since the last attempt began', () => {
+  it('wait for retryPeriod since the last attempt began [Cluster API 26]', () => {
     const story = web({ retryPeriod: '20m' })
       .notReady('web-1')
       .after(5 * MINUTES);
@@ -265,7 +265,7 @@ describe('retries', () => {
     expect(story.after(19 * MINUTES).settle()).toMatchObject([{ type: 'RemediationRequested', data: { attempt: 2 } }]);
   });
 
-  it('end after maxRetries, which is stated; replacements count on from the nodes that they replaced', () => {
+  it('end after maxRetries, which is stated; replacements count on from the nodes that they replaced [Cluster API 26]', () => {
     const story = web({ maxRetries: 1, retryPeriod: '0s' })
       .lost('web-1')
       .after(5 * MINUTES);
@@ -287,7 +287,7 @@ describe('retries', () => {
     ]);
   });
 
-  it('begin again for a node that was well for minHealthyPeriod', () => {
+  it('begin again for a node that was well for minHealthyPeriod [Cluster API 26]', () => {
     const story = web({ maxRetries: 0, minHealthyPeriod: '1h' })
       .lost('web-1')
       .after(5 * MINUTES);

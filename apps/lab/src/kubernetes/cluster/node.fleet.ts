@@ -115,7 +115,7 @@ const nodeLease = ({ metadata: { name, uid } }: Node, now: string): Draft<Lease>
 const rejoined = (existing: Node, draft: Draft<Node>, now: string): Node => {
   const { metadata, status } = draft;
   const reported = status as Node['status'];
-  const ready = reported?.conditions?.find(({ type }) => type === 'Ready') ?? readyCondition(false, now);
+  const ready = reported?.conditions?.find(({ type }) => type === 'Ready') ?? readyCondition('network', now);
   return {
     ...existing,
     metadata: {

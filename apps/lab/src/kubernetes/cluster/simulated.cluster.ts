@@ -64,6 +64,13 @@ export interface ListenRequest {
   readonly node?: string;
 }
 
+/** What a host says of its kubelet. */
+export interface KubeletChange {
+  readonly running: boolean;
+  readonly runtimeHangs?: boolean;
+  readonly version?: string;
+}
+
 /**
  * A simulated Kubernetes cluster: one object in this process, without containers, etcd or kubelets, that behaves towards API clients like a
  * cluster that kubeadm built. Every API server of the cluster is a listener on this one state.
@@ -243,12 +250,14 @@ export class SimulatedCluster {
   }
 
   /** A stopped kubelet renews nothing: after the grace period its node counts as lost. `version` is what a restarted kubelet reports. */
-  setKubelet(node: string, { running, version }: { readonly running: boolean; readonly version?: string }): void {
+  setKubelet(node: string, { running, runtimeHangs = false, version }: KubeletChange): void {
     if (this.store.get(NODES, undefined, node) === undefined) return;
-    const changed = this.world.kubelets.setRunning(node, running, this.clock.now());
+    const { kubelets } = this.world;
+    const changed = kubelets.setRunning(node, running, this.clock.now());
+    const hungChanged = kubelets.setRuntimeHangs(node, runtimeHangs);
     if (changed && !running) this.fleet.keepLastHeartbeat(node);
     if (version !== undefined) this.fleet.setKubeletVersion(node, version);
-    if (!changed) return;
+    if (!changed && !hungChanged) return;
     for (const controller of [NODE_CONTROLLER, STATIC_PODS]) this.manager.look(controller, node);
     this.manager.look(LEADER_ELECTION, 'all');
     for (const key of podKeysOnNode(this.world, node)) this.manager.look(KUBELET, key);

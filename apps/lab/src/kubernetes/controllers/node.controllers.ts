@@ -36,6 +36,7 @@ export const nodeController = ({ store, pods, kubelets, clock, delays }: World):
       pods: placed,
       stoppedMs: kubelets.stoppedMs(name),
       networkReady: kubelets.hasNetwork(name),
+      runtimeHangs: kubelets.runtimeHangs(name),
       monitorGraceMs: delays.nodeMonitorGraceMs,
       now: timestamp(nowMs),
       nowMs,

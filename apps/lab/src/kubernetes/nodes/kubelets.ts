@@ -5,18 +5,22 @@ export interface KubeletsState {
   readonly networkDeclared: boolean;
   /** Nodes on which a network plugin has set up the network. */
   readonly networkNodes: readonly string[];
+  /** Nodes whose container runtime does not answer; absent: none. */
+  readonly hungNodes?: readonly string[];
 }
 
 /** Which kubelets run and which nodes have a network: what no API object shows. */
 export class Kubelets {
   private readonly stopped: Map<string, number>;
   private readonly networkNodes: Set<string>;
+  private readonly hungNodes: Set<string>;
   private readonly seen = new Map<string, number>();
   private networkDeclared: boolean;
 
   constructor(state: KubeletsState) {
     this.stopped = new Map(Object.entries(state.stopped));
     this.networkNodes = new Set(state.networkNodes);
+    this.hungNodes = new Set(state.hungNodes);
     this.networkDeclared = state.networkDeclared;
   }
 
@@ -29,6 +33,18 @@ export class Kubelets {
     if (running) return this.stopped.delete(node);
     if (this.stopped.has(node)) return false;
     this.stopped.set(node, nowMs);
+    return true;
+  }
+
+  runtimeHangs(node: string): boolean {
+    return this.hungNodes.has(node);
+  }
+
+  /** True when that changed something. */
+  setRuntimeHangs(node: string, hangs: boolean): boolean {
+    if (hangs === this.hungNodes.has(node)) return false;
+    if (hangs) this.hungNodes.add(node);
+    else this.hungNodes.delete(node);
     return true;
   }
 
@@ -50,6 +66,7 @@ export class Kubelets {
   forget(node: string): void {
     this.stopped.delete(node);
     this.networkNodes.delete(node);
+    this.hungNodes.delete(node);
   }
 
   /** When this was first asked: a kubelet's own memory of a pod's arrival or deletion, lost with the process as a kubelet's is. */
@@ -69,6 +86,7 @@ export class Kubelets {
       stopped: Object.fromEntries(this.stopped),
       networkDeclared: this.networkDeclared,
       networkNodes: [...this.networkNodes],
+      hungNodes: [...this.hungNodes],
     };
   }
 }

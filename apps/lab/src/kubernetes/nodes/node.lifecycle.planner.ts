@@ -4,7 +4,7 @@ import { isReady, isTerminal, type Node, type Pod, type Taint } from '../objects
 import { conditionOf, withCondition, type Condition } from '../objects/kube.object.js';
 import { NODES, PODS } from '../resources/builtin.resources.js';
 import { toleranceSeconds } from '../scheduling/taints.js';
-import { readyCondition } from './node.planner.js';
+import { readyCondition, type Lack } from './node.planner.js';
 
 export interface NodeWorld {
   readonly node: Node;
@@ -13,6 +13,7 @@ export interface NodeWorld {
   /** When its kubelet stopped; undefined while it runs. */
   readonly stoppedMs: number | undefined;
   readonly networkReady: boolean;
+  readonly runtimeHangs: boolean;
   readonly monitorGraceMs: number;
   readonly now: string;
   readonly nowMs: number;
@@ -38,13 +39,18 @@ export const planNodeLifecycle = (world: NodeWorld): readonly Operation[] => {
   ];
 };
 
+const lackOf = ({ runtimeHangs, networkReady }: NodeWorld): Lack | undefined => {
+  if (runtimeHangs) return 'runtime';
+  return networkReady ? undefined : 'network';
+};
+
 const withReady = (world: NodeWorld, lost: boolean): Node => {
-  const { node, stoppedMs, networkReady, now } = world;
+  const { node, stoppedMs, now } = world;
   // A stopped kubelet writes nothing more: until the grace period is over the last state stands.
   if (stoppedMs !== undefined && !lost) return node;
   const conditions = lost
     ? unknown(node.status?.conditions ?? [], now)
-    : known(node.status?.conditions ?? [], { networkReady, now });
+    : known(node.status?.conditions ?? [], lackOf(world), now);
   return { ...node, status: { ...node.status, conditions } };
 };
 
@@ -67,11 +73,8 @@ const HEALTHY: readonly (readonly [string, string, string])[] = [
   ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-const known = (
-  conditions: readonly Condition[],
-  { networkReady, now }: { readonly networkReady: boolean; readonly now: string },
-): readonly Condition[] => {
-  const ready = readyCondition(networkReady, now);
+const known = (conditions: readonly Condition[], lack: Lack | undefined, now: string): readonly Condition[] => {
+  const ready = readyCondition(lack, now);
   const heartbeat = conditions.find(({ type }) => type === 'Ready')?.lastHeartbeatTime ?? now;
   const healthy = HEALTHY.map(([type, reason, message]): Condition => ({
     type,

@@ -33,6 +33,7 @@ const world = (given: Partial<NodeWorld> & { readonly atMs?: number }): NodeWorl
   pods: [],
   stoppedMs: undefined,
   networkReady: true,
+  runtimeHangs: false,
   monitorGraceMs: 40_000,
   now: time(given.atMs ?? 0),
   nowMs: startMs + (given.atMs ?? 0),
@@ -62,6 +63,17 @@ describe('A node', () => {
     ]);
     expect([isReady(withNetwork), taints(withNetwork)]).toEqual([true, []]);
     expect(conditionOf(withNetwork, 'Ready')?.lastTransitionTime).toBe(time(5_000));
+  });
+
+  it('is NotReady in the words of its kubelet while its container runtime hangs', () => {
+    const hung = nodeAfter(world({ runtimeHangs: true, atMs: 5_000 }));
+
+    expect(conditionOf(hung, 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'KubeletNotReady',
+      message: expect.stringContaining('PLEG is not healthy'),
+    });
+    expect(isReady(nodeAfter(world({ node: hung, atMs: 6_000 })))).toBe(true);
   });
 
   it('does not change while nothing happens to it, however late it is', () => {

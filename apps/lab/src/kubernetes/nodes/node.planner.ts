@@ -30,14 +30,21 @@ const CONDITIONS: readonly Condition[] = [
   ok('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
 ];
 
-/** Ready is False with kubelet's own words while there is no network, True with it. */
-export const readyCondition = (networkReady: boolean, now: string): Condition => ({
+/** What a kubelet that runs can lack. */
+export type Lack = 'network' | 'runtime';
+
+const LACKS: Readonly<Record<Lack, string>> = {
+  network:
+    'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
+  runtime: 'container runtime is down, PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s',
+};
+
+/** Ready is False with kubelet's own words while it lacks something. */
+export const readyCondition = (lack: Lack | undefined, now: string): Condition => ({
   type: 'Ready',
-  status: networkReady ? 'True' : 'False',
-  reason: networkReady ? 'KubeletReady' : 'KubeletNotReady',
-  message: networkReady
-    ? 'kubelet is posting ready status'
-    : 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized',
+  status: lack === undefined ? 'True' : 'False',
+  reason: lack === undefined ? 'KubeletReady' : 'KubeletNotReady',
+  message: lack === undefined ? 'kubelet is posting ready status' : LACKS[lack],
   lastHeartbeatTime: now,
   lastTransitionTime: now,
 });
@@ -71,7 +78,7 @@ export const planNode = (node: NodeRegistration, { now, podCidr, networkReady }:
     ...resourcesOf(node),
     conditions: [
       ...CONDITIONS.map((condition) => ({ ...condition, lastHeartbeatTime: now, lastTransitionTime: now })),
-      readyCondition(networkReady, now),
+      readyCondition(networkReady ? undefined : 'network', now),
     ],
     addresses: [
       { type: 'InternalIP', address: node.internalIP },

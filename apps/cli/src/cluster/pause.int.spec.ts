@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { clusterView, FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { run, type Ran } from '../spec/io.fixtures.js';
+
+const DEMO = '/ns/default/clusters/demo';
+const SINCE = '2026-11-21T08:30:00.000Z';
+const reasonOf = (state: string): readonly string[] => (state === 'Paused' ? ['PausedByUser'] : []);
+const inState = (state: string) => ({
+  status: 202,
+  body: clusterView({
+    status: { phase: 'Provisioned', state, reasons: reasonOf(state), reason: '', message: '' },
+  }),
+});
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+});
+afterEach(() => gateway.stop());
+
+const ask = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, 'cluster', ...args]);
+
+describe.each([
+  ['pause', 'Paused'],
+  ['resume', 'Running'],
+])('fairlead cluster %s', (action, state) => {
+  it('sends the reason, and shows the state that follows', async () => {
+    gateway.on('POST', `${DEMO}/${action}`, inState(state));
+    const { code, stdout, stderr } = await ask(action, 'demo', '--reason', 'the provider is under maintenance');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.split('\n')[1]).toMatch(new RegExp(`^demo +Provisioned +${state} +5/5 `, 'u'));
+    const [asked] = gateway.asked('POST', `${DEMO}/${action}`);
+    expect(asked?.body).toEqual({ reason: 'the provider is under maintenance' });
+  });
+
+  it('needs no reason', async () => {
+    gateway.on('POST', `${DEMO}/${action}`, inState(state));
+    expect((await ask(action, 'demo')).code).toBe(0);
+    expect(gateway.asked('POST', `${DEMO}/${action}`)[0]?.body).toEqual({ reason: '' });
+  });
+
+  it('answers --output json with the view of the cluster', async () => {
+    gateway.on('POST', `${DEMO}/${action}`, inState(state));
+    const { code, stdout } = await ask(action, 'demo', '--output', 'json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'demo', status: { state } });
+  });
+
+  it('of a cluster that does not exist ends with 5', async () => {
+    gateway.on('POST', `${DEMO}/${action}`, refusal(404, 'cluster.unknown', 'There is no cluster demo'));
+    expect(await ask(action, 'demo')).toEqual({
+      code: 5,
+      stdout: '',
+      stderr: 'Error: There is no cluster demo [cluster.unknown]\n  What can be done.\n',
+    });
+  });
+});
+
+describe('a cluster that is paused', () => {
+  it('refuses its deletion, and the advice names the command that resumes it', async () => {
+    const message = `Unable to delete it. The cluster 'demo' has been paused since ${SINCE}.`;
+    const help = 'Resume it first, with POST /ns/default/clusters/demo/resume.';
+    gateway.on('DELETE', DEMO, refusal(409, 'cluster.paused', message, { help }));
+    expect(await ask('delete', 'demo')).toEqual({
+      code: 6,
+      stdout: '',
+      stderr: `Error: ${message} [cluster.paused]\n  Resume it first, with "fairlead cluster resume demo".\n`,
+    });
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { run, type Ran } from '../spec/io.fixtures.js';
+
+const DEMO = '/ns/default/clusters/demo';
+const NODE = 'demo-w-1-aaaaa';
+const REPLACE = `${DEMO}/nodes/${NODE}/replace`;
+const node = {
+  name: NODE,
+  phase: 'Ready',
+  role: 'worker',
+  spec: 'lab.medium',
+  publicIp: '127.0.0.9',
+  createdTime: '2026-11-21T08:00:00.000Z',
+  software: { kubelet: '1.34.4' },
+  ready: true,
+  reason: '',
+  updatesDisabled: null,
+};
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+  gateway.on('GET', `${DEMO}/nodes`, { body: { kind: 'NodeList', items: [node] } });
+  gateway.on('POST', REPLACE, { status: 202, headers: { 'x-fairlead-seq': '40' }, body: node });
+});
+afterEach(() => gateway.stop());
+
+const ask = (...args: readonly string[]): Promise<Ran> =>
+  run(['--server', gateway.url, 'node', 'replace', 'demo', NODE, ...args]);
+
+describe('fairlead node replace', () => {
+  it('has the new node join first, and says how to watch it', async () => {
+    const { code, stdout, stderr } = await ask();
+    expect([code, stderr]).toEqual([0, `${NODE} is being replaced; watch it with "fairlead events demo --follow".\n`]);
+    expect(stdout.split('\n')[1]).toMatch(/^demo-w-1-aaaaa +Ready +worker +v1\.34\.4 /u);
+    const [asked] = gateway.asked('POST', REPLACE);
+    expect(asked?.body).toEqual({ order: 'create-first', reason: '' });
+    expect(asked?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/u);
+  });
+
+  it('removes the old node first on request, with a reason and a key of the caller', async () => {
+    expect((await ask('--remove-first', '--reason', 'disk errors', '--idempotency-key', 'k-1')).code).toBe(0);
+    const [asked] = gateway.asked('POST', REPLACE);
+    expect(asked?.body).toEqual({ order: 'remove-first', reason: 'disk errors' });
+    expect(asked?.headers['idempotency-key']).toBe('k-1');
+  });
+
+  it('answers --output json with the nodes of the cluster', async () => {
+    expect(JSON.parse((await ask('--output', 'json')).stdout)).toEqual([node]);
+  });
+
+  it('refuses --timeout without --wait before anything is asked', async () => {
+    const { code, stderr } = await ask('--timeout', '1m');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--timeout needs --wait')]);
+    expect(gateway.received).toEqual([]);
+  });
+
+  it.each([
+    [404, 'node.unknown', 5],
+    [409, 'node.control-plane-replacement', 6],
+    [409, 'cluster.paused', 6],
+  ])('that is refused with %i %s ends with %i, in the words of the server', async (status, reason, exit) => {
+    gateway.on('POST', REPLACE, refusal(status, reason, 'No, because.'));
+    expect(await ask()).toEqual({
+      code: exit,
+      stdout: '',
+      stderr: `Error: No, because. [${reason}]\n  What can be done.\n`,
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { CLUSTER_STATES, CONDITION_REASONS, type ClusterLifeState, type ConditionReason } from '@fairlead/contracts';
+import type { GaugeRequest } from '@fairlead/service-kit';
+import { describe, expect, it } from '@jest/globals';
+import { FleetMetrics } from './fleet.metrics.js';
+
+interface Standing {
+  readonly state: ClusterLifeState;
+  readonly reasons: readonly ConditionReason[];
+}
+
+/** Clusters that stand like this, and how often they were read. */
+const fleet = (standing: Standing[]) => {
+  const gauges = new Map<string, GaugeRequest>();
+  const seen = { reads: 0, nowMs: 0, fails: false };
+  const clusters = {
+    async *everywhere() {
+      seen.reads += 1;
+      if (seen.fails) throw new Error('the database is away');
+      for (const status of standing) yield { status };
+    },
+  };
+  const metrics = { addGauge: (gauge: GaugeRequest) => void gauges.set(gauge.name, gauge) };
+  const clock = { now: () => new Date(seen.nowMs) };
+  new FleetMetrics(metrics as never, {} as never, clusters as never, clock as never);
+  const read = async (name: string): Promise<Readonly<Record<string, number>>> => {
+    const readings = (await gauges.get(name)?.read()) ?? [];
+    return Object.fromEntries(readings.map(({ labels, value }) => [Object.values(labels).join(), value]));
+  };
+  return {
+    seen,
+    states: () => read('fairlead_clusters_by_state'),
+    reasons: () => read('fairlead_clusters_by_reason'),
+  };
+};
+
+const zeros = (values: readonly string[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(values.map((value) => [value, 0]));
+const DEGRADED: Standing = { state: 'Degraded', reasons: ['NodesLost', 'RemediationSuspended'] };
+
+describe('clusters as numbers', () => {
+  it('are counted by state, and every state has a number', async () => {
+    const { states } = fleet([{ state: 'Running', reasons: [] }, DEGRADED, { ...DEGRADED, reasons: ['NodesLost'] }]);
+    expect(await states()).toEqual({ ...zeros(CLUSTER_STATES), Running: 1, Degraded: 2 });
+  });
+
+  it('are counted by each reason that their state follows from', async () => {
+    const { reasons } = fleet([DEGRADED, { ...DEGRADED, reasons: ['NodesLost'] }]);
+    expect(await reasons()).toEqual({ ...zeros(CONDITION_REASONS), NodesLost: 2, RemediationSuspended: 1 });
+  });
+
+  it('are read once a minute, for both metrics and however many scrape', async () => {
+    const standing = [DEGRADED];
+    const { seen, states, reasons } = fleet(standing);
+    await Promise.all([states(), reasons(), states()]);
+    standing.pop();
+    seen.nowMs = 59_999;
+    expect([(await states())['Degraded'], seen.reads]).toEqual([1, 1]);
+    seen.nowMs = 60_000;
+    expect([(await states())['Degraded'], seen.reads]).toEqual([0, 2]);
+  });
+
+  it('are read again at once after they could not be read', async () => {
+    const { seen, states } = fleet([DEGRADED]);
+    seen.fails = true;
+    await expect(states()).rejects.toThrow('the database is away');
+    seen.fails = false;
+    expect((await states())['Degraded']).toBe(1);
+  });
+});

@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { EventType, NodeList, StoredEvent } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CHECKOUT } from '../apps/cli/src/checkout.js';
+import { startSystem, type System } from './system/system.js';
+
+const run = promisify(execFile);
+const TIMEOUT_MS = 240_000;
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+const path = '/ns/default/clusters/shop';
+/** Long enough for the silence of two machines that fail at once to be noticed. */
+const soon = { unhealthyAfter: '5s', retryPeriod: '0s', minHealthyPeriod: '0s' };
+
+interface LabMachine {
+  readonly id: string;
+  readonly name: string;
+}
+interface Audited {
+  readonly type: string;
+  readonly because: readonly { readonly type: string }[];
+}
+
+describe('a cluster whose pools have health checks', () => {
+  let system: System;
+
+  const log = (): Promise<readonly StoredEvent[]> => system.events('shop');
+  const lastSeq = async (): Promise<number> => (await log()).at(-1)!.meta.seq;
+  const until = <T extends EventType>(type: T, after: number, node?: string): Promise<StoredEvent<T>> =>
+    system.until(
+      'shop',
+      ({ type: found, data, meta }) =>
+        found === type && meta.seq > after && (node === undefined || ('node' in data && data.node === node)),
+      TIMEOUT_MS,
+    ) as Promise<StoredEvent<T>>;
+  const since = async (after: number, ...types: readonly EventType[]): Promise<readonly StoredEvent[]> =>
+    (await log()).filter(({ type, meta }) => meta.seq > after && types.includes(type));
+  const fairlead = async (...args: string[]): Promise<string> => {
+    const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
+    const main = join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js');
+    return (await run(process.execPath, [main, ...args], { env, timeout: 60_000 })).stdout;
+  };
+  const nodes = async (): Promise<NodeList['items']> =>
+    (await system.call<NodeList>('GET', `${path}/nodes?minSeq=${await lastSeq()}`)).body.items;
+  const readyNodes = async (pool: string): Promise<readonly string[]> =>
+    (await nodes()).filter((node) => node.pool === pool && node.ready).map(({ name }) => name);
+  const idOf = async (name: string): Promise<string> => {
+    const { items } = (await system.lab<{ items: readonly LabMachine[] }>('GET', '/v1/machines')).body;
+    return items.find((machine) => machine.name === name)!.id;
+  };
+  const power = async (name: string, action: 'power-cut' | 'start'): Promise<void> => {
+    expect((await system.lab('POST', `/v1/machines/${await idOf(name)}/power`, { action })).status).toBe(200);
+  };
+
+  beforeAll(async () => {
+    const env = {
+      NODE_LOST_AFTER_MS: '2000',
+      AGENT_HEARTBEAT_INTERVAL_MS: '300',
+      // What providers list is another story.
+      INFRA_WATCH_INTERVAL_MS: '3600000',
+      JOB_ACK_WAIT_MS: '1000',
+    };
+    system = await startSystem({ light: true, env });
+    const spec = {
+      serviceType: 'single',
+      controlPlane: { replicas: 1, ...machines },
+      pools: [
+        { name: 'web', replicas: 3, ...machines, health: { ...soon, maxUnhealthy: '40%' } },
+        { name: 'batch', replicas: 1, ...machines, health: { ...soon, remediation: 'reboot-then-replace' } },
+      ],
+    };
+    const manifest = { apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'shop' }, spec };
+    expect((await system.call('PUT', `${path}/manifest`, manifest)).status).toBe(202);
+    await until('ClusterReady', 0);
+  }, TIMEOUT_MS);
+  afterAll(() => system?.stop(), 60_000);
+
+  it(
+    'gets a new node in the place of one whose host was destroyed, over kill -9 of upgrade-svc',
+    async () => {
+      const [victim = ''] = await readyNodes('web');
+      const before = await lastSeq();
+      expect((await system.lab('DELETE', `/v1/machines/${await idOf(victim)}`)).status).toBe(204);
+      const lost = await until('NodeLost', before, victim);
+      const requested = await until('RemediationRequested', lost.meta.seq);
+      system.kill('upgrade-svc');
+      expect(requested.data).toMatchObject({
+        node: victim,
+        pool: 'web',
+        action: 'replace',
+        order: 'remove-first',
+        attempt: 1,
+        reason: { condition: 'Lost', unhealthy: 1, total: 3, limit: 1 },
+      });
+      const done = await until('RemediationSucceeded', requested.meta.seq);
+      expect(done.data).toMatchObject({ node: victim, requestId: requested.data.requestId });
+      const ready = await readyNodes('web');
+      expect(ready).toHaveLength(3);
+      expect(ready).toContain(done.data.replacement);
+      expect(ready).not.toContain(victim);
+      const story = await since(before, 'RemediationRequested', 'NodeRemoved', 'VmDeleted', 'VmsPlanned');
+      expect(story.map(({ type }) => type)).toEqual(['RemediationRequested', 'NodeRemoved', 'VmDeleted', 'VmsPlanned']);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'has in its audit what led to the replacement, back to the silence of the node [Cluster API 35]',
+    async () => {
+      const told = JSON.parse(await fairlead('audit', 'shop', '--output', 'json')) as { items: readonly Audited[] };
+      const causes = (type: EventType): readonly string[] =>
+        told.items.findLast((one) => one.type === type)!.because.map((cause) => cause.type);
+      expect(causes('RemediationRequested')).toContain('NodeLost');
+      for (const type of ['NodeRemoved', 'VmsPlanned', 'RemediationSucceeded'] as const)
+        expect(causes(type)).toEqual(expect.arrayContaining(['RemediationRequested', 'NodeLost']));
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'repairs none of two nodes where one may be unhealthy, and says so; when one is back, the other is replaced [Cluster API 26]',
+    async () => {
+      const [first = '', second = ''] = await readyNodes('web');
+      const before = await lastSeq();
+      await Promise.all([power(first, 'power-cut'), power(second, 'power-cut')]);
+      const suspended = await until('RemediationSuspended', before);
+      expect(suspended.data).toMatchObject({
+        pool: 'web',
+        reason: 'TooManyUnhealthy',
+        unhealthy: 2,
+        total: 3,
+        limit: 1,
+      });
+      const sentence = '2 unhealthy of 3, limit 1: remediation of pool web is suspended';
+      await nodes();
+      expect(await fairlead('cluster', 'describe', 'shop')).toContain(sentence);
+      const list = await fairlead('node', 'list', 'shop');
+      for (const name of [first, second]) expect(list).toMatch(new RegExp(`^${name} .*${sentence}`, 'mu'));
+      expect(await since(before, 'RemediationRequested')).toEqual([]);
+
+      await power(first, 'start');
+      const requested = await until('RemediationRequested', suspended.meta.seq);
+      expect(requested.data).toMatchObject({ node: second, reason: { unhealthy: 1, total: 3, limit: 1 } });
+      await until('RemediationSucceeded', requested.meta.seq);
+      const ready = await readyNodes('web');
+      expect([ready.length, ready.includes(first), ready.includes(second)]).toEqual([3, true, false]);
+      expect(await since(before, 'RemediationSuspended', 'RemediationResumed')).toHaveLength(2);
+      expect(await fairlead('cluster', 'describe', 'shop')).not.toContain('Remediation:');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'reboots a node whose agent answers before it replaces it',
+    async () => {
+      const [sick = ''] = await readyNodes('batch');
+      const before = await lastSeq();
+      await system.lab('PUT', '/v1/faults', { items: [{ kind: 'runtime-hung', machine: sick, times: 1 }] });
+      await until('NodeNotReady', before, sick);
+      const requested = await until('RemediationRequested', before);
+      expect(requested.data).toMatchObject({ node: sick, action: 'reboot', reason: { condition: 'NotReady' } });
+      const done = await until('RemediationSucceeded', requested.meta.seq);
+      expect(done.data).toMatchObject({ node: sick, action: 'reboot' });
+      expect(await since(before, 'NodeRebooted')).toHaveLength(1);
+      expect(await readyNodes('batch')).toEqual([sick]);
+      const withdrawn = await eventually(async () =>
+        (await since(done.meta.seq, 'DesiredVersionsSet')).find(({ data }) => 'node' in data && data.node === sick),
+      );
+      expect(withdrawn.data).toMatchObject({ changesAllowed: false });
+    },
+    TIMEOUT_MS,
+  );
+});
