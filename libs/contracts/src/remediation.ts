@@ -58,7 +58,7 @@ export const SKIP_WORDS: Readonly<Record<SkipReason, string>> = {
   RemediationDisabled: 'its health check has remediation none',
   RetriesExhausted: 'remediation did not help as often as its health check allows',
   RebootImpossible: 'its health check allows only a reboot, and no agent answers that could carry it out',
-  NotReplaceable: 'control planes cannot be replaced yet',
+  NotReplaceable: 'it holds a member of the external etcd, and its members cannot be changed yet',
 };
 
 /** Nothing, where the numbers say it all. */

@@ -39,8 +39,14 @@ export class Story {
   now = START;
   state: Remediation = remediation.initial;
 
-  constructor(workers: Readonly<Record<string, number>>, checks: Readonly<Record<string, object | undefined>>) {
-    this.say(clusterRequested());
+  constructor(
+    workers: Readonly<Record<string, number>>,
+    checks: Readonly<Record<string, object | undefined>>,
+    etcd: 'local' | 'external' = 'local',
+  ) {
+    const { type, data } = clusterRequested();
+    const kubernetes = { ...data.spec.kubernetes, etcd };
+    this.say({ type, data: { ...data, spec: { ...data.spec, kubernetes } } });
     this.check(checks);
     const cp = Array.from({ length: CONTROL_PLANES }, (_, index) => `cp-${index + 1}`);
     for (const name of cp) this.join(name, 'control-plane');

@@ -113,8 +113,8 @@ interface Due extends Unhealthy {
   readonly verdict: ReturnType<typeof verdictOf>;
 }
 
-const judged = ({ unhealthy, check }: CheckedPool, now: string): readonly Due[] =>
-  unhealthy.map((one) => ({ ...one, verdict: verdictOf(one, check, now) }));
+const judged = (pool: CheckedPool, now: string): readonly Due[] =>
+  pool.unhealthy.map((one) => ({ ...one, verdict: verdictOf(one, pool, now) }));
 
 const skips = ({ uid }: Known, due: readonly Due[]): readonly RemediationFact[] =>
   due.flatMap(({ member, condition, since, verdict }): readonly RemediationFact[] => {

@@ -185,8 +185,10 @@ describe('remediation of a pool', () => {
 });
 
 describe('control planes', () => {
-  const cluster = (check: object = {}): Story =>
-    new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot', ...check } });
+  const cluster = (check: object = {}, etcd: 'local' | 'external' = 'local'): Story => {
+    const checks = { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot', ...check } };
+    return new Story({ web: 3 }, checks, etcd);
+  };
 
   it('are remediated one at a time', () => {
     const story = new Story({ web: 3 }, { 'control-plane': { ...CHECK, maxUnhealthy: '100%', remediation: 'reboot' } });
@@ -210,9 +212,20 @@ describe('control planes', () => {
     ]);
   });
 
-  it('are not replaced', () =>
+  it.each([
+    ['notReady', 'create-first'],
+    ['lost', 'remove-first'],
+  ] as const)('are replaced, the initial one included: %s, %s', (unwell, order) => {
+    const story = cluster({ remediation: 'replace' })
+      [unwell]('cp-1')
+      .after(5 * MINUTES);
+    const data = { node: 'cp-1', action: 'replace', order };
+    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data }]);
+  });
+
+  it('are not replaced while members of an external etcd run beside them', () =>
     expect(
-      cluster({ remediation: 'replace' })
+      cluster({ remediation: 'replace' }, 'external')
         .notReady('cp-1')
         .after(5 * MINUTES)
         .settle(),

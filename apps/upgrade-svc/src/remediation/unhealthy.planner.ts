@@ -3,7 +3,6 @@ import {
   durationMs,
   unhealthyLimits,
   type HealthCheck,
-  type NodeRole,
   type RemediationAction,
   type SkipReason,
   type UnhealthyCondition,
@@ -24,6 +23,8 @@ export interface Unhealthy {
 export interface CheckedPool {
   readonly pool: string;
   readonly check: HealthCheck;
+  /** Other machines can take the place of its nodes: not of those that members of an external etcd run beside. */
+  readonly isReplaceable: boolean;
   readonly count: UnhealthyCount;
   readonly unhealthy: readonly Unhealthy[];
   readonly open: readonly Open[];
@@ -54,13 +55,13 @@ const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], po
   return { unhealthy: unhealthy.length + pool.open.length, total, limit, ...range };
 };
 
-interface PoolParts {
+interface PoolParts extends Pick<CheckedPool, 'isReplaceable'> {
   readonly check: HealthCheck;
   readonly open: readonly Open[];
 }
 
 const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now: string): CheckedPool => {
-  const { check, open } = parts;
+  const { check, open, isReplaceable } = parts;
   const remediated = new Set(open.flatMap(({ node, replacement }) => [node, replacement]));
   const isOurs = ({ name, kept, leaving, replacedBy }: Member): boolean =>
     !kept && !leaving && replacedBy === null && !remediated.has(name);
@@ -69,15 +70,19 @@ const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now:
     .flatMap((member) => conditionOf(member, check) ?? [])
     .toSorted((one, other) => (`${one.since} ${one.member.name}` < `${other.since} ${other.member.name}` ? -1 : 1));
   const counted = unhealthy.filter((one) => counts(one, now));
-  return { pool, check, open, unhealthy, count: countOf(members, counted, parts) };
+  return { pool, check, isReplaceable, open, unhealthy, count: countOf(members, counted, parts) };
 };
 
-export const checkedPools = ({ checks, members, open }: Known, now: string): readonly CheckedPool[] => {
+export const checkedPools = ({ checks, members, open, etcd }: Known, now: string): readonly CheckedPool[] => {
   const all = Object.values(members);
   return Object.entries(checks).map(([pool, check]) =>
     checkedPool(
       pool,
-      { check, open: Object.values(open).filter((one) => one.pool === pool) },
+      {
+        check,
+        isReplaceable: pool !== CONTROL_PLANE_POOL || etcd === 'local',
+        open: Object.values(open).filter((one) => one.pool === pool),
+      },
       all.filter((member) => member.pool === pool),
       now,
     ),
@@ -112,16 +117,17 @@ const actionOf = (
 /** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. */
 const isRebootable = ({ lost, everReady }: Member): boolean => everReady && !lost;
 
-/** Whose place another machine can take. */
-const REPLACEABLE: ReadonlySet<NodeRole> = new Set(['worker']);
-
-export const verdictOf = ({ member, dueAt }: Unhealthy, check: HealthCheck, now: string): Verdict => {
+export const verdictOf = (
+  { member, dueAt }: Unhealthy,
+  { check, isReplaceable }: Pick<CheckedPool, 'check' | 'isReplaceable'>,
+  now: string,
+): Verdict => {
   if (dueAt > now) return { kind: 'wait', until: dueAt };
   const tried = member.wellForMs >= durationMs(check.minHealthyPeriod) ? null : member.tried;
   const rebooted = tried?.action === 'reboot';
   const action = actionOf(check, isRebootable(member), rebooted);
   if (action !== 'reboot' && action !== 'replace') return skip(action);
-  if (action === 'replace' && !REPLACEABLE.has(member.role)) return skip('NotReplaceable');
+  if (action === 'replace' && !isReplaceable) return skip('NotReplaceable');
   // The replacement after a reboot that did not help belongs to the same attempt.
   const continues = rebooted && action === 'replace';
   const attempt = tried === null ? 1 : tried.attempt + (continues ? 0 : 1);
