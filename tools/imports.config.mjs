@@ -107,6 +107,7 @@ const LAYERS = {
     'gates',
     'drain',
     'remediation',
+    'presence',
     'preflight',
     'etcd',
     'desired',

@@ -22,6 +22,12 @@ const Environment = z.object({
     .min(500)
     .default(NODE_LOST_AFTER_MS)
     .describe('A node without a heartbeat for longer is lost'),
+  NODES_WATCH_INTERVAL_MS: z.coerce
+    .number()
+    .int()
+    .min(100)
+    .default(60_000)
+    .describe('Between two lists of the Nodes of a cluster'),
   UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate is checked again while it waits'),
   UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two checks whether a cluster is healthy (B2)'),
   UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two checks whether leases are renewed (C5)'),
@@ -43,6 +49,7 @@ export interface Settings {
   readonly nodeLostAfterMs: number;
   /** Between two checks for nodes without heartbeats. */
   readonly healthSweepMs: number;
+  readonly nodesWatchIntervalMs: number;
   readonly lookEveryMs: number;
   readonly passIntervalMs: number;
   /** kube-controller-manager and kube-scheduler renew every 2 s unless they are told otherwise (--leader-elect-retry-period). */
@@ -67,6 +74,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
   return Object.freeze({
     nodeLostAfterMs: parsed.NODE_LOST_AFTER_MS,
     healthSweepMs: Math.min(SWEEP_INTERVAL_MAX_MS, parsed.NODE_LOST_AFTER_MS / SWEEPS_PER_LIMIT),
+    nodesWatchIntervalMs: parsed.NODES_WATCH_INTERVAL_MS,
     lookEveryMs: parsed.UPGRADE_LOOK_EVERY_MS,
     passIntervalMs: parsed.UPGRADE_PASS_INTERVAL_MS,
     leaseIntervalMs: parsed.UPGRADE_LEASE_INTERVAL_MS,

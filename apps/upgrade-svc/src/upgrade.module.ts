@@ -31,6 +31,7 @@ import { WatchedNodes } from './health/watched.nodes.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
+import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
@@ -51,6 +52,7 @@ const providersOf = (settings: Settings): Provider[] => [
   RejectionReports,
   FactsRecorder,
   HealthEffects,
+  PresenceEffects,
   { provide: SETTINGS, useValue: settings },
   {
     provide: GATE_SOURCES,

@@ -144,6 +144,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   VmStarted: ({ node }) => `machine ${node} runs again`,
   VmAddressChanged: ({ node, publicIp, privateIp }) =>
     `machine ${node} has new addresses: ${[...new Set([publicIp, privateIp])].filter((address) => address !== '').join(', ')}`,
+  NodeMissing: ({ node }) => `Kubernetes has no Node object of ${node}, which is part of the cluster`,
+  NodeReturned: ({ node }) => `Kubernetes has the Node object of ${node} again`,
+  NodeWithoutMachineFound: ({ name, ready }) =>
+    `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, of which no machine is recorded; it is not deleted`,
+  NodeWithoutMachineGone: ({ name }) => `the Node ${name} is gone from Kubernetes, or its machine is recorded`,
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which no cluster has planned`,
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,

@@ -39,6 +39,8 @@ export interface ClusterDoc {
   readonly resumedAt?: string;
   /** Absent: no pool has a health check. */
   readonly health?: Health;
+  /** Absent: nothing was ever amiss. */
+  readonly presence?: Presence;
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -47,6 +49,14 @@ export interface Health {
   readonly suspended: Readonly<
     Record<string, { readonly reason: SuspensionReason; readonly message: string; readonly since: string }>
   >;
+}
+
+/** Nodes that Kubernetes lacks, and Nodes that it has without a machine: since when, by name. */
+export interface Presence {
+  readonly missing: Readonly<Record<string, string>>;
+  readonly strangers: Readonly<Record<string, string>>;
+  /** When that last changed. */
+  readonly since: string;
 }
 
 const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
@@ -93,6 +103,33 @@ const withoutMark = ({ marks: { ready: _ready, ...marks }, ...doc }: ClusterDoc)
 const withChecks = (doc: ClusterDoc, { controlPlane, pools }: DeclaredSpec, since: string): ClusterDoc => {
   const { health = { since, suspended: {} }, ...others } = doc;
   return [controlPlane, ...pools].some((pool) => pool.health !== undefined) ? { ...others, health } : others;
+};
+
+const without = (times: Presence['missing'], name: string): Presence['missing'] =>
+  Object.fromEntries(Object.entries(times).filter(([key]) => key !== name));
+
+/** What the looks at Kubernetes have found. A node that is removed is not missing. */
+const changePresence = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { time: since } = event.meta;
+  const { presence = { missing: {}, strangers: {}, since } } = doc;
+  const { missing, strangers } = presence;
+  switch (event.type) {
+    case 'NodeMissing':
+      return { ...doc, presence: { strangers, missing: { ...missing, [event.data.node]: since }, since } };
+    case 'NodeReturned':
+    case 'NodeRemoved': {
+      const { node } = event.data;
+      return missing[node] === undefined
+        ? doc
+        : { ...doc, presence: { strangers, missing: without(missing, node), since } };
+    }
+    case 'NodeWithoutMachineFound':
+      return { ...doc, presence: { missing, strangers: { ...strangers, [event.data.name]: since }, since } };
+    case 'NodeWithoutMachineGone':
+      return { ...doc, presence: { missing, strangers: without(strangers, event.data.name), since } };
+    default:
+      return doc;
+  }
 };
 
 const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
@@ -165,7 +202,9 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterDeletionRequested':
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
-      return replacementIn(event) === undefined ? changeHealth(doc, event) : { ...doc, reason: '', message: '' };
+      return replacementIn(event) === undefined
+        ? changePresence(changeHealth(doc, event), event)
+        : { ...doc, reason: '', message: '' };
   }
 };
 
@@ -198,6 +237,11 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterSpecChanged',
   'RemediationSuspended',
   'RemediationResumed',
+  'NodeMissing',
+  'NodeReturned',
+  'NodeRemoved',
+  'NodeWithoutMachineFound',
+  'NodeWithoutMachineGone',
   'ClusterDeletionRequested',
   'ClusterDeleted',
 ]);
@@ -216,7 +260,7 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
     const changed = change(doc, event);
-    if (event.type === 'VmDeleted' && changed === doc) return doc;
+    if ((event.type === 'VmDeleted' || event.type === 'NodeRemoved') && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },
 };

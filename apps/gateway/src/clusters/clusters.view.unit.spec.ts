@@ -52,6 +52,7 @@ describe('the view of a cluster', () => {
       'NodesReady=True',
       'MachinesReady=True',
       'MachinesPresent=True',
+      'NodesPresent=True',
       'Upgrading=False',
       'Progressing=False',
       'Paused=False',

@@ -66,6 +66,13 @@ export interface ConditionFacts {
     readonly since: string;
     readonly suspended: Readonly<Record<string, { readonly message: string; readonly since: string }>>;
   };
+  /** Nodes that Kubernetes lacks, and Nodes that it has without a machine, by name; absent: none. */
+  readonly presence?: {
+    readonly missing: Readonly<Record<string, string>>;
+    readonly strangers: Readonly<Record<string, string>>;
+    /** When that last changed. */
+    readonly since: string;
+  };
   /** Services that do not process the events of the cluster. */
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
   /** Connections of the cluster that could not be verified. */

@@ -180,6 +180,28 @@ const machinesPresent: Read = ({ nodes, marks, createdAt }) => {
   });
 };
 
+/** What the looks at Kubernetes have found. */
+const nodesPresent: Read = ({ presence, marks, createdAt }) => {
+  const { missing = {}, strangers = {}, since = marks.ready ?? createdAt } = presence ?? {};
+  const [gone, strange] = [Object.keys(missing), Object.keys(strangers)];
+  if (gone.length + strange.length === 0) return holds(since);
+  const sentences = [
+    ...(gone.length === 0
+      ? []
+      : [`Kubernetes has no Node object of ${named(gone)}: restart its kubelet, or replace the node`]),
+    ...(strange.length === 0
+      ? []
+      : [`no machine is recorded of ${named(strange)}: find out who added it; Fairlead does not delete it`]),
+  ];
+  return found({
+    status: 'False',
+    reason: gone.length === 0 ? 'NodesWithoutMachine' : 'NodesMissing',
+    message: sentences.join('; '),
+    since: earliestOf([...Object.values(missing), ...Object.values(strangers)], since),
+    calls: 'Degraded',
+  });
+};
+
 /** Of a cluster with a health check. */
 const remediationAllowed: Read = ({ health, createdAt }) => {
   const suspended = Object.values(health?.suspended ?? {});
@@ -367,6 +389,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'NodesReady', read: after('ready', nodesReady) },
   { type: 'MachinesReady', read: after('machines', machinesReady) },
   { type: 'MachinesPresent', read: after('machines', machinesPresent) },
+  { type: 'NodesPresent', read: after('ready', nodesPresent) },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'Upgrading', read: upgrading },
   { type: 'Progressing', read: progressing },

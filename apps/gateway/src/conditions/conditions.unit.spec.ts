@@ -120,6 +120,16 @@ const TABLE: readonly Row[] = [
     ['Degraded', 'MachinesAway', 'MachinesPresent'],
   ),
   row(
+    'has a node that Kubernetes lacks',
+    { presence: { missing: { 'w-1': minutesAgo(5) }, strangers: { stray: minutesAgo(4) }, since: minutesAgo(4) } },
+    ['Degraded', 'NodesMissing', 'NodesPresent'],
+  ),
+  row(
+    'has a Node in Kubernetes without a machine',
+    { presence: { missing: {}, strangers: { stray: minutesAgo(4) }, since: minutesAgo(4) } },
+    ['Degraded', 'NodesWithoutMachine', 'NodesPresent'],
+  ),
+  row(
     'has a pool whose remediation is suspended',
     { health: { since: MADE, suspended: { web: { message: '2 unhealthy of 3, limit 1', since: minutesAgo(5) } } } },
     ['Degraded', 'RemediationSuspended', 'RemediationAllowed'],

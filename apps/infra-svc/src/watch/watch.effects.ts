@@ -1,11 +1,10 @@
-import { wordsOf, type ConnectionName } from '@fairlead/contracts';
+import { firstLookAt, nextLookAt, wordsOf, type ConnectionName } from '@fairlead/contracts';
 import type { Lease, TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { deadlineAfter, type ServiceMetrics } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
 import type { ConnectionLook } from './look.effects.js';
-import { firstLookAt, nextLookAt } from './schedule.planner.js';
 import type { WatchQueries } from './watch.queries.js';
 
 /** Scope of the leases on connections that are watched. */

@@ -37,6 +37,8 @@ export interface NodeRow {
   readonly because: { readonly eventId: string; readonly correlationId: string };
 }
 
+export const clusterKey = (namespace: string, cluster: string): string => `${namespace}/${cluster}`;
+
 export const nodeKey = (namespace: string, cluster: string, node: string): string => `${namespace}/${cluster}/${node}`;
 
 const namesOf = (event: StoredEvent): readonly string[] => {

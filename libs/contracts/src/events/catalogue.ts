@@ -3,6 +3,7 @@ import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { quarantineEvents } from './quarantine.events.js';
+import { presenceEvents } from './presence.events.js';
 import { remediationEvents } from './remediation.events.js';
 import { rolloutFactEvents, upgradeRequestEvents } from './rollout.events.js';
 import { stockEvents } from './stock.events.js';
@@ -21,6 +22,7 @@ export const EVENTS = {
   ...rolloutFactEvents,
   ...nodeEvents,
   ...remediationEvents,
+  ...presenceEvents,
   ...quarantineEvents,
 } as const;
 

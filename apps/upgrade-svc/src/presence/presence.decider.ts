@@ -1,0 +1,54 @@
+import { NODES_WITHOUT_MACHINE_MAX, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { ABSENT, evolve, type Known, type Presence } from './presence.evolve.js';
+import type { Findings } from './presence.planner.js';
+
+/** What two looks in a row have found, and every Node that the last one has listed. */
+export type RecordPresence = Command<
+  'RecordPresence',
+  Findings & { readonly uid: ClusterUid; readonly listed: readonly string[] }
+>;
+
+type PresenceFact = Fact<'NodeMissing' | 'NodeReturned' | 'NodeWithoutMachineFound' | 'NodeWithoutMachineGone'>;
+
+/** A node that joined and stays should have its Node object; one that leaves loses it any moment. */
+const isExpected = ({ members }: Known, name: string): boolean => {
+  const member = members[name];
+  return member?.joined === true && !member.leaving;
+};
+
+const nodesOf = (state: Known, { missing, listed }: RecordPresence['data']): readonly PresenceFact[] => {
+  const { uid } = state;
+  const back = listed.filter((name) => state.missing.has(name));
+  const fresh = missing.filter((name) => isExpected(state, name) && !state.missing.has(name));
+  return [
+    ...back.map((name): PresenceFact => ({ type: 'NodeReturned', data: { uid, node: name as NodeName } })),
+    ...fresh.map((name): PresenceFact => ({ type: 'NodeMissing', data: { uid, node: name as NodeName } })),
+  ];
+};
+
+const strangersOf = (state: Known, { strangers, listed }: RecordPresence['data']): readonly PresenceFact[] => {
+  const { uid, members } = state;
+  const there = new Set(listed);
+  const over = [...state.strangers].filter((name) => !there.has(name) || members[name] !== undefined);
+  const room = NODES_WITHOUT_MACHINE_MAX - state.strangers.size + over.length;
+  const fresh = strangers
+    .filter(({ name }) => members[name] === undefined && !state.strangers.has(name))
+    .slice(0, Math.max(0, room));
+  return [
+    ...over.map((name): PresenceFact => ({ type: 'NodeWithoutMachineGone', data: { uid, name } })),
+    ...fresh.map(({ name, ready }): PresenceFact => ({ type: 'NodeWithoutMachineFound', data: { uid, name, ready } })),
+  ];
+};
+
+/** Which nodes Kubernetes lacks, and which it has without a machine: each change is stated once. Nothing is done about either. */
+export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
+  initial: ABSENT,
+  reads: 'cluster',
+  evolve,
+
+  decide: (state, { data }) =>
+    state.status === 'absent' || state.uid !== data.uid || state.deleting || state.restoring
+      ? nothing
+      : [...nodesOf(state, data), ...strangersOf(state, data)],
+};

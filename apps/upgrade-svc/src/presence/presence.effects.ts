@@ -1,0 +1,150 @@
+import { firstLookAt, isRefusal, nextLookAt, wordsOf } from '@fairlead/contracts';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { METRICS, type ServiceMetrics } from '@fairlead/service-kit';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import type { Settings } from '../config.js';
+import { WatchedNodes } from '../health/watched.nodes.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
+import { presence } from './presence.decider.js';
+import { compare, NO_MEMORY, type Findings, type Memory } from './presence.planner.js';
+
+const ACTOR = 'system/upgrade-svc';
+const LOOKS_AT_ONCE_MAX = 16;
+const TICK_MAX_MS = 1_000;
+const TICKS_PER_INTERVAL = 10;
+
+/** A cluster, as this replica looks at it. */
+interface Looked {
+  nextAtMs: number;
+  underWay: Promise<void> | undefined;
+  memory: Memory;
+  /** What was recorded last; undefined: nothing yet, so what was stated before is compared once. */
+  recorded: string | undefined;
+}
+
+/** Nodes whose agent runs, by cluster. */
+const groupsOf = (nodes: WatchedNodes): ReadonlyMap<string, readonly NodeRow[]> => {
+  const groups = new Map<string, NodeRow[]>();
+  for (const { row } of nodes.all()) {
+    const key = clusterKey(row.namespace, row.cluster);
+    const rows = groups.get(key) ?? [];
+    groups.set(key, rows);
+    rows.push(row);
+  }
+  return groups;
+};
+
+/**
+ * Lists the Nodes of each cluster of this replica's partitions, again and again: one call for each cluster and interval. An API that does not
+ * answer has said nothing.
+ */
+@Injectable()
+export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('presence');
+  private readonly clusters = new Map<string, Looked>();
+  private readonly count: (of: { readonly outcome: 'answered' | 'failed' }) => void;
+  private timer: NodeJS.Timeout | undefined;
+  private looking = 0;
+
+  constructor(
+    @Inject(WatchedNodes) private readonly nodes: WatchedNodes,
+    @Inject(CLUSTER_ACCESS) private readonly access: ClusterAccess,
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(METRICS) metrics: ServiceMetrics,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'nodesWatchIntervalMs'>,
+  ) {
+    this.count = metrics.addCounter({
+      name: 'fairlead_node_looks_total',
+      help: 'Looks at the Nodes of clusters: answered, or failed',
+      labels: ['outcome'],
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    if (this.timer !== undefined) return;
+    const everyMs = Math.min(TICK_MAX_MS, this.settings.nodesWatchIntervalMs / TICKS_PER_INTERVAL);
+    this.timer = setInterval(() => this.tick(), everyMs);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all([...this.clusters.values()].map(({ underWay }) => underWay));
+  }
+
+  /** Begins every look that is due; it does not wait for them. */
+  private tick(): void {
+    const groups = groupsOf(this.nodes);
+    const nowMs = performance.now();
+    for (const key of this.clusters.keys()) if (!groups.has(key)) this.clusters.delete(key);
+    for (const [key, rows] of groups) {
+      const looked = this.clusters.get(key) ?? this.fresh(nowMs);
+      this.clusters.set(key, looked);
+      if (looked.underWay === undefined && looked.nextAtMs <= nowMs && this.looking < LOOKS_AT_ONCE_MAX)
+        this.begin(looked, rows, nowMs);
+    }
+  }
+
+  private fresh(nowMs: number): Looked {
+    const nextAtMs = firstLookAt(nowMs, this.settings.nodesWatchIntervalMs, Math.random());
+    return { nextAtMs, underWay: undefined, memory: NO_MEMORY, recorded: undefined };
+  }
+
+  private begin(looked: Looked, rows: readonly NodeRow[], nowMs: number): void {
+    looked.nextAtMs = nextLookAt(nowMs, this.settings.nodesWatchIntervalMs, Math.random());
+    this.looking += 1;
+    looked.underWay = this.look(looked, rows).finally(() => {
+      looked.underWay = undefined;
+      this.looking -= 1;
+    });
+  }
+
+  /** The rows come first: a node that joins meanwhile is in the list and not in the rows, never the other way round. */
+  private async look(looked: Looked, rows: readonly NodeRow[]): Promise<void> {
+    const [first] = rows;
+    if (first === undefined) return;
+    try {
+      const api = await this.access.of(first.uid, first.cluster);
+      const listed = await api.nodes();
+      const names = rows.map(({ node }) => node);
+      const { confirmed, memory } = compare(names, listed, looked.memory);
+      looked.memory = memory;
+      await this.record(
+        looked,
+        first,
+        confirmed,
+        listed.map(({ name }) => name),
+      );
+      this.count({ outcome: 'answered' });
+    } catch (error) {
+      // Two answers in a row must agree: one before an outage and one after it do not.
+      looked.memory = NO_MEMORY;
+      this.count({ outcome: 'failed' });
+      this.logger.debug(`the Nodes of ${first.namespace}/${first.cluster} were not listed: ${wordsOf(error)}`);
+    }
+  }
+
+  private async record(
+    looked: Looked,
+    { namespace, cluster, uid, because }: NodeRow,
+    confirmed: Findings,
+    listed: readonly string[],
+  ): Promise<void> {
+    const findings = JSON.stringify(confirmed);
+    if (findings === looked.recorded) return;
+    // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
+    const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
+    const command = { type: 'RecordPresence', data: { uid, ...confirmed, listed } } as const;
+    const outcome = await this.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
+    if (isRefusal(outcome)) throw new Error(outcome.message);
+    looked.recorded = findings;
+  }
+}

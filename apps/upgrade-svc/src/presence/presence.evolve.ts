@@ -1,0 +1,118 @@
+import { replacedIn, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
+
+/** A machine of the cluster, from its plan to its end. */
+interface Member {
+  /** Its node was part of the cluster. */
+  readonly joined: boolean;
+  /** Its node is being removed, or was. */
+  readonly leaving: boolean;
+}
+
+export interface Known {
+  readonly status: 'known';
+  readonly uid: ClusterUid;
+  /** Node objects come and go while the cluster is deleted, or while etcd gets earlier objects. */
+  readonly deleting: boolean;
+  readonly restoring: boolean;
+  readonly members: Readonly<Record<string, Member>>;
+  /** As it was stated. */
+  readonly missing: ReadonlySet<string>;
+  readonly strangers: ReadonlySet<string>;
+}
+
+export type Presence = { readonly status: 'absent' } | Known;
+
+export const ABSENT: Presence = { status: 'absent' };
+
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
+  status: 'known',
+  uid,
+  deleting: false,
+  restoring: false,
+  members: {},
+  missing: new Set(),
+  strangers: new Set(),
+});
+
+const withMembers = (state: Known, names: readonly string[], change: Partial<Member>): Known => {
+  const changed = names.flatMap((name): [string, Member][] => {
+    const member = state.members[name];
+    return member === undefined ? [] : [[name, { ...member, ...change }]];
+  });
+  return changed.length === 0 ? state : { ...state, members: { ...state.members, ...Object.fromEntries(changed) } };
+};
+
+const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
+  names.has(name) ? new Set([...names].filter((one) => one !== name)) : names;
+
+const gone = (state: Known, name: string): Known => {
+  const { [name]: _gone, ...members } = state.members;
+  return { ...state, members, missing: without(state.missing, name) };
+};
+
+/** Nodes that begin to leave with the event. */
+const leavingIn = (event: StoredEvent): readonly string[] => {
+  switch (event.type) {
+    case 'NodeRemovalRequested':
+    case 'NodeRemoved':
+      return [event.data.node];
+    case 'NodesAbandoned':
+    case 'SurgeReleased':
+      return event.data.nodes;
+    case 'VmsFailed':
+      return event.data.onFailure === 'rollback' ? event.data.machines : [];
+    case 'NodesFailed':
+      return event.data.onFailure === 'rollback' ? event.data.nodes : [];
+    default: {
+      const left = replacedIn(event);
+      return left === undefined ? [] : [left];
+    }
+  }
+};
+
+const evolveMembers = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'VmsPlanned': {
+      const fresh = event.data.machines.filter(({ name }) => state.members[name] === undefined);
+      const added = Object.fromEntries(fresh.map(({ name }) => [name, { joined: false, leaving: false }]));
+      return { ...state, members: { ...state.members, ...added } };
+    }
+    case 'ControlPlaneInitialized':
+    case 'ControlPlaneJoined':
+    case 'WorkerJoined':
+    case 'NodeReady':
+      return withMembers(state, [event.data.node], { joined: true });
+    case 'VmDeleted':
+      return gone(state, event.data.name);
+    case 'ClusterDeletionRequested':
+      return { ...state, deleting: true };
+    case 'EtcdRestoreRequested':
+      return { ...state, restoring: true };
+    case 'EtcdRestored':
+    case 'EtcdRestoreFailed':
+      return { ...state, restoring: false };
+    default:
+      return withMembers(state, leavingIn(event), { leaving: true });
+  }
+};
+
+const evolveKnown = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'NodeMissing':
+      return { ...state, missing: new Set(state.missing).add(event.data.node) };
+    case 'NodeReturned':
+      return { ...state, missing: without(state.missing, event.data.node) };
+    case 'NodeWithoutMachineFound':
+      return { ...state, strangers: new Set(state.strangers).add(event.data.name) };
+    case 'NodeWithoutMachineGone':
+      return { ...state, strangers: without(state.strangers, event.data.name) };
+    default:
+      return evolveMembers(state, event);
+  }
+};
+
+export const evolve = (state: Presence, event: StoredEvent): Presence => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  return event.type === 'ClusterDeleted' ? ABSENT : evolveKnown(state, event);
+};

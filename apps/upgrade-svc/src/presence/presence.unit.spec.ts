@@ -1,0 +1,146 @@
+import type { EventType, Fact } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterRequested, otherUid, planOf, uid } from '../nodes/nodes.fixtures.js';
+import { presence } from './presence.decider.js';
+import { compare, NO_MEMORY, type ListedNode, type Memory } from './presence.planner.js';
+
+const NODES = ['cp-1', 'w-1', 'w-2'];
+const listed = (...names: readonly string[]): readonly ListedNode[] => names.map((name) => ({ name, ready: true }));
+const fact = (type: EventType, data: object): Fact => ({ type, data: { uid, ...data } }) as Fact;
+const STRAY = { uid, name: 'stray', ready: true };
+
+/** A cluster whose nodes have joined, and the looks at its Nodes. */
+class Watch {
+  private state = presence.initial;
+  private seq = 0;
+  private memory: Memory = NO_MEMORY;
+  private recorded = NODES;
+
+  constructor() {
+    this.say(clusterRequested(), fact('VmsPlanned', { machines: NODES.map((name) => planOf(name)) }));
+    this.say(...NODES.map((node) => fact('WorkerJoined', { node })), fact('ClusterReady', {}));
+  }
+
+  say(...facts: readonly Fact[]): this {
+    for (const one of facts) this.state = presence.evolve(this.state, stored(one, (this.seq += 1)));
+    return this;
+  }
+
+  /** What upgrade-svc expects, by its rows. */
+  expecting(...names: readonly string[]): this {
+    this.recorded = [...names];
+    return this;
+  }
+
+  /** What a look at these Nodes states. */
+  look(...nodes: readonly (string | ListedNode)[]): readonly Fact[] {
+    const found = nodes.map((node) => (typeof node === 'string' ? { name: node, ready: true } : node));
+    const { confirmed, memory } = compare(this.recorded, found, this.memory);
+    this.memory = memory;
+    const data = { uid, ...confirmed, listed: found.map(({ name }) => name) };
+    const facts = presence.decide(this.state, { type: 'RecordPresence', data }) as readonly Fact[];
+    this.say(...facts);
+    return facts;
+  }
+
+  /** The API has not answered. */
+  fail(): this {
+    this.memory = NO_MEMORY;
+    return this;
+  }
+}
+
+describe('a node that Kubernetes lacks', () => {
+  it('is stated once, when two looks in a row agree, and so is its return', () => {
+    const watch = new Watch();
+    expect(watch.look('cp-1', 'w-1')).toEqual([]);
+    expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
+    expect(watch.look('cp-1', 'w-1')).toEqual([]);
+    expect(watch.look(...NODES)).toEqual([fact('NodeReturned', { node: 'w-2' })]);
+    expect(watch.look(...NODES)).toEqual([]);
+  });
+
+  it('is not missing because the API did not answer: two looks around an outage do not agree [ORBITER 23]', () => {
+    const watch = new Watch();
+    for (let looks = 0; looks < 5; looks += 1) expect(watch.fail().look('cp-1', 'w-1')).toEqual([]);
+    expect(watch.look('cp-1', 'w-1')).toHaveLength(1);
+  });
+
+  it.each([
+    ['NodeRemovalRequested', { node: 'w-2' }],
+    ['NodeRemoved', { node: 'w-2' }],
+    ['NodesAbandoned', { requestId: 'r', nodes: ['w-2'] }],
+    ['SurgeReleased', { nodes: ['w-2'] }],
+    ['VmsFailed', { requestId: 'r', machines: ['w-2'], onFailure: 'rollback' }],
+    ['NodesFailed', { requestId: 'r', nodes: ['w-2'], onFailure: 'rollback' }],
+    ['NodeReplacementReady', { requestId: 'r', node: 'w-2', newNode: 'w-3' }],
+    ['VmDeleted', { name: 'w-2' }],
+    ['ClusterDeletionRequested', {}],
+    ['EtcdRestoreRequested', {}],
+  ] as const)('is not missing after %s: it may go', (type, data) => {
+    const watch = new Watch().say(fact(type, data));
+    watch.look('cp-1', 'w-1');
+    expect(watch.look('cp-1', 'w-1')).toEqual([]);
+  });
+
+  it('is not missing before it has joined', () => {
+    const watch = new Watch().say(fact('VmsPlanned', { machines: [planOf('w-3')] })).expecting(...NODES, 'w-3');
+    watch.look(...NODES);
+    expect(watch.look(...NODES)).toEqual([]);
+    watch.say(fact('WorkerJoined', { node: 'w-3' }));
+    expect(watch.look(...NODES)).toEqual([fact('NodeMissing', { node: 'w-3' })]);
+  });
+
+  it('is looked for again after a restore of etcd', () => {
+    const watch = new Watch().say(fact('EtcdRestoreRequested', {}), fact('EtcdRestored', {}));
+    watch.look('cp-1', 'w-1');
+    expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
+  });
+});
+
+describe('a Node without a machine', () => {
+  it('is an alarm, stated once and whether it is Ready or not; nothing is requested of anyone [ORBITER 23]', () => {
+    const watch = new Watch();
+    expect(watch.look(...NODES, 'stray', { name: 'idle', ready: false })).toEqual([]);
+    const stated = watch.look(...NODES, 'stray', { name: 'idle', ready: false });
+    expect(stated).toEqual([
+      fact('NodeWithoutMachineFound', { name: 'idle', ready: false }),
+      { type: 'NodeWithoutMachineFound', data: STRAY },
+    ]);
+    expect(watch.look(...NODES, 'stray', { name: 'idle', ready: true })).toEqual([]);
+  });
+
+  it('is over when Kubernetes no longer has it', () => {
+    const watch = new Watch();
+    for (let looks = 0; looks < 2; looks += 1) watch.look(...NODES, 'stray');
+    expect(watch.look(...NODES)).toEqual([fact('NodeWithoutMachineGone', { name: 'stray' })]);
+  });
+
+  it('is none while its machine is planned, created or on its way out, whatever the rows say', () => {
+    const watch = new Watch().say(fact('VmsPlanned', { machines: [planOf('w-3')] }));
+    for (let looks = 0; looks < 3; looks += 1) expect(watch.look(...NODES, 'w-3')).toEqual([]);
+    watch.say(fact('NodeRemovalRequested', { node: 'w-2' }), fact('NodeRemoved', { node: 'w-2' }));
+    watch.expecting('cp-1', 'w-1', 'w-3');
+    for (let looks = 0; looks < 3; looks += 1) expect(watch.look(...NODES, 'w-3')).toEqual([]);
+    watch.say(fact('VmDeleted', { name: 'w-2' }));
+    expect(watch.look(...NODES, 'w-3')).toEqual([fact('NodeWithoutMachineFound', { name: 'w-2', ready: true })]);
+  });
+
+  it('has a name of bounded length, and at most 100 are recorded', () => {
+    const watch = new Watch();
+    const many = Array.from({ length: 150 }, (_, index) => `stray-${String(index).padStart(3, '0')}`);
+    for (let looks = 0; looks < 2; looks += 1) watch.look(...NODES, '', 'x'.repeat(254));
+    expect(watch.look(...NODES, '', 'x'.repeat(254))).toEqual([]);
+    watch.look(...NODES, ...many);
+    expect(watch.look(...NODES, ...many)).toHaveLength(100);
+    expect(watch.look(...NODES, ...many)).toEqual([]);
+  });
+
+  it('of an earlier cluster of the same name is not recorded', () => {
+    const data = { uid: otherUid, missing: [], strangers: listed('stray'), listed: [...NODES, 'stray'] };
+    const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
+    expect(presence.decide(state, { type: 'RecordPresence', data })).toEqual([]);
+    expect(presence.decide(presence.initial, { type: 'RecordPresence', data })).toEqual([]);
+  });
+});

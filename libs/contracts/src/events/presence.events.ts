@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { ClusterUid, NodeName } from '../ids.js';
+import { NODE_OBJECT_NAME_MAX } from '../watch.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+
+const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
+  defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
+
+/** Named by whoever registered it, who may be anyone with access to the cluster. */
+const stranger = z.string().min(1).max(NODE_OBJECT_NAME_MAX).describe('As Kubernetes names it');
+
+/** What upgrade-svc finds when it lists the Nodes of a cluster. Each change is stated once. */
+export const presenceEvents = {
+  NodeMissing: fact(
+    'Kubernetes has no Node object of a node that is part of the cluster. Two looks in a row agree; an API that does not answer has not said so.',
+    z.strictObject({ uid, node: NodeName }),
+  ),
+  NodeReturned: fact(
+    'Kubernetes has the Node object of a node again that was missing.',
+    z.strictObject({ uid, node: NodeName }),
+  ),
+  NodeWithoutMachineFound: fact(
+    'Kubernetes has a Node of which no machine is recorded. It is never deleted automatically.',
+    z.strictObject({ uid, name: stranger, ready: z.boolean() }),
+  ),
+  NodeWithoutMachineGone: fact(
+    'Kubernetes no longer has a Node of which no machine is recorded, or its machine is recorded by now.',
+    z.strictObject({ uid, name: stranger }),
+  ),
+} as const;
