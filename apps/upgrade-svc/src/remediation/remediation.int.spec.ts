@@ -62,8 +62,8 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
   };
   const of = async <T extends EventType>(type: T, node: string): Promise<readonly StoredEvent<T>[]> =>
     (await events()).filter(
-      (event): event is StoredEvent<T> => event.type === type && 'node' in event.data && event.data.node === node,
-    );
+      ({ type: found, data }) => found === type && 'node' in data && data.node === node,
+    ) as unknown as readonly StoredEvent<T>[];
   const first = <T extends EventType>(type: T, node: string): Promise<StoredEvent<T>> =>
     eventually(async () => (await of(type, node))[0], { withinMs: 30_000 });
   const lookedAgain = async (): Promise<void> => {
