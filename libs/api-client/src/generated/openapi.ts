@@ -1442,7 +1442,7 @@ export interface components {
       extraFor?: string;
       /** @description Why it or its pool is held out of changes; null: it is not */
       updatesDisabled: string | null;
-      /** @description What its health check leads to, in one sentence; absent: nothing */
+      /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
       /** @description When the latest event about it happened */
       changedAt: string;
@@ -1460,6 +1460,7 @@ export interface components {
         | 'NodesReady'
         | 'MachinesReady'
         | 'MachinesPresent'
+        | 'NodesPresent'
         | 'RemediationAllowed'
         | 'Upgrading'
         | 'Progressing'
