@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { EventType, NodeList, StoredEvent } from '@fairlead/contracts';
+import { KubernetesClient } from '@fairlead/kubernetes';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
@@ -60,6 +61,7 @@ describe('a cluster whose pools have health checks', () => {
       AGENT_HEARTBEAT_INTERVAL_MS: '300',
       // What providers list is another story.
       INFRA_WATCH_INTERVAL_MS: '3600000',
+      NODES_WATCH_INTERVAL_MS: '400',
       JOB_ACK_WAIT_MS: '1000',
     };
     system = await startSystem({ light: true, env });
@@ -69,6 +71,7 @@ describe('a cluster whose pools have health checks', () => {
       pools: [
         { name: 'web', replicas: 3, ...machines, health: { ...soon, maxUnhealthy: '40%' } },
         { name: 'batch', replicas: 1, ...machines, health: { ...soon, remediation: 'reboot-then-replace' } },
+        { name: 'plain', replicas: 1, ...machines },
       ],
     };
     const manifest = { apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'shop' }, spec };
@@ -169,6 +172,48 @@ describe('a cluster whose pools have health checks', () => {
         (await since(done.meta.seq, 'DesiredVersionsSet')).find(({ data }) => 'node' in data && data.node === sick),
       );
       expect(withdrawn.data).toMatchObject({ changesAllowed: false });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows a Node without a machine, and a node that Kubernetes lacks, until both are over, and deletes neither [ORBITER 23]',
+    async () => {
+      const { body: kubeconfig } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
+      const kubernetes = new KubernetesClient('shop', kubeconfig, () => undefined);
+      const described = async (): Promise<string> => {
+        await nodes();
+        return fairlead('cluster', 'describe', 'shop');
+      };
+      try {
+        const [plain = ''] = await readyNodes('plain');
+        const before = await lastSeq();
+        await kubernetes.core.createNode({ body: { metadata: { name: 'stray.example.org' }, spec: {} } });
+        await kubernetes.core.deleteNode({ name: plain });
+        await until('NodeMissing', before, plain);
+        const found = await until('NodeWithoutMachineFound', before);
+        expect(found.data).toMatchObject({ name: 'stray.example.org', ready: false });
+        const told = await described();
+        expect(told).toContain('State: Degraded');
+        expect(told).toContain(`NodesPresent is False since`);
+        expect(told).toContain(`Kubernetes has no Node object of ${plain}`);
+        expect(told).toContain('no machine is recorded of stray.example.org');
+
+        await kubernetes.core.createNode({ body: { metadata: { name: plain }, spec: {} } });
+        await until('NodeReturned', before, plain);
+        expect((await kubernetes.core.readNode({ name: 'stray.example.org' })).metadata?.name).toBe(
+          'stray.example.org',
+        );
+        await kubernetes.core.deleteNode({ name: 'stray.example.org' });
+        await until('NodeWithoutMachineGone', before);
+        expect(await described()).not.toContain('NodesPresent');
+        expect(await since(before, 'NodeMissing', 'NodeWithoutMachineFound')).toHaveLength(2);
+        expect(await since(before, 'NodeRemoved', 'NodeRemovalRequested', 'VmDeleted', 'RemediationRequested')).toEqual(
+          [],
+        );
+      } finally {
+        kubernetes.close();
+      }
     },
     TIMEOUT_MS,
   );

@@ -1,7 +1,14 @@
-import { EVENT_STORE, JOB_FAILURES, NATS, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
+import {
+  EVENT_STORE,
+  HANDLE,
+  JOB_FAILURES,
+  NATS,
+  type Handle,
+  type RecordJobFailure,
+} from '@fairlead/event-sourcing/jetstream';
 import type { EventStore } from '@fairlead/event-sourcing';
 import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
-import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetrics } from '@fairlead/service-kit';
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -52,7 +59,6 @@ const providersOf = (settings: Settings): Provider[] => [
   RejectionReports,
   FactsRecorder,
   HealthEffects,
-  PresenceEffects,
   { provide: SETTINGS, useValue: settings },
   {
     provide: GATE_SOURCES,
@@ -90,6 +96,12 @@ const providersOf = (settings: Settings): Provider[] => [
         passIntervalMs: settings.passIntervalMs,
       }),
     inject: [EVENT_STORE, NATS, CLOCK],
+  },
+  {
+    provide: PresenceEffects,
+    useFactory: (nodes: WatchedNodes, access: ClusterAccess, handle: Handle, metrics: ServiceMetrics) =>
+      new PresenceEffects({ nodes, access, handle, metrics, settings }),
+    inject: [WatchedNodes, CLUSTER_ACCESS, HANDLE, METRICS],
   },
   { provide: JOB_FAILURES, useValue: logFailure },
 ];

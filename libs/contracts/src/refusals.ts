@@ -87,7 +87,7 @@ export const REFUSALS = {
   'connection.orphan-unknown': definition(
     404,
     "The connection '{connection}' has no orphaned machine {orphan}",
-    'A machine that is gone, or that a cluster has planned, is no orphan. GET /connections/{connection}/orphans lists those there are.',
+    'A machine that is gone, or that a cluster has planned, is not an orphan. GET /connections/{connection}/orphans lists those there are.',
   ),
   'connection.secret-in-settings': definition(
     400,

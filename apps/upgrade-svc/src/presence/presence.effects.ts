@@ -1,18 +1,11 @@
 import { firstLookAt, isRefusal, nextLookAt, wordsOf } from '@fairlead/contracts';
-import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { METRICS, type ServiceMetrics } from '@fairlead/service-kit';
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import type { Handle } from '@fairlead/event-sourcing/jetstream';
+import type { ServiceMetrics } from '@fairlead/service-kit';
+import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
-import { WatchedNodes } from '../health/watched.nodes.js';
+import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
-import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import { presence } from './presence.decider.js';
 import { compare, NO_MEMORY, type Findings, type Memory } from './presence.planner.js';
 
@@ -20,6 +13,14 @@ const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
+
+export interface PresenceWorld {
+  readonly nodes: Pick<WatchedNodes, 'all'>;
+  readonly access: Pick<ClusterAccess, 'of'>;
+  readonly handle: Handle;
+  readonly metrics: Pick<ServiceMetrics, 'addCounter'>;
+  readonly settings: Pick<Settings, 'nodesWatchIntervalMs'>;
+}
 
 /** A cluster, as this replica looks at it. */
 interface Looked {
@@ -31,7 +32,7 @@ interface Looked {
 }
 
 /** Nodes whose agent runs, by cluster. */
-const groupsOf = (nodes: WatchedNodes): ReadonlyMap<string, readonly NodeRow[]> => {
+const groupsOf = (nodes: PresenceWorld['nodes']): ReadonlyMap<string, readonly NodeRow[]> => {
   const groups = new Map<string, NodeRow[]>();
   for (const { row } of nodes.all()) {
     const key = clusterKey(row.namespace, row.cluster);
@@ -46,7 +47,6 @@ const groupsOf = (nodes: WatchedNodes): ReadonlyMap<string, readonly NodeRow[]> 
  * Lists the Nodes of each cluster of this replica's partitions, again and again: one call for each cluster and interval. An API that does not
  * answer has said nothing.
  */
-@Injectable()
 export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('presence');
   private readonly clusters = new Map<string, Looked>();
@@ -54,14 +54,8 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private timer: NodeJS.Timeout | undefined;
   private looking = 0;
 
-  constructor(
-    @Inject(WatchedNodes) private readonly nodes: WatchedNodes,
-    @Inject(CLUSTER_ACCESS) private readonly access: ClusterAccess,
-    @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(METRICS) metrics: ServiceMetrics,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'nodesWatchIntervalMs'>,
-  ) {
-    this.count = metrics.addCounter({
+  constructor(private readonly world: PresenceWorld) {
+    this.count = world.metrics.addCounter({
       name: 'fairlead_node_looks_total',
       help: 'Looks at the Nodes of clusters: answered, or failed',
       labels: ['outcome'],
@@ -71,18 +65,20 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   onApplicationBootstrap(): void {
     // Nest calls this once for the HTTP part of the application and once for its transport.
     if (this.timer !== undefined) return;
-    const everyMs = Math.min(TICK_MAX_MS, this.settings.nodesWatchIntervalMs / TICKS_PER_INTERVAL);
+    const everyMs = Math.min(TICK_MAX_MS, this.world.settings.nodesWatchIntervalMs / TICKS_PER_INTERVAL);
     this.timer = setInterval(() => this.tick(), everyMs);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
-    await Promise.all([...this.clusters.values()].map(({ underWay }) => underWay));
+    await Promise.all(
+      [...this.clusters.values()].flatMap(({ underWay }) => (underWay === undefined ? [] : [underWay])),
+    );
   }
 
   /** Begins every look that is due; it does not wait for them. */
   private tick(): void {
-    const groups = groupsOf(this.nodes);
+    const groups = groupsOf(this.world.nodes);
     const nowMs = performance.now();
     for (const key of this.clusters.keys()) if (!groups.has(key)) this.clusters.delete(key);
     for (const [key, rows] of groups) {
@@ -94,12 +90,12 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   private fresh(nowMs: number): Looked {
-    const nextAtMs = firstLookAt(nowMs, this.settings.nodesWatchIntervalMs, Math.random());
+    const nextAtMs = firstLookAt(nowMs, this.world.settings.nodesWatchIntervalMs, Math.random());
     return { nextAtMs, underWay: undefined, memory: NO_MEMORY, recorded: undefined };
   }
 
   private begin(looked: Looked, rows: readonly NodeRow[], nowMs: number): void {
-    looked.nextAtMs = nextLookAt(nowMs, this.settings.nodesWatchIntervalMs, Math.random());
+    looked.nextAtMs = nextLookAt(nowMs, this.world.settings.nodesWatchIntervalMs, Math.random());
     this.looking += 1;
     looked.underWay = this.look(looked, rows).finally(() => {
       looked.underWay = undefined;
@@ -112,7 +108,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     const [first] = rows;
     if (first === undefined) return;
     try {
-      const api = await this.access.of(first.uid, first.cluster);
+      const api = await this.world.access.of(first.uid, first.cluster);
       const listed = await api.nodes();
       const names = rows.map(({ node }) => node);
       const { confirmed, memory } = compare(names, listed, looked.memory);
@@ -143,7 +139,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
     const command = { type: 'RecordPresence', data: { uid, ...confirmed, listed } } as const;
-    const outcome = await this.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
+    const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;
   }

@@ -135,6 +135,9 @@ describe('a Node without a machine', () => {
     watch.look(...NODES, ...many);
     expect(watch.look(...NODES, ...many)).toHaveLength(100);
     expect(watch.look(...NODES, ...many)).toEqual([]);
+    const more = many.map((name) => `another-${name}`);
+    watch.look(...NODES, ...more, ...many);
+    expect(watch.look(...NODES, ...more, ...many)).toEqual([]);
   });
 
   it('of an earlier cluster of the same name is not recorded', () => {

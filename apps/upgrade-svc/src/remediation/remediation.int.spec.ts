@@ -60,12 +60,10 @@ describe('unhealthy nodes, by two replicas of upgrade-svc', () => {
       found.push(...batch.flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []));
     return found;
   };
-  const of = async <T extends EventType>(type: T, node: string): Promise<readonly StoredEvent<T>[]> => {
-    const found = (await events()).filter(
-      (event) => event.type === type && 'node' in event.data && event.data.node === node,
-    );
-    return found as StoredEvent[] as StoredEvent<T>[];
-  };
+  const of = async <T extends EventType>(type: T, node: string): Promise<readonly StoredEvent<T>[]> =>
+    (await events()).filter(
+      ({ type: found, data }) => found === type && 'node' in data && data.node === node,
+    ) as unknown as readonly StoredEvent<T>[];
   const first = <T extends EventType>(type: T, node: string): Promise<StoredEvent<T>> =>
     eventually(async () => (await of(type, node))[0], { withinMs: 30_000 });
   const lookedAgain = async (): Promise<void> => {

@@ -1,0 +1,94 @@
+import { WorldFailure } from '@fairlead/contracts';
+import type { Handle } from '@fairlead/event-sourcing/jetstream';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import type { Watched } from '../health/watched.nodes.js';
+import type { ListedNode } from './presence.planner.js';
+import { PresenceEffects } from './presence.effects.js';
+
+const INTERVAL_MS = 60_000;
+const watched = (cluster: string, node: string): Watched => {
+  const because = { eventId: 'e', correlationId: 'c' };
+  const row = { namespace: 'default', cluster, uid: `uid-${cluster}`, node, because };
+  return { key: `${cluster}/${node}`, row, lost: false, expectedSinceMs: 0 } as unknown as Watched;
+};
+const ready = (...names: readonly string[]): readonly ListedNode[] => names.map((name) => ({ name, ready: true }));
+
+interface Recorded {
+  readonly missing: readonly string[];
+  readonly listed: readonly string[];
+}
+
+/** Clusters, what their API answers, and what was recorded of them. */
+class Fleet {
+  readonly listed = new Map<string, readonly ListedNode[] | 'no answer'>();
+  readonly looks: string[] = [];
+  readonly recorded: Recorded[] = [];
+  readonly counted: string[] = [];
+  readonly effects: PresenceEffects;
+
+  constructor(nodes: readonly Watched[]) {
+    const handle = (async (_decider: unknown, _stream: unknown, { data }: { readonly data: Recorded }) => {
+      this.recorded.push(data);
+      return { kind: 'decided' };
+    }) as unknown as Handle;
+    this.effects = new PresenceEffects({
+      nodes: { all: () => nodes },
+      access: { of: async (_uid, cluster) => ({ nodes: async () => this.list(cluster) }) as never },
+      handle,
+      metrics: { addCounter: () => (of) => void this.counted.push(String(of['outcome'])) },
+      settings: { nodesWatchIntervalMs: INTERVAL_MS },
+    });
+    this.effects.onApplicationBootstrap();
+  }
+
+  private list(cluster: string): readonly ListedNode[] {
+    this.looks.push(cluster);
+    const listed = this.listed.get(cluster) ?? 'no answer';
+    if (listed !== 'no answer') return listed;
+    throw new WorldFailure({ operation: 'list nodes', target: cluster, message: 'ECONNREFUSED', retryable: true });
+  }
+
+  async after(intervals: number): Promise<this> {
+    await jest.advanceTimersByTimeAsync(intervals * INTERVAL_MS);
+    return this;
+  }
+}
+
+describe('the Nodes of clusters', () => {
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it('are listed with one call for each cluster and interval, and nothing is recorded again while nothing changes', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `c-${index}`);
+    const fleet = new Fleet(names.flatMap((name) => [watched(name, 'w-1'), watched(name, 'w-2')]));
+    for (const name of names) fleet.listed.set(name, ready('w-1', 'w-2'));
+    await fleet.after(10);
+    for (const name of names) {
+      const count = fleet.looks.filter((one) => one === name).length;
+      expect([name, count >= 8 && count <= 12]).toEqual([name, true]);
+    }
+    expect(fleet.recorded).toHaveLength(names.length);
+    await fleet.effects.beforeApplicationShutdown();
+  });
+
+  it('are not missing while the API does not answer, nor by one look before and one after an outage', async () => {
+    const fleet = new Fleet([watched('shop', 'w-1'), watched('shop', 'w-2')]);
+    fleet.listed.set('shop', 'no answer');
+    await fleet.after(10);
+    expect([fleet.recorded, new Set(fleet.counted)]).toEqual([[], new Set(['failed'])]);
+    for (let outages = 0; outages < 5; outages += 1) {
+      const before = fleet.looks.length;
+      fleet.listed.set('shop', ready('w-1'));
+      while (fleet.looks.length === before) await jest.advanceTimersByTimeAsync(1_000);
+      fleet.listed.set('shop', 'no answer');
+      await fleet.after(2);
+    }
+    expect(fleet.recorded.flatMap(({ missing }) => missing)).toEqual([]);
+    fleet.listed.set('shop', ready('w-1'));
+    await fleet.after(4);
+    expect(fleet.recorded.at(-1)?.missing).toEqual(['w-2']);
+    await fleet.effects.beforeApplicationShutdown();
+  });
+});
