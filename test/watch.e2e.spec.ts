@@ -1,8 +1,7 @@
 import type { ClusterManifestView, ClusterView, NodeList, OrphanList, StoredEvent } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { looksMore } from './system/looks.js';
 import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
@@ -23,22 +22,7 @@ describe('the machines of a connection', () => {
     (await system.lab<{ items: readonly LabMachine[] }>('GET', '/v1/machines')).body.items;
   const orphans = async () => (await system.call<OrphanList>('GET', '/connections/lab/orphans')).body.items;
 
-  /** How many looks had this outcome, as infra-svc counts them. */
-  const looks = async (outcome: string): Promise<number> => {
-    const printed = readFileSync(join(system.environment.dataDir, 'logs', 'infra-svc.log'), 'utf8');
-    const port = [...printed.matchAll(/^FAIRLEAD READY infra-svc (\d+)$/gmu)].at(-1)?.[1];
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    const line = new RegExp(`^fairlead_provider_looks_total\\{.*outcome="${outcome}".*\\} (\\d+)$`, 'mu');
-    return Number(line.exec(text)?.[1] ?? 0);
-  };
-  const looksMore = async (outcome: string, count: number): Promise<void> => {
-    const before = await looks(outcome);
-    await eventually(
-      () => looks(outcome),
-      (now) => now >= before + count,
-      { withinMs: TIMEOUT_MS, everyMs: 100 },
-    );
-  };
+  const looked = (outcome: 'answered' | 'failed', count: number) => looksMore(system, outcome, count, TIMEOUT_MS);
 
   beforeAll(async () => {
     const env = { INFRA_WATCH_INTERVAL_MS: String(INTERVAL_MS), INFRA_WATCH_TIMEOUT_MS: '1000' };
@@ -57,9 +41,9 @@ describe('the machines of a connection', () => {
   it(
     'are looked at again and again, and nothing is stated while nothing changes',
     async () => {
-      await looksMore('answered', 3);
+      await looked('answered', 3);
       const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
-      await looksMore('answered', 5);
+      await looked('answered', 5);
       expect((await log()).filter(({ meta }) => meta.context === 'machines')).toHaveLength(before);
       expect(await orphans()).toEqual([]);
     },
@@ -71,9 +55,9 @@ describe('the machines of a connection', () => {
     async () => {
       const before = (await log()).filter(({ meta }) => meta.context === 'machines').length;
       await system.lab('PUT', '/v1/faults', { items: [{ kind: 'api-slow', delayMs: 3_000 }] });
-      await looksMore('failed', 4);
+      await looked('failed', 4);
       await system.lab('DELETE', '/v1/faults');
-      await looksMore('answered', 3);
+      await looked('answered', 3);
       expect((await log()).filter(({ meta }) => meta.context === 'machines')).toHaveLength(before);
     },
     TIMEOUT_MS,
@@ -121,7 +105,7 @@ describe('the machines of a connection', () => {
       expect(made.status).toBe(200);
       const [found] = await eventually(orphans, (items) => items.length > 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
       expect(found).toMatchObject({ name: machine.name, group: 'default.stray.lab', deletion: 'none' });
-      await looksMore('answered', 3);
+      await looked('answered', 3);
       expect((await labMachines()).map(({ name }) => name)).toContain(machine.name);
       const unknown = await system.call<{ reason: string }>('DELETE', '/connections/lab/orphans/i-unknown');
       expect([unknown.status, unknown.body.reason]).toEqual([404, 'connection.orphan-unknown']);

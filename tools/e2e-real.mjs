@@ -35,6 +35,7 @@ const MINUTES = {
   kill: 8,
   bundle: 5,
   power: 5,
+  replace: 4,
   systems: 4,
   recorded: 5,
   restore: 6,

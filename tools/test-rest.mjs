@@ -12,7 +12,7 @@ const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_
 
 /** An empty FAIRLEAD_REAL_STORIES leaves them out. */
 const REAL_STORIES = (
-  process.env.FAIRLEAD_REAL_STORIES ?? 'kubernetes-api create ssh kill etcd-external power restore bundle'
+  process.env.FAIRLEAD_REAL_STORIES ?? 'kubernetes-api create ssh kill replace etcd-external power restore bundle'
 )
   .split(' ')
   .filter(Boolean);

@@ -75,8 +75,8 @@ const uplinkOf = (cidr: string): string => {
   return plan.uplink;
 };
 
-/** Starts everything, and registers the connection; stopping it deletes the hosts, too. */
-export const startRealSystem = async (): Promise<RealSystem> => {
+/** Starts everything, with more variables for every service, and registers the connection; stopping it deletes the hosts, too. */
+export const startRealSystem = async (env: Readonly<Record<string, string>> = {}): Promise<RealSystem> => {
   const stateDir = newFolder('real');
   const local = openLocal({ stateDir: join(stateDir, CONNECTION), cacheDir: cacheFolder(process.env) });
   // The port of NATS is known once it runs, and the agents' way to it must be known before: it is opened first.
@@ -85,7 +85,7 @@ export const startRealSystem = async (): Promise<RealSystem> => {
   const system = await startSystem({
     lab: false,
     durable: true,
-    env: { AGENT_NATS_URLS: `nats://${uplinkOf(NETWORK)}:${port}`, LOG_LEVEL: 'warn' },
+    env: { AGENT_NATS_URLS: `nats://${uplinkOf(NETWORK)}:${port}`, LOG_LEVEL: 'warn', ...env },
   });
   target.port = Number(new URL(system.environment.nats.url).port);
   const stop = async (): Promise<void> => {

@@ -37,12 +37,12 @@ export const prepareLocalHosts = async (
   env: NodeJS.ProcessEnv,
   tell: Teller,
 ): Promise<LocalHosts> => {
-  await refuseUnable();
-  const mirror = localMirror(env);
-  refuseWithoutMirror(mirror, demo?.kubernetesVersion ?? DEFAULT_KUBERNETES_VERSION);
   const stateDir = join(dataDir, 'hosts');
   const cacheDir = cacheFolder(env);
   const local = await friendly(() => openLocal({ stateDir: join(stateDir, connection), cacheDir }));
+  await refuseUnable(runningIn(local));
+  const mirror = localMirror(env);
+  refuseWithoutMirror(mirror, demo?.kubernetesVersion ?? DEFAULT_KUBERNETES_VERSION);
   await friendly(() => buildRootfs(cacheDir, tell));
   const startedAtMs = performance.now();
   const { cidr, uplink } = await friendly(() => ensureNetwork(local, dataDir));
@@ -61,13 +61,16 @@ const release = async (local: Local, everything: boolean): Promise<string | unde
     await local.clear();
     return undefined;
   }
-  const running = hosts.filter(({ status }) => status === 'running');
+  const running = runningIn(local);
   if (everything) await local.suspend();
-  return everything || running.length === 0 ? undefined : `${running.length} local hosts go on running`;
+  return everything || running === 0 ? undefined : `${running} local hosts go on running`;
 };
 
-const refuseUnable = async (): Promise<void> => {
-  const inTheWay = await obstacles();
+const runningIn = ({ hosts }: Local): number => hosts.all().filter(({ status }) => status === 'running').length;
+
+/** Hosts that an earlier start left running have their share of what is limited already. */
+const refuseUnable = async (hostsRunning: number): Promise<void> => {
+  const inTheWay = await obstacles(hostsRunning);
   if (inTheWay.length === 0) return;
   const { missingPrograms } = await findings();
   throw new CliFailure('failed', {

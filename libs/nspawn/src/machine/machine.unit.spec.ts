@@ -34,6 +34,16 @@ describe('a machine that cannot have hosts', () => {
     ]);
   });
 
+  it('has room for a worker more beside five hosts, where it has none for another control plane', () => {
+    const watches = { limit: 128, used: 5 + 107 };
+    expect(obstaclesOf({ ...FINE, watches })).toHaveLength(1);
+    expect(obstaclesOf({ ...FINE, watches }, 5)).toEqual([]);
+    expect(obstaclesOf({ ...FINE, watches: { limit: 128, used: 114 } }, 5)).toEqual([
+      "a worker has up to 15 inotify instances, and 114 of root's 128 are in use. " +
+        'Allow more: sysctl -w fs.inotify.max_user_instances=512',
+    ]);
+  });
+
   it('has room for one cluster of five hosts where its kernel allows as much as most do, and not for two', () => {
     expect(noRoomToWatch(FINE.watches, 3, 2)).toBeUndefined();
     expect(noRoomToWatch({ ...FINE.watches, used: 5 + 107 }, 3, 2)).toMatch(/^a cluster of 3 \+ 2 hosts/);

@@ -38,17 +38,21 @@ export const noRoomToWatch = (
 ): string | undefined => {
   const needed = controlPlanes * WATCHES.controlPlane + workers * WATCHES.worker;
   if (limit - used >= needed) return undefined;
+  const hosts = controlPlanes === 0 && workers === 1 ? 'a worker' : `a cluster of ${controlPlanes} + ${workers} hosts`;
   return (
-    `a cluster of ${controlPlanes} + ${workers} hosts has up to ${needed} inotify instances, and ${used} of root's ${limit} are in use. ` +
+    `${hosts} has up to ${needed} inotify instances, and ${used} of root's ${limit} are in use. ` +
     `Allow more: sysctl -w fs.inotify.max_user_instances=${Math.max(512, 2 * (used + needed))}`
   );
 };
 
-/** What is in the way of local hosts, each with what helps. Empty: nothing. */
-export const obstaclesOf = (findings: Findings): readonly string[] => {
+/**
+ * What is in the way of local hosts, each with what helps. Empty: nothing. The first of a folder is a control plane; where some run
+ * already, the next one may be a worker, which needs less.
+ */
+export const obstaclesOf = (findings: Findings, hostsRunning = 0): readonly string[] => {
   const { platform, isRoot, missingPrograms, hasOverlay, watches } = findings;
   if (platform !== 'linux') return [`local hosts need Linux; this is ${platform}`];
-  const unwatched = noRoomToWatch(watches, 1, 0);
+  const unwatched = hostsRunning === 0 ? noRoomToWatch(watches, 1, 0) : noRoomToWatch(watches, 0, 1);
   return [
     ...(isRoot ? [] : ['local hosts need root: they have namespaces, mounts and groups of their own']),
     ...(missingPrograms.length === 0

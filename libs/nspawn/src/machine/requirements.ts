@@ -50,8 +50,9 @@ export const fileWatches = (): FileWatches => {
   return { limit, used: processes.reduce((sum, name) => sum + watchesOf(join('/proc', name)), 0) };
 };
 
-/** What is in the way of hosts on this machine; empty: nothing. Loads kernel modules where that is possible and needed. */
-export const obstacles = async (): Promise<readonly string[]> => obstaclesOf(await findings());
+/** What is in the way of a host more on this machine; empty: nothing. Loads kernel modules where that is possible and needed. */
+export const obstacles = async (hostsRunning = 0): Promise<readonly string[]> =>
+  obstaclesOf(await findings(), hostsRunning);
 
 export const findings = async (): Promise<Findings> => {
   const isRoot = process.getuid?.() === 0;

@@ -63,7 +63,8 @@ export class NspawnProvider implements InfrastructureProvider {
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
     signal.throwIfAborted();
-    const found = await obstacles();
+    const running = this.local.hosts.all().filter(({ status }) => status === 'running');
+    const found = await obstacles(running.length);
     if (found.length > 0) throw this.failure('verify connection', found.join('; '), false);
     if (!existsSync(this.options.mirror)) {
       const help = 'make it with "npm run kubernetes:build", or name another one in the setting "mirror"';
