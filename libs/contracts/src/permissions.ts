@@ -19,6 +19,7 @@ import {
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
+  STORED_FILTER,
   STREAMS,
 } from './subjects.js';
 
@@ -165,7 +166,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: publishOf(service),
   subscribe: [
     `${inboxPrefix(service)}.>`,
-    'evt.>',
+    STORED_FILTER,
     'hb.>',
     aliveSubject('*'),
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),

@@ -49,7 +49,7 @@ const RETRY_MAX_MS = 2_000;
 const FAILURES_UNTIL_TOLD = 3;
 /** And again after so many more: about every minute. */
 const FAILURES_UNTIL_TOLD_AGAIN = 30;
-/** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
+/** A replica of the stream may announce a message before the one that answers has it; look again after these waits before believing that nothing came. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
 type Quarantined = BatchChanges['quarantined'];
@@ -62,12 +62,14 @@ const partitionOfKey = (clusterKey: string): number => {
 /**
  * One partition of the log, worked through in order: read a batch, fold it in memory, ask for jobs, commit rows and
  * positions in one transaction. Reading is by direct get from the last position, so a consumer has no server-side state to
- * lose; a core subscription elsewhere only wakes it.
+ * lose; a core subscription elsewhere only tells it what is stored.
  */
 export class PartitionConsumer {
   private running = true;
   private finished: Promise<void> | undefined;
   private readonly wakeSignal = new WakeSignal();
+  /** The last message of the partition, as far as it was announced. */
+  private storedUpTo = 0;
   private readonly cursor: PartitionCursor;
   private readonly fold: PartitionFold;
   private readonly quarantined = new QuarantinedClusters();
@@ -105,6 +107,13 @@ export class PartitionConsumer {
 
   wake(): void {
     this.wakeSignal.ring();
+  }
+
+  /** The log has a message of this partition at that sequence. */
+  stored(seq: number): void {
+    if (!(seq > this.storedUpTo)) return;
+    this.storedUpTo = seq;
+    this.wakeSignal.endPauseNow();
   }
 
   /** How long events have waited for the consumer to move. */
@@ -156,14 +165,20 @@ export class PartitionConsumer {
 
   /** Works on one batch, then waits for the next wake-up. */
   private async round(): Promise<void> {
-    const wasWoken = this.wakeSignal.isSet;
+    const isExpected = this.isDue();
     const found = await this.step();
-    if (!found && wasWoken) await this.lookAgain();
-    if (this.wakeSignal.isSet || !this.running) return;
+    if (!found && isExpected) await this.lookAgain();
+    if (this.isDue() || !this.running) return;
     await this.announce();
+    if (this.isDue()) return;
     const flushes = this.cursor.isAheadOfDatabase();
     await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
-    if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
+    if (flushes && !this.isDue()) await this.commit(NO_CHANGES);
+  }
+
+  /** What was announced may be in a batch that was read before the announcement came. */
+  private isDue(): boolean {
+    return this.wakeSignal.isSet || this.storedUpTo > this.cursor.lowest();
   }
 
   private async lookAgain(): Promise<void> {
@@ -171,6 +186,8 @@ export class PartitionConsumer {
       await this.wakeSignal.pause(wait);
       if (!this.running || (await this.step())) return;
     }
+    // Whoever announced it, it is not there.
+    this.storedUpTo = this.cursor.lowest();
   }
 
   /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
