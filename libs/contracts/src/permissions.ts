@@ -19,7 +19,6 @@ import {
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
-  STORED_FILTER,
   STREAMS,
 } from './subjects.js';
 
@@ -166,7 +165,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: publishOf(service),
   subscribe: [
     `${inboxPrefix(service)}.>`,
-    STORED_FILTER,
+    'evt.>',
     'hb.>',
     aliveSubject('*'),
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),

@@ -61,26 +61,11 @@ export const CONNECTIONS_STREAM: StreamId = { namespace: NONE, cluster: NONE, co
 
 export const eventSubject = (stream: StreamId, type: string): string => `${streamSubject(stream)}.${type}`;
 
-/** Matches every event. */
-export const EVENTS_FILTER = 'evt.>';
-
 /** Matches every event of a cluster, from any writer. */
 export const clusterFilter = (namespace: string, cluster: string): string =>
   `evt.${partitionOf(namespace, cluster)}.${namespace}.${cluster}.>`;
 
 export const partitionFilter = (partition: number): string => `evt.${partition}.>`;
-
-const STORED = 'stored.';
-
-/** Where nats-server announces what it has stored in EVENTS on a subject, so that it can be read: the sequence, without the event. */
-export const storedSubject = (subject: string): string => `${STORED}${subject}`;
-
-/** Every announcement. */
-export const STORED_FILTER = storedSubject(EVENTS_FILTER);
-
-/** The inverse of storedSubject; undefined for any other subject. */
-export const parseStoredSubject = (subject: string): EventSubject | undefined =>
-  subject.startsWith(STORED) ? parseEventSubject(subject.slice(STORED.length)) : undefined;
 
 export interface EventSubject extends StreamId {
   readonly partition: number;

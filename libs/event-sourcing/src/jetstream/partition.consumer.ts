@@ -51,7 +51,7 @@ const RETRY_MAX_MS = 2_000;
 const FAILURES_UNTIL_TOLD = 3;
 /** And again after so many more: about every minute. */
 const FAILURES_UNTIL_TOLD_AGAIN = 30;
-/** A replica of the stream may announce a message before the one that answers has it; look again after these waits before believing that nothing came. */
+/** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
 type Quarantined = BatchChanges['quarantined'];
@@ -64,14 +64,12 @@ const partitionOfKey = (clusterKey: string): number => {
 /**
  * One partition of the log, worked through in order: read a batch, fold it in memory, ask for jobs, commit rows and
  * positions in one transaction. Reading is by direct get from the last position, so a consumer has no server-side state to
- * lose; a core subscription elsewhere only tells it what is stored.
+ * lose; a core subscription elsewhere only wakes it.
  */
 export class PartitionConsumer {
   private running = true;
   private finished: Promise<void> | undefined;
   private readonly wakeSignal = new WakeSignal();
-  /** The last message of the partition, as far as it was announced. */
-  private storedUpTo = 0;
   private readonly cursor: PartitionCursor;
   private readonly fold: PartitionFold;
   private readonly quarantined = new QuarantinedClusters();
@@ -109,13 +107,6 @@ export class PartitionConsumer {
 
   wake(): void {
     this.wakeSignal.ring();
-  }
-
-  /** The log has a message of this partition at that sequence. */
-  stored(seq: number): void {
-    if (!(seq > this.storedUpTo)) return;
-    this.storedUpTo = seq;
-    this.wakeSignal.endPauseNow();
   }
 
   /** How long events have waited for the consumer to move. */
@@ -167,20 +158,14 @@ export class PartitionConsumer {
 
   /** Works on one batch, then waits for the next wake-up. */
   private async round(): Promise<void> {
-    const isExpected = this.isDue();
+    const wasWoken = this.wakeSignal.isSet;
     const found = await this.step();
-    if (!found && isExpected) await this.lookAgain();
-    if (this.isDue() || !this.running) return;
+    if (!found && wasWoken) await this.lookAgain();
+    if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
-    if (this.isDue()) return;
     const flushes = this.cursor.aheadOfDatabase() > 0;
     await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
-    if (flushes && !this.isDue()) await this.commit(NO_CHANGES);
-  }
-
-  /** What was announced may be in a batch that was read before the announcement came. */
-  private isDue(): boolean {
-    return this.wakeSignal.isSet || this.storedUpTo > this.cursor.lowest();
+    if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
   }
 
   private async lookAgain(): Promise<void> {
@@ -188,8 +173,6 @@ export class PartitionConsumer {
       await this.wakeSignal.pause(wait);
       if (!this.running || (await this.step())) return;
     }
-    // Whoever announced it, it is not there.
-    this.storedUpTo = this.cursor.lowest();
   }
 
   /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */

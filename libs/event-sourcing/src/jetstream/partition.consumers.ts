@@ -1,4 +1,4 @@
-import { parseStoredSubject, STORED_FILTER } from '@fairlead/contracts';
+import { parseEventSubject } from '@fairlead/contracts';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
@@ -54,12 +54,10 @@ export class PartitionConsumers implements Partitions {
   }
 
   start(): void {
-    this.wakeUps = this.options.nc.subscribe(STORED_FILTER, {
-      callback: (error, message) => {
-        if (error !== null) return;
-        const partition = parseStoredSubject(message.subject)?.partition;
-        const seq = Number(message.headers?.get('Nats-Sequence'));
-        if (partition !== undefined) this.partitions.get(partition)?.stored(seq);
+    this.wakeUps = this.options.nc.subscribe('evt.>', {
+      callback: (_error, message) => {
+        const partition = parseEventSubject(message.subject)?.partition;
+        if (partition !== undefined) this.partitions.get(partition)?.wake();
       },
     });
     void this.wakeAllOnReconnect();

@@ -1,11 +1,9 @@
 import {
   AGENT_FACTS_FILTER,
   AGENT_MESSAGE_MAX_BYTES,
-  EVENTS_FILTER,
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
-  STORED_FILTER,
   STREAMS,
   WorldFailure,
 } from '@fairlead/contracts';
@@ -76,9 +74,7 @@ export const checkServer = async (nc: NatsConnection): Promise<void> => {
 const eventsStream = (replicas: number): Partial<StreamConfig> & { name: string } => ({
   name: STREAMS.events,
   description: 'The truth: every fact, for ever',
-  subjects: [EVENTS_FILTER],
-  // A message reaches subscribers of its own subject before it is stored, which takes a sync of the disk.
-  republish: { src: EVENTS_FILTER, dest: STORED_FILTER, headers_only: true },
+  subjects: ['evt.>'],
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New,

@@ -1,4 +1,4 @@
-import { storedSubject, WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { WakeSignal } from './wake.signal.js';
 import { readBatch, READ_BATCH } from './direct.reader.js';
@@ -32,7 +32,7 @@ const nextRing = async (wakeSignal: WakeSignal, ms: number): Promise<boolean> =>
 export const makeTail = (nc: NatsConnection): Tail =>
   async function* tail(filter, afterSeq, signal) {
     const wakeSignal = new WakeSignal();
-    const subscription = nc.subscribe(storedSubject(filter), { callback: () => wakeSignal.ring() });
+    const subscription = nc.subscribe(filter, { callback: () => wakeSignal.ring() });
     signal.addEventListener('abort', () => wakeSignal.ring(), { once: true });
     let after = afterSeq;
     let looks = 0;
@@ -51,7 +51,7 @@ export const makeTail = (nc: NatsConnection): Tail =>
         }
         if (batch.length > 0) looks = 0;
         if (batch.length === READ_BATCH) continue;
-        // A replica of the stream may announce a message before the one that answers has it.
+        // A wake-up can come a moment before its message can be read.
         const lookMs = LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? IDLE_POLL_MS;
         const rung = await nextRing(wakeSignal, lookMs);
         looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);

@@ -12,11 +12,6 @@ export class WakeSignal {
     this.endPause?.();
   }
 
-  /** Ends a pause, and is not remembered without one. */
-  endPauseNow(): void {
-    this.endPause?.();
-  }
-
   /** From here on, only what comes now counts as a wake-up. */
   reset(): void {
     this.woken = false;
