@@ -13,6 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSystem, type System } from '../system/system.js';
+import { countFigures, countsOf } from './facts.counts.js';
 import { distributionOf, lineOf, type Figure } from './figures.js';
 
 const NODES = 25;
@@ -170,7 +171,9 @@ export const benchFacts = async (): Promise<Figure[]> => {
     const parts = { system, commits };
     await planNodes(parts, nodes);
     const lags: Lags = { 'upgrade-svc': [], gateway: [], answer: [] };
+    const before = await countsOf(system);
     await Promise.all(nodes.map((node) => stateFacts(parts, node, lags)));
+    const counts = countFigures(before, await countsOf(system), NODES * FACTS_OF_NODE);
     const at = `at ${RATE_PER_SECOND}/s from ${NODES} nodes`;
     const rows = WATCHED.map((service) => {
       const distribution = distributionOf(lags[service]);
@@ -184,6 +187,7 @@ export const benchFacts = async (): Promise<Figure[]> => {
     return [
       ...rows,
       { name: `an agent's fact to its answer, ${at}`, value: lineOf(distributionOf(lags.answer), 'ms') },
+      ...counts,
     ];
   } finally {
     await Promise.all(WATCHED.map((service) => commits[service].close()));

@@ -43,6 +43,8 @@ export interface PartitionConsumerOptions {
 const IDLE_POLL_MS = 5_000;
 /** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
 const FLUSH_AFTER_MS = 250;
+/** And over how many messages of the log, where events without an effect do not stop: reading so many again takes less than a second. */
+const UNWRITTEN_MAX = 20_000;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
 /** A restart of NATS or PostgreSQL fails a try or two; more failures are logged. */
@@ -161,7 +163,7 @@ export class PartitionConsumer {
     if (!found && wasWoken) await this.lookAgain();
     if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
-    const flushes = this.cursor.isAheadOfDatabase();
+    const flushes = this.cursor.aheadOfDatabase() > 0;
     await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
     if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
   }
@@ -212,7 +214,7 @@ export class PartitionConsumer {
     if (calls.length === 0) this.cursor.move(this.handlersConsumer, upTo);
     try {
       const changes = { ...(await this.fold.changesOf(events, concerns)), rejected };
-      if (changesAnything(changes)) await this.commit(changes);
+      if (changesAnything(changes) || this.cursor.aheadOfDatabase() > UNWRITTEN_MAX) await this.commit(changes);
     } catch (error) {
       if (!isDataError(error)) throw error;
       await this.commitApart(events, concerns, { released: [], rejected });

@@ -55,8 +55,12 @@ export class PartitionCursor {
     for (const { consumer, from, to } of moves) this.written.set(consumer, { ...from, seq: to });
   }
 
-  isAheadOfDatabase(): boolean {
-    return [...this.positions].some(([consumer, { seq }]) => seq > (this.written.get(consumer)?.seq ?? 0));
+  /** How many messages of the log a consumer has read that would be read again after a crash. */
+  aheadOfDatabase(): number {
+    return Math.max(
+      0,
+      ...[...this.positions].map(([consumer, { seq }]) => seq - (this.written.get(consumer)?.seq ?? 0)),
+    );
   }
 
   private position(consumer: string): Position {

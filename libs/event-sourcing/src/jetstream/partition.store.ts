@@ -6,6 +6,7 @@ import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
 import { storableText } from './message.text.js';
 import { writeRejected, type RejectedMessage } from './rejections.js';
 import { inTransaction, orNothing } from './transaction.js';
+import { allOrNothing, isWrongCount, statementOf, type Write } from './write.statement.js';
 
 /** Another replica has moved a position of this partition: this one no longer owns it. */
 export class LostOwnership extends Error {
@@ -60,58 +61,78 @@ type Piece = Pick<BatchChanges, 'tables' | 'states' | 'timers'>;
 export type WritePiece = (piece: Piece) => Promise<Error | undefined>;
 
 /** Positions move by compare-and-set: a consumer that finds another number than it wrote has been replaced. */
-const movePositions = async (client: PoolClient, { partition, positions }: ApartBase): Promise<void> => {
-  if (positions.length === 0) return;
-  const moved = await client.query(
-    `update positions p set seq = c.seq_to
+const positionsWrite = ({ partition, positions }: ApartBase): Write => ({
+  text: `update positions p set seq = c.seq_to
        from unnest($2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as c(consumer, seq_from, epoch, seq_to)
-      where p.partition = $1 and p.consumer = c.consumer and p.seq = c.seq_from and p.epoch = c.epoch`,
-    [
-      partition,
-      positions.map((p) => p.consumer),
-      positions.map((p) => p.from.seq),
-      positions.map((p) => p.from.epoch),
-      positions.map((p) => p.to),
-    ],
-  );
-  if (moved.rowCount !== positions.length) throw new LostOwnership(partition);
+      where p.partition = $1::smallint and p.consumer = c.consumer and p.seq = c.seq_from and p.epoch = c.epoch`,
+  values: [
+    partition,
+    positions.map((p) => p.consumer),
+    positions.map((p) => p.from.seq),
+    positions.map((p) => p.from.epoch),
+    positions.map((p) => p.to),
+  ],
+});
+
+const movePositions = async (client: PoolClient, base: ApartBase): Promise<void> => {
+  if (base.positions.length === 0) return;
+  const moved = await client.query(statementOf(positionsWrite(base)));
+  if (moved.rowCount !== base.positions.length) throw new LostOwnership(base.partition);
 };
 
 export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-export const writeRows = async (
-  client: Pool | PoolClient,
-  table: string,
-  rows: readonly RowChange[],
-): Promise<void> => {
+const keysOfGone = (rows: readonly RowChange[]): readonly string[] =>
+  rows.filter((row) => row.doc === undefined).map((row) => row.key);
+
+/** The columns key, seq and doc of the rows that stay. */
+const columnsOf = (rows: readonly RowChange[]): readonly (readonly unknown[])[] => {
   const kept = rows.filter((row) => row.doc !== undefined);
-  const gone = rows.filter((row) => row.doc === undefined);
-  if (gone.length > 0)
-    await client.query(`delete from ${identifier(table)} where key = any($1)`, [gone.map((row) => row.key)]);
-  if (kept.length === 0) return;
-  await client.query(
-    `insert into ${identifier(table)} (key, seq, doc)
-     select * from unnest($1::text[], $2::bigint[], $3::jsonb[])
-     on conflict (key) do update set seq = excluded.seq, doc = excluded.doc`,
-    [kept.map((row) => row.key), kept.map((row) => row.seq), kept.map((row) => JSON.stringify(row.doc))],
-  );
+  return [kept.map((row) => row.key), kept.map((row) => row.seq), kept.map((row) => JSON.stringify(row.doc))];
 };
 
-const writeStates = async (client: PoolClient, process: string, rows: readonly RowChange[]): Promise<void> => {
-  const kept = rows.filter((row) => row.doc !== undefined);
-  const gone = rows.filter((row) => row.doc === undefined).map((row) => row.key);
-  if (gone.length > 0) {
-    await client.query('delete from process_state where process = $1 and cluster_key = any($2)', [process, gone]);
-    await client.query('delete from timers where process = $1 and cluster_key = any($2)', [process, gone]);
-  }
-  if (kept.length === 0) return;
-  await client.query(
-    `insert into process_state (process, cluster_key, seq, doc)
-     select $1, * from unnest($2::text[], $3::bigint[], $4::jsonb[])
-     on conflict (process, cluster_key) do update set seq = excluded.seq, doc = excluded.doc`,
-    [process, kept.map((row) => row.key), kept.map((row) => row.seq), kept.map((row) => JSON.stringify(row.doc))],
-  );
+const rowWrites = (table: string, rows: readonly RowChange[]): readonly Write[] => {
+  const gone = keysOfGone(rows);
+  const writes: Write[] = [];
+  if (gone.length > 0)
+    writes.push({ text: `delete from ${identifier(table)} where key = any($1::text[])`, values: [gone] });
+  if (gone.length < rows.length)
+    writes.push({
+      text: `insert into ${identifier(table)} (key, seq, doc)
+     select * from unnest($1::text[], $2::bigint[], $3::jsonb[])
+     on conflict (key) do update set seq = excluded.seq, doc = excluded.doc`,
+      values: columnsOf(rows),
+    });
+  return writes;
 };
+
+const stateWrites = (process: string, rows: readonly RowChange[]): readonly Write[] => {
+  const gone = keysOfGone(rows);
+  const writes =
+    gone.length === 0
+      ? []
+      : ['process_state', 'timers'].map((table) => ({
+          text: `delete from ${table} where process = $1::text and cluster_key = any($2::text[])`,
+          values: [process, gone],
+        }));
+  if (gone.length === rows.length) return writes;
+  return [
+    ...writes,
+    {
+      text: `insert into process_state (process, cluster_key, seq, doc)
+     select $1::text, * from unnest($2::text[], $3::bigint[], $4::jsonb[])
+     on conflict (process, cluster_key) do update set seq = excluded.seq, doc = excluded.doc`,
+      values: [process, ...columnsOf(rows)],
+    },
+  ];
+};
+
+const inOrder = async (client: Pool | PoolClient, writes: readonly Write[]): Promise<void> => {
+  for (const write of writes) await client.query(statementOf(write));
+};
+
+export const writeRows = (client: Pool | PoolClient, table: string, rows: readonly RowChange[]): Promise<void> =>
+  inOrder(client, rowWrites(table, rows));
 
 /** Whose timer it is, and what led to it. */
 export interface TimerOwner {
@@ -157,12 +178,21 @@ const quarantine = async (
   }
 };
 
-const writePiece = async (client: PoolClient, { tables, states, timers }: Piece): Promise<void> => {
-  for (const { table, rows } of tables) await writeRows(client, table, rows);
-  for (const { process, rows } of states) await writeStates(client, process, rows);
+/** What a piece changes in tables of which each row is written once. */
+const documentWrites = ({ tables, states }: Pick<Piece, 'tables' | 'states'>): readonly Write[] => [
+  ...tables.flatMap(({ table, rows }) => rowWrites(table, rows)),
+  ...states.flatMap(({ process, rows }) => stateWrites(process, rows)),
+];
+
+const writePiece = async (client: PoolClient, { timers, ...documents }: Piece): Promise<void> => {
+  await inOrder(client, documentWrites(documents));
   for (const { process, clusterKey, caused } of timers)
     await writeTimer(client, { process, clusterKey, cause: causeOfTimer(caused.event) }, caused.reaction);
 };
+
+/** Nothing whose order within the batch matters. */
+const isPlain = ({ positions, timers, quarantined, released, rejected }: BatchChanges): boolean =>
+  positions.length > 0 && timers.length + quarantined.length + released.length + rejected.length === 0;
 
 interface QuarantinedRow {
   readonly consumer: string;
@@ -232,12 +262,24 @@ export class PartitionStore {
 
   /** Rejects with LostOwnership when another replica has taken the partition. */
   async commit(changes: BatchChanges): Promise<void> {
+    if (isPlain(changes)) return this.commitPlain(changes);
     await inTransaction(this.pool, async (client) => {
       await movePositions(client, changes);
       await writePiece(client, changes);
       await quarantine(client, changes);
       await writeRejected(client, changes.rejected);
     });
+  }
+
+  /** What most batches change is one statement: one round trip instead of one for each table, the beginning and the end. */
+  private async commitPlain(changes: BatchChanges): Promise<void> {
+    const writes = documentWrites(changes);
+    try {
+      await this.pool.query(allOrNothing(positionsWrite(changes), changes.positions.length, writes));
+    } catch (error) {
+      if (isWrongCount(error)) throw new LostOwnership(changes.partition);
+      throw error;
+    }
   }
 
   /** One transaction in which each piece is written or not; `work` answers who is quarantined because of those that were not. */

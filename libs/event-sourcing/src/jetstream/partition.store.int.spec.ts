@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { KERNEL_MIGRATIONS } from './kernel.migration.js';
+import { LostOwnership, PartitionStore, type BatchChanges, type RowChange } from './partition.store.js';
+
+const PARTITION = 3;
+const CONSUMERS = ['projection:a', 'process:b'];
+
+let environment: TestEnvironment;
+let database: DataSource;
+let pool: pg.Pool;
+let store: PartitionStore;
+
+beforeAll(async () => {
+  environment = await testEnvironment();
+  const url = environment.databases['upgrade-svc'];
+  database = new DataSource({ type: 'postgres', url, migrations: [...KERNEL_MIGRATIONS] });
+  await database.initialize();
+  await database.runMigrations();
+  await database.query('create table a (key text primary key, seq bigint not null, doc jsonb not null)');
+  pool = new pg.Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => undefined); // The server ends idle connections when it stops.
+  store = new PartitionStore(pool);
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.destroy();
+  await environment.stop();
+});
+
+beforeEach(async () => {
+  await pool.query('truncate positions, process_state, timers, a');
+  await store.positions(PARTITION, CONSUMERS);
+});
+
+const row = (key: string, seq: number, doc: unknown = { seq }): RowChange => ({ key, seq, doc });
+const gone = (key: string, seq: number): RowChange => ({ key, seq, doc: undefined });
+
+interface Batch {
+  readonly from: number;
+  readonly to: number;
+  readonly rows?: readonly RowChange[];
+  readonly states?: readonly RowChange[];
+}
+
+const batch = ({ from, to, rows = [], states = [] }: Batch): BatchChanges => ({
+  partition: PARTITION,
+  positions: CONSUMERS.map((consumer) => ({ consumer, from: { seq: from, epoch: 0 }, to })),
+  tables: [{ table: 'a', rows }],
+  states: [{ process: 'process:b', rows: states }],
+  timers: [],
+  quarantined: [],
+  released: [],
+  rejected: [],
+});
+
+const positions = async (): Promise<readonly number[]> =>
+  [...(await store.positions(PARTITION, CONSUMERS)).values()].map(({ seq }) => seq);
+const docs = async (): Promise<Readonly<Record<string, unknown>>> =>
+  Object.fromEntries(await store.rows('a', ['x', 'y', 'z']));
+
+describe('the commit of a batch', () => {
+  it('writes rows, states and positions together, and removes what is gone', async () => {
+    await store.commit(batch({ from: 0, to: 5, rows: [row('x', 4), row('y', 5)], states: [row('ns/c', 5)] }));
+    await store.commit(batch({ from: 5, to: 9, rows: [gone('x', 7), row('y', 8), row('z', 9)] }));
+    expect(await docs()).toEqual({ y: { seq: 8 }, z: { seq: 9 } });
+    expect(await store.states('process:b', ['ns/c'])).toEqual(new Map([['ns/c', { seq: 5 }]]));
+    expect(await positions()).toEqual([9, 9]);
+  });
+
+  it('removes the timers of a state that is gone', async () => {
+    await pool.query(`insert into timers values ('process:b', 'ns/c', 'k', now(), '{}', '{}')`);
+    await store.commit(batch({ from: 0, to: 5, states: [gone('ns/c', 5)] }));
+    expect((await pool.query('select from timers')).rowCount).toBe(0);
+  });
+
+  it('writes nothing for a replica of whose positions even one was moved by another', async () => {
+    await store.commit(batch({ from: 0, to: 5, rows: [row('x', 5)] }));
+    await pool.query(`update positions set seq = 6 where consumer = 'process:b'`);
+    const late = store.commit(batch({ from: 5, to: 9, rows: [row('x', 9), row('y', 9)], states: [row('ns/c', 9)] }));
+    await expect(late).rejects.toThrow(LostOwnership);
+    expect(await docs()).toEqual({ x: { seq: 5 } });
+    expect(await store.states('process:b', ['ns/c'])).toEqual(new Map());
+    expect([...(await positions())].sort()).toEqual([5, 6]);
+  });
+
+  it('is by one of two replicas that commit at once', async () => {
+    const outcomes = await Promise.allSettled([
+      store.commit(batch({ from: 0, to: 5, rows: [row('x', 5, 'first')] })),
+      store.commit(batch({ from: 0, to: 6, rows: [row('x', 6, 'second')] })),
+    ]);
+    const lost = outcomes.filter((outcome) => outcome.status === 'rejected').map(({ reason }) => reason);
+    expect(lost).toEqual([expect.any(LostOwnership)]);
+    const [isFirst] = outcomes.map(({ status }) => status === 'fulfilled');
+    expect([await docs(), await positions()]).toEqual(
+      isFirst === true ? [{ x: 'first' }, [5, 5]] : [{ x: 'second' }, [6, 6]],
+    );
+  });
+
+  it('writes nothing of a batch with a row that PostgreSQL refuses', async () => {
+    const refused = store.commit(batch({ from: 0, to: 5, rows: [row('x', 4), row('y', 5, 'a\u0000b')] }));
+    await expect(refused).rejects.toMatchObject({ code: '22P05' });
+    expect([await docs(), await positions()]).toEqual([{}, [0, 0]]);
+  });
+});

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+
+/** A statement that changes rows; each of its parameters has its type beside it, since it may become a part of a larger one. */
+export interface Write {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** As `pg` takes it. With a name, each connection parses it once. */
+export interface Statement {
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+export const statementOf = ({ text, values }: Write): Statement => ({ text, values: [...values] });
+
+/** Statements of more parts are rare and of many kinds: a connection would remember each of them for as long as it lives. */
+const PARTS_REMEMBERED_MAX = 4;
+
+const names = new Map<string, string>();
+
+const nameOf = (text: string): string => {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  const name = `write-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+  names.set(text, name);
+  return name;
+};
+
+/** The parts with their parameters numbered on. */
+const joined = (parts: readonly Write[]): Write => {
+  const values: unknown[] = [];
+  const texts = parts.map((part, index) => {
+    const before = values.length;
+    values.push(...part.values);
+    const text = part.text.replace(/\$(\d+)/g, (_all, number: string) => `$${Number(number) + before}`);
+    return `w${index} as (${text}${index === 0 ? ' returning 1' : ''})`;
+  });
+  return { text: `with ${texts.join(', ')}`, values };
+};
+
+/**
+ * One statement, which is a transaction of its own: all writes, or none if the first does not change so many rows. Then the division
+ * fails, and with it the statement. No two writes may change the same row: they do not see each other.
+ */
+export const allOrNothing = (first: Write, count: number, others: readonly Write[]): Statement => {
+  const { text, values } = joined([first, ...others]);
+  const whole = `${text} select 1 / (count(*) = $${values.length + 1}::bigint)::integer from w0`;
+  const statement = { text: whole, values: [...values, count] };
+  return others.length < PARTS_REMEMBERED_MAX ? { name: nameOf(whole), ...statement } : statement;
+};
+
+const DIVISION_BY_ZERO = '22012';
+
+export const isWrongCount = (error: unknown): boolean =>
+  error instanceof Error && (error as { readonly code?: unknown }).code === DIVISION_BY_ZERO;

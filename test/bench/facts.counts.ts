@@ -1,0 +1,80 @@
+import pg from 'pg';
+import { SERVICE_NAMES, type System } from '../system/system.js';
+import { rounded, type Figure } from './figures.js';
+import { useOf, useOfTree } from './processes.js';
+
+type Counts = Readonly<Record<string, number>>;
+
+const pidOf = (supervisor: System['supervisor'], name: string): number =>
+  supervisor.status().find((status) => status.name.includes(name))?.pid ?? 0;
+
+const cpuOf = ({ supervisor, environment }: System): Counts => {
+  const services = SERVICE_NAMES.map((name) => [name, useOf(pidOf(supervisor, name)).cpuSeconds] as const);
+  return {
+    ...Object.fromEntries(services),
+    'nats-server': useOf(pidOf(environment.supervisor, 'nats')).cpuSeconds,
+    postgres: useOfTree(pidOf(environment.supervisor, 'postgres')).cpuSeconds,
+  };
+};
+
+interface Monitored {
+  readonly in_msgs: number;
+  readonly out_msgs: number;
+}
+
+const messagesOf = async ({ environment }: System): Promise<Counts> => {
+  const { monitorUrl } = environment.nats;
+  if (monitorUrl === undefined) return {};
+  const { in_msgs, out_msgs } = (await (await fetch(`${monitorUrl}/varz`)).json()) as Monitored;
+  return { received: in_msgs, sent: out_msgs };
+};
+
+/** What all connections but this one wrote; a backend reports it within a second, and when it is idle. */
+const databaseOf = async ({ environment }: System): Promise<Record<'commits' | 'syncs', Counts>> => {
+  const client = new pg.Client({ connectionString: environment.databaseAdminUrl });
+  await client.connect();
+  try {
+    const commits = await client.query<{ datname: string; n: string }>(
+      `select datname, xact_commit n from pg_stat_database where datname not in ('postgres', 'template0', 'template1') and datname is not null`,
+    );
+    const major = Number((await client.query<{ v: string }>('show server_version_num')).rows[0]?.v) / 10_000;
+    const syncs = await client.query<{ n: string }>(
+      major >= 18 ? `select sum(fsyncs) n from pg_stat_io where object = 'wal'` : 'select wal_sync n from pg_stat_wal',
+    );
+    return {
+      commits: Object.fromEntries(commits.rows.map(({ datname, n }) => [datname, Number(n)])),
+      syncs: { WAL: Number(syncs.rows[0]?.n) },
+    };
+  } finally {
+    await client.end();
+  }
+};
+
+export interface Count {
+  readonly what: string;
+  readonly unit: string;
+  readonly of: Counts;
+}
+
+/** Work done so far, which the machine's other load does not change. */
+export const countsOf = async (system: System): Promise<readonly Count[]> => {
+  const { commits, syncs } = await databaseOf(system);
+  return [
+    { what: 'CPU', unit: 'ms', of: Object.fromEntries(Object.entries(cpuOf(system)).map(([k, s]) => [k, s * 1_000])) },
+    { what: 'messages of NATS', unit: '', of: await messagesOf(system) },
+    { what: 'transactions of PostgreSQL', unit: '', of: commits },
+    { what: 'syncs of PostgreSQL', unit: '', of: syncs },
+  ];
+};
+
+/** The difference of two counts for each fact. */
+export const countFigures = (before: readonly Count[], after: readonly Count[], facts: number): Figure[] =>
+  after.map(({ what, unit, of }, index) => ({
+    name: `${what} for each fact`,
+    value: Object.entries(of)
+      .map(
+        ([name, count]) =>
+          `${name} ${rounded((count - (before[index]?.of[name] ?? 0)) / facts, 2)}${unit && ` ${unit}`}`,
+      )
+      .join(', '),
+  }));
