@@ -126,7 +126,7 @@ export class GrowthWorld {
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
 
-  /** Another world that has come as far as this one, and goes on by itself. Nothing is told of its events. */
+  /** Another world that has come as far as this one, and goes on by itself. `noticed` is not copied. */
   copy(): GrowthWorld {
     const copy = new GrowthWorld();
     copy.events.push(...this.events);

@@ -115,7 +115,7 @@ const agentMoves = (world: World): readonly Move[] =>
     return [{ name: `${step.name} on ${name}`, to: told({ ...world, model: acted.model }, ...acted.facts) }];
   });
 
-/** What infra-svc and bootstrap-svc do about extra machines, in any order. */
+/** What infra-svc and bootstrap-svc do about surge machines, in any order. */
 const surgeMoves = (world: World): readonly Move[] =>
   surgeSteps(world.model).map(({ name, act }) => {
     const acted = act(world.model);
@@ -197,7 +197,7 @@ const keptFor = <Value extends object>(keyOfOne: (value: Value) => string): ((va
   };
 };
 
-/** What tells two states of an operation apart: not revisions and times, nor in which order gates and nodes answered. */
+/** What distinguishes two states of an operation: not revisions and times, nor in which order gates and nodes answered. */
 const operationKey = keptFor((state: OperationState): string =>
   [
     state.status,

@@ -36,7 +36,7 @@ import { exportOwnerKeys, natsOwnerKeys } from '../instance/owner.keys.store.js'
 /** How to reach NATS as its administrator. */
 export interface NatsSettings {
   readonly dataDir: string;
-  /** undefined: that of the instance that serves from the data folder. */
+  /** undefined: that of the instance of the data folder. */
   readonly nats: string | undefined;
   /** undefined: keys/nats-ca.pem of the data folder, for a tls:// address. */
   readonly natsCa: string | undefined;
@@ -56,7 +56,7 @@ export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs 
   const file = join(dataDir, 'keys', 'master.key');
   if (!existsSync(file)) throw notProvisioned(file);
   prepareDataFolder(dataDir);
-  // Not the folder's own lock: the instance that serves from it has that, and goes on.
+  // Not the folder's own lock: the instance that uses it holds that, and continues.
   const lock = takeLock(join(dataDir, 'keys', 'rotation.lock'));
   if (lock.status === 'held') throw underWay(lock.holder.pid);
   try {
@@ -235,7 +235,7 @@ const natsOfInstance = (dataDir: string): string => {
   if (instance?.natsUrl !== undefined && isAlive(instance.process)) return instance.natsUrl;
   throw new CliFailure('usage', {
     code: 'cli.nats-unknown',
-    message: `No Fairlead serves from ${dataDir}, and --nats does not say where NATS is`,
+    message: `Fairlead is not running in ${dataDir}, and --nats is not given`,
     help: 'The sealed keys are in NATS, so it must run: start Fairlead (fairlead up), or give --nats.',
   });
 };
