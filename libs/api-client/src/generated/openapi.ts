@@ -1629,7 +1629,7 @@ export interface components {
      */
     PauseRequest: {
       /**
-       * @description Why; it stands in the history
+       * @description Why; recorded in the history
        * @default
        */
       reason: string;
@@ -2636,7 +2636,7 @@ export interface components {
         /** @description Nodes of the pool, held ones too: of these the shares are taken */
         nodes: number;
         atOnce: number;
-        /** @description Extra nodes while the pool is under way */
+        /** @description Surge nodes while the pool is upgraded */
         surge: number;
       }[];
       operations: {
@@ -2781,7 +2781,7 @@ export interface components {
     };
     UpgradeReason: {
       /**
-       * @description Why; it stands in the history
+       * @description Why; recorded in the history
        * @default
        */
       reason: string;
@@ -2789,7 +2789,7 @@ export interface components {
     UpgradeSkip: {
       node: string;
       /**
-       * @description Why; it stands in the history
+       * @description Why; recorded in the history
        * @default
        */
       reason: string;
