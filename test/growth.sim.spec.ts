@@ -61,7 +61,8 @@ const pairs = Object.keys(STATES).flatMap((state) => FAILURES.map((failure) => [
 describe('whatever fails for good, at any moment, there is a way out by documented commands', () => {
   it.each(pairs)('while %s: %s', (state, failure) => {
     for (const moment of MOMENTS) {
-      const world = (): GrowthWorld => failing(state, failure, moment);
+      const failed = failing(state, failure, moment);
+      const world = (): GrowthWorld => failed.copy();
       const exit = exitOf(world);
       const trouble = `${world().trouble() ?? ''}: ${world().types().slice(-12).join(' ')}`;
       expect([moment, exit === undefined ? trouble : 'out']).toEqual([moment, 'out']);

@@ -11,7 +11,7 @@ const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const TIMEOUT_MS = 180_000;
 const PATH = '/ns/default/clusters/demo';
 const WORKERS = 2;
-/** One extra node first, and never fewer workers than requested. */
+/** One surge node first, and never fewer workers than requested. */
 const SURGE = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 
 const ended = ({ type }: StoredEvent): boolean =>
@@ -36,7 +36,7 @@ const workersThere = (log: readonly StoredEvent[]): readonly number[] => {
   });
 };
 
-describe('a pool is upgraded with an extra machine', () => {
+describe('a pool is upgraded with a surge machine', () => {
   let system: System;
 
   const fairlead = async (...args: string[]): Promise<string> => {
@@ -101,7 +101,7 @@ describe('a pool is upgraded with an extra machine', () => {
       const id = await asked({ version: NEW, strategy: SURGE });
       await told(id, ({ type }) => type === 'SurgeRequested');
       system.kill('infra-svc');
-      expect(await fairlead('upgrade', 'status', 'demo')).toContain('waits for an extra machine of pool worker-1');
+      expect(await fairlead('upgrade', 'status', 'demo')).toContain('waits for a surge machine of pool worker-1');
       const more = await system.call('POST', `${PATH}/nodes`, {
         worker: [{ connection: 'lab', count: 1, spec: 'lab.medium' }],
       });

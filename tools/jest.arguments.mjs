@@ -1,7 +1,11 @@
-/** The arguments of jest for the specs, and for the stories that run the whole product. */
-export const SPECS = ['--maxWorkers=2', '--testPathIgnorePatterns', '\\.e2e\\.spec\\.ts$'];
-// In one process, where whatever a story leaves open would keep the run from ending; specs have to end by themselves.
-const ONE_BY_ONE = ['--maxWorkers=1', '--forceExit', '--testMatch'];
+/**
+ * The arguments of jest for the specs, and for the stories that run the whole product. Many specs wait for NATS, PostgreSQL and SSH: a
+ * third worker uses the time on two cores.
+ */
+export const SPECS = ['--maxWorkers=3', '--testPathIgnorePatterns', '\\.e2e\\.spec\\.ts$'];
+// Whatever a story leaves open would keep the run from ending; specs have to end by themselves.
+const ENDED_BY_FORCE = ['--forceExit', '--testMatch'];
+const ONE_BY_ONE = ['--maxWorkers=1', ...ENDED_BY_FORCE];
 export const STORIES = [...ONE_BY_ONE, '**/*.e2e.spec.ts'];
 
 /** Stories that take longer than 20 s on two cores: `npm test` leaves them to `npm run test:all`, unless it is given their path. */
@@ -29,8 +33,13 @@ export const LONG_STORIES = [
   'test/watch',
 ];
 const fileOf = (story) => `**/${story}.e2e.spec.ts`;
-/** The other stories. */
-export const SHORT = [...STORIES, ...LONG_STORIES.map((story) => `!${fileOf(story)}`)];
+/** The other stories: they wait so much for the product that two at a time fit on two cores. */
+export const SHORT = [
+  '--maxWorkers=2',
+  ...ENDED_BY_FORCE,
+  '**/*.e2e.spec.ts',
+  ...LONG_STORIES.map((story) => `!${fileOf(story)}`),
+];
 export const LONG = [...ONE_BY_ONE, ...LONG_STORIES.map(fileOf)];
 /** The story whose sample of events becomes all of them. */
 export const CRASHES = [...ONE_BY_ONE, fileOf('test/crash')];

@@ -27,7 +27,7 @@ const withStories = !asked.includes('--specs');
 const folder = `^${root.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
 const filters = asked.filter((one) => one !== '--specs').map((one) => (withStories ? one : `${folder}${one}`));
 /** So many seeds of each simulation; `npm run test:all` runs all of them. */
-const SEEDS = '25';
+const SEEDS = '10';
 
 const end = (counts) => {
   writeReport(counts);

@@ -1,6 +1,6 @@
 import { GrowthWorld } from './growth.world.js';
 
-export const provisioned = (): GrowthWorld => {
+const provision = (): GrowthWorld => {
   const world = new GrowthWorld();
   world.create(3, 2);
   world.run();
@@ -8,6 +8,9 @@ export const provisioned = (): GrowthWorld => {
   if (trouble !== undefined) throw new Error(trouble);
   return world;
 };
+
+let first: GrowthWorld | undefined;
+export const provisioned = (): GrowthWorld => (first ??= provision()).copy();
 
 export const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';
 

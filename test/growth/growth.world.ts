@@ -130,6 +130,24 @@ export class GrowthWorld {
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
 
+  /** Another world that has come as far as this one, and goes on by itself. `noticed` is not copied. */
+  copy(): GrowthWorld {
+    const copy = new GrowthWorld();
+    copy.events.push(...this.events);
+    copy.effects.push(...this.effects);
+    copy.queue = [...this.queue];
+    const sets = ['provider', 'kubernetes', 'etcd', 'failures'] as const;
+    for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
+    // States are values: what evolves one makes another.
+    const { gateway, declared, manifestsEver, infra, boot, pause, refused, nowMs } = this;
+    Object.assign(copy, { gateway, declared, manifestsEver, infra, boot, pause, refused, nowMs });
+    const readers = new Map(this.readers.map((reader, at) => [reader, copy.readers[at]!]));
+    for (const [{ state, read }, mine] of readers) Object.assign(mine, { state, read });
+    for (const [key, { reader, reaction }] of this.timers)
+      copy.timers.set(key, { reader: readers.get(reader)!, reaction });
+    return copy;
+  }
+
   fail(failure: Failure): void {
     this.failures.add(failure);
   }

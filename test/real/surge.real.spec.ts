@@ -28,7 +28,7 @@ describe('a minor upgrade of a real cluster of one control plane, whose pool get
 
   const extra = (): Machine => {
     const [machine] = machinesOf(events).filter(({ surge }) => surge !== undefined);
-    if (machine === undefined) throw new Error('there is no extra machine');
+    if (machine === undefined) throw new Error('there is no surge machine');
     return machine;
   };
   const at = (type: StoredEvent['type'], node?: string): number =>

@@ -88,7 +88,7 @@ export class FakeWorld {
 
   constructor(private readonly events: readonly StoredEvent[]) {}
 
-  /** In base64, with the address of this cluster's API, which kubeadm was told. */
+  /** In base64, with the address of this cluster's API, which kubeadm was given. */
   private asRead(kubeconfig: string): string {
     const ready = this.events.findLast((event) => event.type === 'LoadBalancerReady');
     const server =

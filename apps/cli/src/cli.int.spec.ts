@@ -33,7 +33,7 @@ const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
 
 const DEMO = '/ns/default/clusters/demo';
 
-/** The gateway answers for the cluster demo as it does at a moment of its life, and listeners hear that something happened. */
+/** The gateway answers for the cluster demo as it does at a moment of its life, and listeners are notified that something happened. */
 const reach = (moment: string): void => {
   const { cluster, operations } = sample(moment);
   gateway.on('GET', `${DEMO}/operations`, { body: { items: operations } });

@@ -1,4 +1,4 @@
-/** Why a command ended: one class each, so that scripts can tell "no" from "could not ask". Numbers never change their meaning. */
+/** Why a command ended: one class each, so that scripts can distinguish "no" from "could not ask". Numbers never change their meaning. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done' },
   failed: { code: 1, meaning: 'the operation failed' },
@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   refused: { code: 7, meaning: 'the server refused the request' },
   'timed-out': { code: 8, meaning: 'it did not end in time; it goes on at the server' },
   halted: { code: 9, meaning: 'a rule halted a rollout: an operator must decide how to continue' },
-  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; what was asked for goes on at the server' },
+  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; the server continues the request' },
 } as const;
 
 export type ExitClass = keyof typeof EXIT_CODES;

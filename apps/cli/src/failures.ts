@@ -53,7 +53,7 @@ export class AnsweredExit extends Error {
 export const usageFailure = (message: string, help?: string): CliFailure =>
   new CliFailure('usage', { code: 'cli.usage', message, help });
 
-/** The words of whatever was thrown, with those of its causes: `fetch failed` alone tells no one anything. */
+/** The words of whatever was thrown, with those of its causes: `fetch failed` alone explains nothing. */
 export const wordsOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);
   if (thrown instanceof AggregateError) return thrown.errors.map(wordsOf).join('; ') || thrown.message;

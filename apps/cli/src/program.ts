@@ -28,7 +28,7 @@ import { VERSION } from './version.js';
 export const buildProgram = (io: Io): Command => {
   const program = new Command('fairlead')
     .description(
-      'Builds Kubernetes clusters on any machines, keeps them as desired, and can say what happened, when, why and on whose order.',
+      'Creates and operates Kubernetes clusters on any machines, and records what happened, when, why and on whose request.',
     )
     .version(VERSION, '-V, --version', 'print the version of this program')
     .helpOption('-h, --help', 'explain a command')

@@ -67,7 +67,7 @@ const fairlead = (...args: readonly string[]): Promise<Ended> => start(...args, 
 const up = (...args: readonly string[]): Running =>
   start('up', '--data', dataDir, '--port', String(port), '--delays', 'none', ...args);
 
-/** Fails with everything that was said, for an exit code alone tells no one anything. */
+/** Fails with everything that was printed, for an exit code alone explains nothing. */
 const succeeds = async (ended: Promise<Ended>): Promise<Ended> => {
   const result = await ended;
   if (result.code !== 0) throw new Error(`exit code ${result.code}\n${result.stdout}\n${result.stderr}`);
@@ -218,7 +218,7 @@ describe('in the background', () => {
   });
 
   it('is not started twice from one folder, nor on a port that is taken', async () => {
-    expect(await up().ended).toMatchObject({ code: 6, stderr: expect.stringContaining('serves from') });
+    expect(await up().ended).toMatchObject({ code: 6, stderr: expect.stringContaining('already running') });
     const other = newFolder('e2e');
     try {
       const refused = await start('up', '--data', other, '--port', String(port)).ended;

@@ -24,7 +24,7 @@ const windows = z.string().transform((text, context): readonly MaintenanceWindow
 
 const RATE = /^(\d{1,6}(?:\.\d{1,3})?)\/(\d{1,9})$/;
 
-/** `20/5000`: for ever so many a second, and so many at once. */
+/** `20/5000`: so many a second without end, and so many at once. */
 const rate = (otherwise: string) =>
   z
     .string()

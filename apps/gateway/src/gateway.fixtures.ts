@@ -20,7 +20,7 @@ export interface Answer<Body = Record<string, never>> {
 export interface AskOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** undefined: the local administrator; null: no one. */
+  /** undefined: the local administrator; null: no token. */
   readonly token?: string | null;
   readonly replica?: number;
 }

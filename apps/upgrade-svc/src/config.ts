@@ -52,7 +52,7 @@ export interface Settings {
   readonly nodesWatchIntervalMs: number;
   readonly lookEveryMs: number;
   readonly passIntervalMs: number;
-  /** kube-controller-manager and kube-scheduler renew every 2 s unless they are told otherwise (--leader-elect-retry-period). */
+  /** kube-controller-manager and kube-scheduler renew every 2 s unless they are configured otherwise (--leader-elect-retry-period). */
   readonly leaseIntervalMs: number;
   readonly userGateEveryMs: number;
   readonly gateAddressesAllowed: readonly AddressRange[];

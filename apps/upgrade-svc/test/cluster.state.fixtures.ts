@@ -14,7 +14,7 @@ const nodeNamed = (name: string): RolloutNode => ({
   unwellSince: null,
 });
 
-/** What the log would tell of a cluster with these nodes. */
+/** What the log would say of a cluster with these nodes. */
 export const knownCluster = (...names: readonly string[]): ClusterState => ({
   ...newCluster(clusterRequested(uid, 'v1.33.13').data),
   life: 'ready',

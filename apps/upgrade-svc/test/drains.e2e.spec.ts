@@ -26,7 +26,7 @@ const boots = (upgradeId: string, workers: object, mode: 'ask' | 'go' = 'go'): F
   },
 });
 
-/** A real upgrade-svc process; a budget lets no one evict the one pod of `web`. */
+/** A real upgrade-svc process; a budget forbids to evict the one pod of `web`. */
 describe('D5: a worker that cannot be emptied in time', () => {
   let rig: RolloutRig;
 

@@ -115,7 +115,7 @@ const agentMoves = (world: World): readonly Move[] =>
     return [{ name: `${step.name} on ${name}`, to: told({ ...world, model: acted.model }, ...acted.facts) }];
   });
 
-/** What infra-svc and bootstrap-svc do about extra machines, in any order. */
+/** What infra-svc and bootstrap-svc do about surge machines, in any order. */
 const surgeMoves = (world: World): readonly Move[] =>
   surgeSteps(world.model).map(({ name, act }) => {
     const acted = act(world.model);
@@ -185,8 +185,20 @@ export const started = (world: World): World => {
 
 const sorted = (names: readonly string[]): string => [...names].sort().join(',');
 
-/** What tells two states of an operation apart: not revisions and times, nor in which order gates and nodes answered. */
-const operationKey = (state: OperationState): string =>
+/** A state is a value, and most of it stays the same from one move to the next: its key is made once. */
+const keptFor = <Value extends object>(keyOfOne: (value: Value) => string): ((value: Value) => string) => {
+  const keys = new WeakMap<Value, string>();
+  return (value) => {
+    const known = keys.get(value);
+    if (known !== undefined) return known;
+    const key = keyOfOne(value);
+    keys.set(value, key);
+    return key;
+  };
+};
+
+/** What distinguishes two states of an operation: not revisions and times, nor in which order gates and nodes answered. */
+const operationKey = keptFor((state: OperationState): string =>
   [
     state.status,
     Object.values(state.passed).map(sorted).join('/'),
@@ -205,9 +217,10 @@ const operationKey = (state: OperationState): string =>
     state.postponed,
     state.retryDesired,
     state.trouble === null,
-  ].join(';');
+  ].join(';'),
+);
 
-const nodeKey = (node: ModelNode): string =>
+const nodeKey = keptFor((node: ModelNode): string =>
   [
     Object.values(node.components ?? {}).join(),
     node.software['kubelet'],
@@ -222,7 +235,8 @@ const nodeKey = (node: ModelNode): string =>
     sorted(node.changesDone),
     node.step,
     sorted(node.stagesDone),
-  ].join(';');
+  ].join(';'),
+);
 
 const keyOf = ({ rollout: state, model, moves, failures }: World): string => {
   if (state.status === 'absent' || state.upgrade === null) return 'nothing';

@@ -56,7 +56,7 @@ export interface ModelNode {
   readonly boots: number;
 }
 
-/** What infra-svc and bootstrap-svc hold of extra machines. */
+/** What infra-svc and bootstrap-svc hold of surge machines. */
 export interface Surge {
   readonly upgradeId: UpgradeId | null;
   readonly pool: string;
@@ -69,7 +69,7 @@ export interface Surge {
   readonly ever: number;
   /** How many more the provider has. */
   readonly stock: number;
-  /** Extra machines that run and never become nodes. */
+  /** Surge machines that run and never become nodes. */
   readonly unfit: boolean;
   /** How often a node can not be taken out of its cluster. */
   readonly stays: number;
@@ -257,7 +257,7 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   externalEtcd: false,
 });
 
-/** What a job does next to the world, and what is to be recorded of it. `wait`: it cannot go on yet. */
+/** What a job does next to the world, and what has to be recorded of it. `wait`: it cannot go on yet. */
 export interface Effect {
   readonly model: Model;
   readonly facts: readonly EffectFact[];
@@ -634,7 +634,7 @@ const sayReady = (node: ModelNode): AgentStep => ({
   },
 });
 
-/** infra-svc and bootstrap-svc hear what the rollout says of extra nodes. */
+/** infra-svc and bootstrap-svc read what the rollout states of surge nodes. */
 export const heard = (model: Model, fact: Fact): Model => {
   const { surge } = model;
   switch (fact.type) {
@@ -778,12 +778,12 @@ const planned: Act = (model) => {
 
 const isExtra = ({ surge }: Model, name: string): boolean => surge.machines.some((machine) => machine.name === name);
 
-/** What infra-svc and bootstrap-svc may do next about extra machines. A machine that is a node and stays needs nothing. */
+/** What infra-svc and bootstrap-svc may do next about surge machines. A machine that is a node and stays needs nothing. */
 export const surgeSteps = (model: Model): readonly AgentStep[] => {
   const { machines, desired } = model.surge;
   const staying = machines.filter(({ leaving }) => !leaving);
   return [
-    ...(staying.length < desired ? [{ name: 'extra machines are planned', seconds: 1, act: planned }] : []),
+    ...(staying.length < desired ? [{ name: 'surge machines are planned', seconds: 1, act: planned }] : []),
     ...machines.filter(({ stage, leaving }) => leaving || stage !== 'node').map(stepOfExtra),
   ];
 };

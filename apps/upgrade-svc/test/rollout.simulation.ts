@@ -77,7 +77,7 @@ export class RolloutSimulation {
   readonly dead = new Set<string>();
   /** `<task type>/<node>`: fails in these words, attempt after attempt. */
   readonly failing = new Map<string, string>();
-  /** `<task type>/<node>`: what was asked for is never heard of again. */
+  /** `<task type>/<node>`: what was asked for never comes. */
   readonly lost = new Set<string>();
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
@@ -340,7 +340,7 @@ export class RolloutSimulation {
     }
   }
 
-  /** infra-svc and bootstrap-svc, about extra machines. */
+  /** infra-svc and bootstrap-svc, about surge machines. */
   private wakeOthers(): void {
     for (const { name, seconds } of surgeSteps(this.model)) {
       if (this.busyAgents.has(name)) continue;

@@ -41,7 +41,7 @@ export const teller = (nc: NatsConnection, cluster = 'demo'): Tell => {
 };
 
 /**
- * What agents say and do, without hosts: they hear what is desired of their node, change the simulated cluster as kubeadm and a
+ * What agents say and do, without hosts: they get what is desired of their node, change the simulated cluster as kubeadm and a
  * kubelet would, and report. For specs of upgrade-svc alone; the agent has its own.
  */
 export class StandInAgents {

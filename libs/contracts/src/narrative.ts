@@ -130,7 +130,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(machines, onFailure, 'will be deleted')}`,
   VmDeletionFailed: ({ machines, cause, attempt, nextAttemptAt }) =>
     `${machines.length === 0 ? 'the load balancer' : machines.join(', ')} could not be deleted: ${sentenceOf(cause)} (attempt ${attempt}; ${again(nextAttemptAt)})`,
-  SurgeFailed: ({ pool, cause }) => `${pool} gets no extra machines: ${sentenceOf(cause)}`,
+  SurgeFailed: ({ pool, cause }) => `no surge nodes for ${pool}: ${sentenceOf(cause)}`,
   LoadBalancerUpdated: ({ targets }) =>
     `the load balancer sends requests to ${targets.join(', ') || 'no control plane'}`,
   LoadBalancerDeleted: () => 'the load balancer is gone',
@@ -244,7 +244,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeNodeSkipRequested: ({ node, reason }) => `${node} was asked to be left out: ${reason}`,
   UpdatesDisabledSet: ({ scope, disabled, reason }) =>
     `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is held out of changes' : 'may be changed again'}: ${reason}`,
-  UpgradeRuleOverridden: ({ rule, reason }) => `an operator takes rule ${rule} upon themselves: ${reason}`,
+  UpgradeRuleOverridden: ({ rule, reason }) => `an operator overrode rule ${rule}: ${reason}`,
   NodeRollbackRequested: ({ node }) => `${node} was asked to get its former software back`,
   EtcdSnapshotRequested: () => 'a snapshot of etcd was asked for',
   EtcdRestoreRequested: ({ snapshot }) => `etcd was asked to be set back to ${snapshot}`,
@@ -271,13 +271,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OperationPostponed: ({ operation, node, reason }) => `${operation} on ${node} gives way: ${reason}`,
   NodesMarked: ({ nodes }) => `pods prefer other nodes than these ${nodes.length}, which are not yet changed`,
   NodesUnmarked: ({ nodes }) => `pods no longer avoid ${nodes.join(', ')}`,
-  SurgeRequested: ({ pool, count: number }) =>
-    `${count(number, 'extra node')} ${was(number)} asked for in ${pool} while it is under way`,
+  SurgeRequested: ({ pool, count: number }) => `${count(number, 'surge node')} ${was(number)} requested for ${pool}`,
   SurgeReleased: ({ pool, nodes }) =>
     nodes.length === 0
-      ? `${pool} needs no extra nodes any more`
-      : `${pool} needs no surge nodes any more: ${nodes.join(', ')} will be deleted`,
-  SurgeSkipped: ({ pool, reason }) => `${pool} goes on without extra nodes: ${reason}`,
+      ? `${pool} no longer needs surge nodes`
+      : `${pool} no longer needs surge nodes: ${nodes.join(', ')} will be deleted`,
+  SurgeSkipped: ({ pool, reason }) => `${pool} continues without surge nodes: ${reason}`,
   AddonsUpgraded: ({ addons }) => `addons fit the new version: ${listed(addons)}`,
   EtcdLeaderMoved: ({ node, to }) => `${to} leads etcd in place of ${node}`,
   UpgradeAllowed: ({ node }) => `${node} may be changed`,

@@ -6,6 +6,6 @@ export const PauseReason = z.string().max(PAUSE_REASON_LENGTH_MAX);
 
 /** Body of the requests that pause and resume a cluster. */
 export const PauseRequest = z
-  .strictObject({ reason: PauseReason.default('').describe('Why; it stands in the history') })
+  .strictObject({ reason: PauseReason.default('').describe('Why; recorded in the history') })
   .meta({ id: 'PauseRequest', examples: [{ reason: 'the provider is under maintenance' }] });
 export type PauseRequest = z.infer<typeof PauseRequest>;

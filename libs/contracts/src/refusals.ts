@@ -544,26 +544,26 @@ export const REFUSALS = {
   'upgrade.version-invalid': definition(400, '{version} is not a Kubernetes version', 'Give one like v1.34.4.'),
   'upgrade.software-invalid': definition(
     400,
-    '{name} {version} cannot be asked for as a package',
+    '{name} {version} cannot be requested as a package',
     'kubeadm, kubelet and kubectl come with version; name other packages with the version they must have.',
   ),
   'upgrade.force-unbounded': definition(
     400,
-    'Pods may be forced away only up to a moment',
+    'Forced eviction of pods needs a deadline',
     'Give forceUntil with onDrainTimeout force, or use stop or quarantine.',
   ),
   'upgrade.gate-url': definition(
     400,
-    'The gate {gate} cannot be asked at its URL: {why}',
+    'The URL of gate {gate} is invalid: {why}',
     'Give an http or https URL without a user name or a password.',
   ),
   'upgrade.rule-unknown': definition(400, '{rule} is not a rule of upgrades', 'Rules are named like B4.'),
   'upgrade.rule-not-overridable': definition(
     422,
-    'No one may take {rule} upon themselves: {title}',
-    'Make it hold, then ask again. Rules that can be overridden: {overridable}.',
+    'Rule {rule} cannot be overridden: {title}',
+    'Resolve the finding and try again. Rules that can be overridden: {overridable}.',
   ),
-  'upgrade.reason-missing': definition(400, 'It needs a reason', 'Say why: it stands in the history.'),
+  'upgrade.reason-missing': definition(400, 'A reason is required', 'Give a reason; it is recorded in the history.'),
   'upgrade.pool-unknown': definition(422, "The cluster '{cluster}' has no worker pool {pool}", 'Its pools: {pools}.'),
   'upgrade.unknown': definition(
     404,
@@ -578,8 +578,8 @@ export const REFUSALS = {
   'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Ask again in a few seconds.'),
   'upgrade.not-approvable': definition(
     409,
-    'The plan of {upgrade} was made to be read: it cannot be approved',
-    'Ask for the upgrade without dryRun, and approve its plan.',
+    'The plan of {upgrade} is a dry run and cannot be approved',
+    'Request the upgrade without dryRun and approve its plan.',
   ),
   'upgrade.hash-mismatch': definition(
     409,

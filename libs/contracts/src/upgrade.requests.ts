@@ -6,7 +6,7 @@ import { UpgradeStrategy } from './upgrades.js';
 /** Bodies, queries and paths of the routes about upgrades, holds, etcd and certificates. */
 
 const text = z.string().max(TEXT_LENGTH_MAX);
-const reason = text.default('').describe('Why; it stands in the history');
+const reason = text.default('').describe('Why; recorded in the history');
 
 /** Most packages, pools or overrides in one request. */
 const ENTRIES_MAX = 100;

@@ -173,7 +173,7 @@ export const PlannedPool = z.strictObject({
   name: z.string(),
   nodes: z.int().min(0).describe('Nodes of the pool, held ones too: of these the shares are taken'),
   atOnce: z.int().min(1),
-  surge: z.int().min(0).describe('Extra nodes while the pool is under way'),
+  surge: z.int().min(0).describe('Surge nodes while the pool is upgraded'),
 });
 export type PlannedPool = z.infer<typeof PlannedPool>;
 

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 
-/** Any number that no one else uses as an advisory lock in a service's own database. */
+/** Any number that nothing else uses as an advisory lock in a service's own database. */
 const MIGRATION_LOCK = 0x4d494752;
 
 /**

@@ -2,7 +2,7 @@ import type { SecretRef } from '@fairlead/contracts';
 
 /** Sealed values (AES-256-GCM, a key per owner under the master key). Only the service that a reference begins with may write it. */
 export interface SecretStore {
-  /** `owner` is a cluster's uid, or 'shared'; destroying the owner's key makes all its secrets unreadable for ever. */
+  /** `owner` is a cluster's uid, or 'shared'; destroying the owner's key makes all its secrets unreadable permanently. */
   put(ref: SecretRef, value: string, owner: string): Promise<void>;
   /** undefined: there is none, or its owner's key was destroyed. A value that does not authenticate is an error. */
   get(ref: SecretRef): Promise<string | undefined>;

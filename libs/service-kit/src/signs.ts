@@ -11,7 +11,7 @@ export type Signs = Readonly<Partial<Record<ServiceName, string>>>;
 
 /**
  * Services never call each other, so one that is down shows nowhere but in work that waits. Each says every few seconds that it serves,
- * and hears the others: whoever asks one of them learns which service has no replica left.
+ * and receives those of the others: every replica can say which service has no replica left.
  */
 export class SignsOfLife {
   private readonly heardAtMs = new Map<string, number>();
@@ -65,7 +65,7 @@ export class SignsOfLife {
     }
   }
 
-  /** During an outage of NATS no one is heard, and no one is to blame. */
+  /** During an outage of NATS every service is silent, and none is to blame. */
   private async beginAgainOnReconnect(): Promise<void> {
     for await (const { type } of this.nc.status()) {
       if (type === 'reconnect') this.listensSinceMs = this.nowMs();

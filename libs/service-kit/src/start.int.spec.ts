@@ -173,7 +173,7 @@ describe('a service that starts', () => {
   });
 });
 
-/** As a standby without a primary PostgreSQL replays for ever and refuses everyone (57P03), until it is promoted. */
+/** As a standby without a primary PostgreSQL replays without end and refuses every client (57P03), until it is promoted. */
 const heldInRecovery = (environment: TestEnvironment): { begin(): Promise<void>; end(): Promise<void> } => {
   const data = join(environment.dataDir, 'postgres', 'data');
   const { uid, gid } = statSync(data);

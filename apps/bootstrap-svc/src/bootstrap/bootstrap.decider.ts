@@ -104,7 +104,7 @@ export type FinishCluster = Command<
 /** This service has come with an agent; nodes that run another must have it. */
 export type RequestAgentUpdate = Command<'RequestAgentUpdate', DesiredAgent>;
 
-/** The agent of a node is to be given this user; refused where the node is not, or no longer, of the cluster. */
+/** The agent of a node gets this user; refused where the node is not, or no longer, part of the cluster. */
 export type IssueCredential = Command<
   'IssueCredential',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly user: string; readonly lifetimeSeconds: number }

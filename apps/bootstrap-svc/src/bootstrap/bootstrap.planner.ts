@@ -208,7 +208,7 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is desired`));
 };
 
-/** Hosts whose agents are heard come first: those that are off must not delay them. */
+/** Hosts whose agents send heartbeats come first: those that are off must not delay them. */
 const replaceKeys = (cluster: Cluster): readonly Operation[] => {
   const keyed = hostsOf(cluster)
     .filter(({ hostKey, removal, keyStuck }) => hostKey !== null && removal !== 'drained' && keyStuck !== true)
@@ -225,7 +225,7 @@ const replaceKeys = (cluster: Cluster): readonly Operation[] => {
     );
 };
 
-/** Nodes whose agents are not heard and have no credential that NATS takes; the silence of the others may end by itself. */
+/** Nodes whose agents are silent and have no credential that NATS accepts; the silence of the others may end by itself. */
 const agentsToRenew = (state: Bootstrap): readonly Host[] =>
   state.status === 'ready'
     ? hostsOf(state.cluster).filter(
@@ -248,7 +248,7 @@ export const renewalDueAfter = (state: Bootstrap, now: string): string | null =>
     .toSorted()[0] ?? null;
 
 /**
- * What is to be done now: the whole order of a bootstrap in one place. What only has to be stated is in bootstrap.reconciler.ts.
+ * What has to be done now: the whole order of a bootstrap in one place. What only has to be stated is in bootstrap.reconciler.ts.
  */
 export const plan = (state: Bootstrap): readonly Operation[] => {
   if (state.status === 'absent') return [];

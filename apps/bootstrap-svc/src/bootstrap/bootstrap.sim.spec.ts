@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fact, NodeName, StoredEvent, UpgradeId } from '@fairlead/contracts';
+import { forSeeds } from '../../test/seeds.js';
 import { Simulation, type Troubles, CALM, ROUGH } from '../../test/simulation.js';
 import {
   balanced,
@@ -15,7 +16,6 @@ import {
 } from './bootstrap.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
-const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
 const FIVE = [cp(1), cp(2), cp(3), w(1), w(2)];
 /** Attempts are few and troubles many: a run may end as Failed, and then someone asks it to go on. */
 const RETRIES_MAX = 60;
@@ -91,21 +91,8 @@ const expectBuilt = (simulation: Simulation): void => {
     expect([node, [...(simulation.world.labels.get(node) ?? [])]]).toEqual([node, [['kubernetes.io/cluster', 'demo']]]);
 };
 
-/** A failing seed is a named story: the seed and what happened in it. */
-const forAllSeeds = async (
-  story: (simulation: Simulation) => Promise<void>,
-  troubles: Troubles = ROUGH,
-): Promise<void> => {
-  for (let seed = SEED_FIRST; seed < SEED_FIRST + SEEDS; seed += 1) {
-    const simulation = new Simulation(seed, troubles);
-    try {
-      await story(simulation);
-    } catch (error) {
-      const said = simulation.types.join(' ');
-      throw new Error(`seed ${seed}\n  ${simulation.trace.slice(-60).join('\n  ')}\n${said}`, { cause: error });
-    }
-  }
-};
+const forAllSeeds = (story: (simulation: Simulation) => Promise<void>, troubles?: Troubles): Promise<void> =>
+  forSeeds(SEEDS, story, troubles);
 
 describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
   it(

@@ -35,7 +35,7 @@ export interface Host {
   readonly agentSha256: string | null;
   /** The NATS users that its agents were given; absent: none was recorded. */
   readonly credentials?: AgentCredentials;
-  /** Absent: its agent is heard. */
+  /** Absent: its agent sends heartbeats. */
   readonly silence?: Silence;
   /** The agent reported every package at the desired version. */
   readonly initialized: boolean;

@@ -60,7 +60,7 @@ export class ControlPlaneEffects {
     });
   }
 
-  /** Tried for half a day: without it no one gets in when the certificate from before has ended. */
+  /** Tried for half a day: without it there is no access once the former certificate has expired. */
   @OnTask('RefreshKubeconfig', {
     attemptsMax: 75,
     backoffFirstMs: 2_000,

@@ -11,7 +11,7 @@ import type { RememberedSecrets } from '../secrets.cache.js';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 3_600_000;
-/** No one renews what this authority issues, so it lasts as long as the authority itself: as long as kubeadm's do. */
+/** Nothing renews what this authority issues, so it lasts as long as the authority itself: as long as kubeadm's do. */
 const LIFE_DAYS = 3_650;
 /** Hosts whose clocks differ a little must not meet a certificate from the future. */
 const BACKDATE_MS = 5 * 60_000;

@@ -1,11 +1,11 @@
 import type { Fact, SecretRef } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { CALM, ROUGH, Simulation, type Troubles } from '../../test/simulation.js';
+import { forSeeds, SEED_FIRST } from '../../test/seeds.js';
+import { CALM, Simulation } from '../../test/simulation.js';
 import { FIRST_KEY, publicOf } from '../../test/world.js';
 import { balanced, cp, created, machine, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
-const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
 /** Attempts are few and troubles many: then an operator retries. */
 const RETRIES_MAX = 60;
 const TIMEOUT_MS = 120_000;
@@ -49,22 +49,6 @@ const untilReplaced = async (simulation: Simulation, hosts: number): Promise<voi
   }
 };
 
-const forAllSeeds = async (
-  story: (simulation: Simulation) => Promise<void>,
-  troubles: Troubles = ROUGH,
-): Promise<void> => {
-  for (let seed = SEED_FIRST; seed < SEED_FIRST + SEEDS; seed += 1) {
-    const simulation = new Simulation(seed, troubles);
-    try {
-      await story(simulation);
-    } catch (error) {
-      throw new Error(`SIM_SEED=${seed}: ${String(error)}\n${simulation.trace.slice(-30).join('\n')}`, {
-        cause: error,
-      });
-    }
-  }
-};
-
 /** A host is always open to the key that is recorded of it. */
 const expectNoneLocked = (simulation: Simulation): void => {
   const recorded = new Map<string, string>();
@@ -77,7 +61,7 @@ describe('the SSH keys of the hosts of a cluster', () => {
   it(
     'are replaced at any moment of its life, whatever crashes: no host is ever locked, and in the end the former key opens none',
     () =>
-      forAllSeeds(async (simulation) => {
+      forSeeds(SEEDS, async (simulation) => {
         await begin(simulation);
         await simulation.run(simulation.below(900));
         await rotate(simulation);
@@ -100,19 +84,26 @@ describe('the SSH keys of the hosts of a cluster', () => {
   it(
     'are also replaced on a host that is announced later with the former key, and not on one that was created with the new one',
     () =>
-      forAllSeeds(async (simulation) => {
-        await begin(simulation);
-        await rotate(simulation);
-        await untilReplaced(simulation, FIVE.length);
-        simulation.world.host(w(4)).keys = [NEW_KEY];
-        const fresh = machine(w(4));
-        await simulation.say('machines', created([machine(w(3)), { ...fresh, ssh: { ...fresh.ssh, keyRef: SECOND } }]));
-        await untilReplaced(simulation, FIVE.length + 1);
-        expect(simulation.world.host(w(3)).keys).toEqual([NEW_KEY]);
-        expect([simulation.count('AuthorizedKeyAdded', w(3)), simulation.count('AuthorizedKeyAdded', w(4))]).toEqual([
-          1, 0,
-        ]);
-      }, CALM),
+      forSeeds(
+        SEEDS,
+        async (simulation) => {
+          await begin(simulation);
+          await rotate(simulation);
+          await untilReplaced(simulation, FIVE.length);
+          simulation.world.host(w(4)).keys = [NEW_KEY];
+          const fresh = machine(w(4));
+          await simulation.say(
+            'machines',
+            created([machine(w(3)), { ...fresh, ssh: { ...fresh.ssh, keyRef: SECOND } }]),
+          );
+          await untilReplaced(simulation, FIVE.length + 1);
+          expect(simulation.world.host(w(3)).keys).toEqual([NEW_KEY]);
+          expect([simulation.count('AuthorizedKeyAdded', w(3)), simulation.count('AuthorizedKeyAdded', w(4))]).toEqual([
+            1, 0,
+          ]);
+        },
+        CALM,
+      ),
     TIMEOUT_MS,
   );
 

@@ -68,7 +68,7 @@ export class ClusterAccess {
     await this.secrets.delete(readerRef(requestId));
   }
 
-  /** After this no one can read any secret of the cluster. */
+  /** After this, no secret of the cluster can be read. */
   async destroy(uid: string): Promise<void> {
     this.api.forget(uid);
     await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid), etcdAuthorityRef(uid)]);

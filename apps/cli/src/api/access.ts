@@ -9,7 +9,7 @@ import { fetchTrusting, readAuthority, type Fetch } from './trusting.fetch.js';
 /** Where the REST API is and what opens it. */
 export interface Access {
   readonly server: string;
-  /** undefined: ask without one, and be told that it is needed. */
+  /** undefined: send the request without one, and learn that it is needed. */
   readonly token: string | undefined;
   /** Set when the address is that of a local instance. */
   readonly instance: Instance | undefined;
@@ -96,7 +96,7 @@ const noInstance = (dataDir: string | undefined): CliFailure =>
     code: 'cli.no-instance',
     message:
       dataDir === undefined
-        ? 'No Fairlead serves from a .fairlead folder here or above'
-        : `No Fairlead serves from ${dataDir} (there is no ${instanceFile(dataDir)})`,
+        ? 'Fairlead is not running: no instance was found in a .fairlead folder here or above'
+        : `Fairlead is not running in ${dataDir} (there is no ${instanceFile(dataDir)})`,
     help: 'Start one with "fairlead up", or name a server with --server or FAIRLEAD_SERVER.',
   });

@@ -4,7 +4,7 @@ import { CliFailure, codeOf, wordsOf, type Fault } from '../failures.js';
 import type { Access } from './access.js';
 import { inCommands } from './commands.text.js';
 
-/** No one answered. */
+/** No server answered. */
 export const unreachable = ({ server, instance }: Access, error: unknown): CliFailure => {
   const isGone = codeOf(error instanceof Error ? error.cause : undefined) === 'ECONNREFUSED';
   return new CliFailure('unreachable', {

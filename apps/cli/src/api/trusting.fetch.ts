@@ -11,7 +11,7 @@ export type Fetch = (request: Request) => Promise<Response>;
 /** Statuses that have no body. */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-/** The global fetch, or one that trusts an authority (PEM) in the place of those of Node.js, which only knows its own way to be told. */
+/** The global fetch, or one that trusts an authority (PEM) in place of those of Node.js, whose fetch has a setting of its own for it. */
 export const fetchTrusting = (ca: string | undefined): Fetch => {
   if (ca === undefined) return (request) => fetch(request);
   const agent = new Agent({ ca });

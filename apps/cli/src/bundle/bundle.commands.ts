@@ -62,9 +62,9 @@ const SIGNED_BY = [
 const addCreate = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'create <version...>',
-    summary: 'Pack what clusters of these versions are made of',
+    summary: 'Create a bundle with the software of these versions',
     description:
-      'Pack what clusters of these versions are made of: programs, container images and packages, each verified by its SHA-256. The bundle appears whole or not at all; a download that was cut off goes on the next time.',
+      'Create a bundle with the software of these versions: programs, container images and packages, each verified by its SHA-256. The bundle appears whole or not at all; a download that was cut off goes on the next time.',
     shared: 'out-file-alone',
     examples: [
       ['fairlead bundle create v1.34.4', 'From the mirror that "npm run kubernetes:build" made on this machine'],
@@ -138,7 +138,7 @@ const keyIn = async (name: string, io: Io): Promise<string> => {
   return readFile(file, 'utf8');
 };
 
-/** A folder is told from where the user is. */
+/** A folder is given relative to where the user is. */
 const locationOf = (from: string | undefined, io: Io): string => {
   if (from === undefined) return localMirror(io.env);
   return isUrl(from) ? from : resolve(io.cwd, from);
@@ -147,7 +147,7 @@ const locationOf = (from: string | undefined, io: Io): string => {
 const addInspect = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'inspect <file>',
-    summary: 'Check every file of a bundle, and say what is in it',
+    summary: 'Check every file of a bundle, and list its contents',
     shared: 'output',
     examples: [
       ['fairlead bundle inspect kubernetes-v1.34.4.tar.gz', 'Its versions, what stands in for what, and its SHA-256'],
@@ -168,7 +168,7 @@ const addInspect = (parent: Command, io: Io): void => {
 const addKey = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'key <file>',
-    summary: 'Make a key that signs bundles and mirrors',
+    summary: 'Create a key that signs bundles and mirrors',
     description:
       'Make an Ed25519 key: the private half goes to the file that only its owner may read; the public half is printed. Connections name it in signedBy. If the file exists, its public half is printed and nothing is changed.',
     shared: 'output',

@@ -160,9 +160,9 @@ const addDescribe = (parent: Command, io: Io): void => {
 const addRetry = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'retry <cluster>',
-    summary: 'Try again what failed',
+    summary: 'Retry what failed',
     description:
-      'Let a failed cluster go on from the step that failed. Of a cluster that is Provisioned: try again the nodes of a request that failed and was kept, removals of nodes, and deletions of machines.',
+      'Retry a failed cluster from the step that failed. For a Provisioned cluster: retry the nodes of a request that failed and was kept, removals of nodes, and deletions of machines.',
     examples: [['fairlead cluster retry demo --wait', 'Try again, and watch']],
   });
   addWaitOptions(command).action(
@@ -179,7 +179,7 @@ const addRetry = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <cluster>',
-    summary: 'Delete a cluster and everything that was made for it',
+    summary: 'Delete a cluster and everything that was created for it',
     description: 'Delete a cluster with its machines and load balancer, at any moment of its life. Its history stays.',
     examples: [['fairlead cluster delete demo --wait', 'Delete it, and watch until nothing is left']],
   });

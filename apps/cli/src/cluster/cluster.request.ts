@@ -44,7 +44,7 @@ const defaultsOf = ({ workers = 2, controlPlanes = controlPlanesBeside(workers) 
   serviceType: 'single',
 });
 
-/** How many control planes are meant where no one says it: only a single node goes without workers. */
+/** How many control planes a request means that does not say: only a single node goes without workers. */
 export const controlPlanesBeside = (workers: number): number => (workers === 0 ? 1 : 3);
 
 /** Several control planes without workers are for the server to refuse, in its words. */

@@ -8,7 +8,7 @@ const words = z.record(z.string(), z.string()).default({});
 const Readiness = z.object({ services: words, alarms: words });
 
 /**
- * What explains that a cluster does not go on: a sentence for each service that the gateway has not heard of for a while, and for each of
+ * What explains that a cluster makes no progress: a sentence for each service that has been silent for a while, and for each of
  * its alarms.
  */
 export const silentServices = async ({ server, fetch }: Pick<Api, 'server' | 'fetch'>): Promise<readonly string[]> => {
@@ -20,7 +20,7 @@ export const silentServices = async ({ server, fetch }: Pick<Api, 'server' | 'fe
       .filter(([, sign]) => sign !== 'ok')
       .map(([name, sign]) => `${name}: ${sign}`);
   } catch {
-    return []; // Whether the gateway is reached, the answer to the command itself tells.
+    return []; // Whether the gateway is reached follows from the answer to the command itself.
   } finally {
     late.clear();
   }

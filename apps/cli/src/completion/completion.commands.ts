@@ -8,7 +8,7 @@ import type { Io } from '../io/io.js';
 import { candidatesFor, type Candidates } from './candidates.js';
 import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './scripts.js';
 
-/** No one waits longer for a name. */
+/** Users do not wait longer for a name. */
 const NAMES_TIMEOUT_MS = 1_000;
 
 export const addCompletionCommands = (program: Command, io: Io): void => {

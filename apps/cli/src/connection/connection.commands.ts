@@ -132,9 +132,9 @@ const addSpecs = (parent: Command, io: Io): void => {
 const addVerify = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'verify <connection>',
-    summary: 'Look again at what a connection offers',
+    summary: 'Verify a connection and what it offers',
     description:
-      'Look again at what a connection offers. Hosts of an inventory that could not be reset when they were given back are reset, and free again.',
+      'Verify a connection and what it offers. Hosts of an inventory that could not be reset when they were given back are reset, and free again.',
     examples: [['fairlead connection verify site', 'After a host that was dead is back']],
   }).action(
     runs(io, async (session, name: string) => {

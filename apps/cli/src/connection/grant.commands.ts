@@ -49,9 +49,9 @@ const change = async (
 export const addGrant = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'grant <connection> <namespaces...>',
-    summary: 'Say whose clusters may use a connection',
+    summary: 'Set which namespaces may use a connection',
     description:
-      'Say whose clusters may use a connection: those of the namespaces, or of all with "*". It replaces what was said before; clusters that are there already stay.',
+      'Set which namespaces may use a connection: those of the namespaces, or of all with "*". It replaces what was said before; clusters that are there already stay.',
     examples: [
       ['fairlead connection grant site team-a team-b', 'For the clusters of two namespaces'],
       ['fairlead connection grant lab "*"', 'For all'],
@@ -68,9 +68,9 @@ export const addGrant = (parent: Command, io: Io): void => {
 export const addQuota = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'quota <connection>',
-    summary: 'Set the most that all clusters may take of a connection',
+    summary: 'Set the quota of a connection, for all clusters',
     description:
-      'Set the most that all clusters may take of a connection together. It replaces what was set before; what there is already stays.',
+      'Set the quota of a connection, for all clusters together. It replaces what was set before; what there is already stays.',
     examples: [['fairlead connection quota site --nodes 40 --cores 160', 'Forty machines with 160 CPUs together']],
   });
   withQuota(command).action(

@@ -4,7 +4,7 @@ import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
 const POLL_MS = 200;
-/** A provider that offers what it offered before is not told of again: for so long it may turn out that it cannot be reached now. */
+/** A provider that offers what it offered before is not reported again: for so long it may turn out that it cannot be reached now. */
 const SETTLED_MS = 10_000;
 
 export interface Awaited {

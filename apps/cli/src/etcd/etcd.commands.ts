@@ -60,7 +60,7 @@ type RestoreOptions = EtcdOptions & { readonly confirm?: string };
 const addRestore = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'restore <cluster> <snapshot>',
-    summary: 'Set etcd back to a snapshot; everything since is lost',
+    summary: 'Restore etcd from a snapshot; everything since is lost',
     description:
       'Set etcd back to a snapshot. Everything that happened in the cluster since then is lost: workloads, secrets, nodes. It is confirmed by the name of the cluster: typed when asked, or with --confirm.',
     examples: [

@@ -25,7 +25,7 @@ export const addEventCommands = (program: Command, io: Io): void => {
 const addEvents = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'events <cluster>',
-    summary: 'Print what happened to a cluster, one line an event',
+    summary: 'Print what happened to a cluster, one line per event',
     description:
       'Print the events of a cluster from the log, oldest first; those of all clusters that ever had the name.',
     examples: [

@@ -8,17 +8,17 @@ import { refuseUntrusted } from './instance.trust.js';
 export const DATA_FOLDER = '.fairlead';
 const FILE = 'instance.json';
 
-/** A Fairlead that serves from a data folder (or did, if its process has ended). */
+/** An instance of Fairlead that uses a data folder (or did, if its process has ended). */
 export const Instance = z.object({
   format: z.literal(1),
   server: z.string(),
   tokenFile: z.string(),
-  /** Authority of the server's certificate; absent: it speaks plain text, or one that Node.js trusts. */
+  /** Authority of the server's certificate; absent: it uses plain text, or one that Node.js trusts. */
   caFile: z.string().optional(),
   dataDir: z.string(),
   /** Absent: written by an earlier release. */
   natsUrl: z.string().optional(),
-  /** Whose end is the instance's end; `birth` tells it from a later process of the same number. */
+  /** Whose end is the instance's end; `birth` distinguishes it from a later process of the same number. */
   process: z.object({ pid: z.int(), birth: z.string().nullable() }),
   startedAt: z.string(),
   version: z.string(),
@@ -27,7 +27,7 @@ export type Instance = z.infer<typeof Instance>;
 
 export const instanceFile = (dataDir: string): string => join(dataDir, FILE);
 
-/** undefined: nothing serves from that folder. Throws when the file is damaged, or when another user may have written it. */
+/** undefined: no instance uses that folder. Throws when the file is damaged, or when another user may have written it. */
 export const readInstance = (dataDir: string): Instance | undefined => {
   const file = instanceFile(dataDir);
   try {

@@ -39,7 +39,7 @@ const untrusted = (reason: string, help: string): CliFailure =>
     help,
   });
 
-/** undefined: there is no such file, as far as this user can see; whoever reads it is told why. */
+/** undefined: there is no such file, as far as this user can see; the reader gets the reason. */
 const statsOf = (path: string): Stats | undefined => {
   try {
     return statSync(path);

@@ -9,9 +9,9 @@ export interface Io {
   /** Lines at the end of standard error that are drawn again in place. Only where `isLive`; one at a time. */
   readonly openRegion: () => Region;
   readonly readStdin: () => Promise<string>;
-  /** Asks on standard error and reads a line; undefined: there is no one to ask. An interrupt rejects it. */
+  /** Asks on standard error and reads a line; undefined: there is no terminal to ask on. An interrupt rejects it. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
-  /** Progress may be redrawn: standard error is a terminal, and no one said that this is CI. */
+  /** Progress may be redrawn: standard error is a terminal, and nothing says that this is CI. */
   readonly isLive: boolean;
   readonly columns: () => number;
   readonly rows: () => number;

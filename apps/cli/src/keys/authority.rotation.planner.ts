@@ -13,7 +13,7 @@ export type AuthorityStep =
 
 export interface AuthorityTimes {
   readonly now: Date;
-  /** How long after the announcement an agent may still not have heard of it. */
+  /** How long after the announcement an agent may still not know of it. */
   readonly agentsForMs: number;
 }
 

@@ -33,7 +33,7 @@ const addExport = (keys: Command, io: Io): void => {
       'Write the keys by which secrets are sealed to a file that only its owner may read; the master key seals each of them. Make the file after each backup of the data, and replace the previous one: the secrets of a cluster that was deleted before open in no backup of the data beside it. NATS must be running; services can keep running. To restore, put the file at keys/owner-keys.json in the data folder before the start, which reads and removes it.',
     shared: 'none',
     examples: [
-      ['fairlead keys export --data .fairlead --to owner-keys.json', 'Of the instance that serves from that folder'],
+      ['fairlead keys export --data .fairlead --to owner-keys.json', 'Of the instance of that data folder'],
       [
         'fairlead keys export --data /srv/fairlead --nats tls://127.0.0.1:4222 --to owner-keys.json',
         'With NATS and services of your own',
@@ -63,19 +63,19 @@ const natsSettingsOf = (io: Io, { data, nats, natsCa }: RotateOptions): NatsSett
 });
 
 const NATS_OPTION = '--nats <url>';
-const NATS_HELP = 'address of NATS (default: that of the instance that serves from the data folder)';
+const NATS_HELP = 'address of NATS (default: that of the instance of the data folder)';
 const NATS_CA_OPTION = '--nats-ca <file>';
 const NATS_CA_HELP = 'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)';
 
 const addMaster = (rotate: Command, io: Io): void => {
   addCommand(rotate, {
     usage: 'master',
-    summary: 'Exchange the master key for a new one',
+    summary: 'Rotate the master key',
     description:
       'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier backups of the keys of secrets still open with the previous master key, wherever a copy of it is kept.',
     shared: 'none',
     examples: [
-      ['fairlead keys rotate master --data .fairlead', 'Of the instance that serves from that folder'],
+      ['fairlead keys rotate master --data .fairlead', 'Of the instance of that data folder'],
       [
         'fairlead keys rotate master --data /srv/fairlead --nats tls://127.0.0.1:4222',
         'With NATS and services of your own',
@@ -106,7 +106,7 @@ const AGENTS_FOR_DEFAULT_MS = 24 * 60 * 60 * 1000;
 const addNats = (rotate: Command, io: Io): void => {
   addCommand(rotate, {
     usage: 'nats',
-    summary: 'Exchange the keys that sign NATS credentials, and every credential of a service',
+    summary: 'Rotate the keys that sign NATS credentials, and the credentials of all services',
     description:
       "Make new keys of the operator and new signing keys, new credentials of all services, and a new key of NATS' certificate. Fairlead must be stopped; everything counts when NATS and the services are started again. Agents reach NATS with what they have for --agents-for, and get new credentials meanwhile.",
     shared: 'none',
@@ -152,12 +152,12 @@ const sentenceOf = (rotated: AuthorityRotated): string => {
 const addNatsAuthority = (rotate: Command, io: Io): void => {
   addCommand(rotate, {
     usage: 'nats-authority',
-    summary: "Exchange the authority that signs NATS' certificate, and the certificate",
+    summary: 'Rotate the CA of NATS, and the certificate of NATS',
     description:
       'Run it twice, while NATS, services and agents keep running. The first run creates a new authority and has it trusted beside the present one. The second run, after --agents-for, creates a new certificate, has NATS load it, verifies that NATS shows it, and removes the former authority. If a run is interrupted, run it again: it resumes.',
     shared: 'none',
     examples: [
-      ['fairlead keys rotate nats-authority --data .fairlead', 'Of the instance that serves from that folder'],
+      ['fairlead keys rotate nats-authority --data .fairlead', 'Of the instance of that data folder'],
       [
         'fairlead keys rotate nats-authority --data /srv/fairlead --nats tls://127.0.0.1:4222',
         'With NATS and services of your own',

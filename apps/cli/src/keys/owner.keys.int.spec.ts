@@ -118,7 +118,7 @@ describe('the keys of secrets, backed up apart from the data', () => {
     expect(await read(LIVING)).toEqual(valuesOf(LIVING));
     expect(await read('shared')).toEqual(valuesOf('shared'));
 
-    // The sealed values are there: an older copy of the keys, which is to be destroyed, would open them.
+    // The sealed values are there: an older copy of the keys, which will be destroyed, would open them.
     await restore('before.json');
     expect(await read(DELETED)).toEqual(valuesOf(DELETED));
   }, 120_000);

@@ -36,7 +36,7 @@ import { exportOwnerKeys, natsOwnerKeys } from '../instance/owner.keys.store.js'
 /** How to reach NATS as its administrator. */
 export interface NatsSettings {
   readonly dataDir: string;
-  /** undefined: that of the instance that serves from the data folder. */
+  /** undefined: that of the instance of the data folder. */
   readonly nats: string | undefined;
   /** undefined: keys/nats-ca.pem of the data folder, for a tls:// address. */
   readonly natsCa: string | undefined;
@@ -56,7 +56,7 @@ export const rotateMasterIn = async (settings: MasterRotationSettings, settleMs 
   const file = join(dataDir, 'keys', 'master.key');
   if (!existsSync(file)) throw notProvisioned(file);
   prepareDataFolder(dataDir);
-  // Not the folder's own lock: the instance that serves from it has that, and goes on.
+  // Not the folder's own lock: the instance that uses it holds that, and continues.
   const lock = takeLock(join(dataDir, 'keys', 'rotation.lock'));
   if (lock.status === 'held') throw underWay(lock.holder.pid);
   try {
@@ -110,15 +110,21 @@ export const rotateNatsIn = ({
 
 /** Without the services' folders there is one copy of everything, in the data folder. */
 const HOLDERS_OF_AUTHORITY = [...SERVICES, REVOKER, 'nats'] as const;
-const RELOAD_TIMEOUT_MS = 30_000;
+const SHOWN_WITHIN_MS = 30_000;
 const RELOAD_POLL_MS = 500;
+
+export interface AuthorityRotationSettings extends MasterRotationSettings {
+  readonly agentsForMs: number;
+  /** How long NATS may take to show its new certificate. */
+  readonly shownWithinMs?: number;
+}
 
 /** Takes the rotation of NATS' authority a step further, while everything runs. Throws a `CliFailure`. */
 export const rotateAuthorityIn = async (
-  settings: MasterRotationSettings & { readonly agentsForMs: number },
+  settings: AuthorityRotationSettings,
   now: () => Date = () => new Date(),
 ): Promise<AuthorityRotated> => {
-  const { dataDir, secretsDir, agentsForMs } = settings;
+  const { dataDir, secretsDir, agentsForMs, shownWithinMs = SHOWN_WITHIN_MS } = settings;
   const authoritiesIn = (): Authorities => readAuthorities(dataDir) ?? withoutCertificate(dataDir);
   authoritiesIn();
   const url = settings.nats ?? natsOfInstance(dataDir);
@@ -132,7 +138,7 @@ export const rotateAuthorityIn = async (
         await writeAuthorities(dataDir, authorities, { names, now: now() });
       },
       handOut: () => (existsSync(secretsDir) ? handOut({ dataDir, secretsDir }, HOLDERS_OF_AUTHORITY) : undefined),
-      reloadServer: (current) => untilServerShows({ dataDir, url, current }),
+      reloadServer: (current) => untilServerShows({ dataDir, url, current, shownWithinMs }),
       now,
     };
     return await rotateAuthority(world, { made: await newAuthority(now()), agentsForMs });
@@ -146,10 +152,11 @@ interface Shown {
   readonly url: string;
   /** PEM: the authority whose certificate the server has to show. */
   readonly current: string;
+  readonly shownWithinMs: number;
 }
 
-const untilServerShows = async ({ dataDir, url, current }: Shown): Promise<void> => {
-  const deadline = performance.now() + RELOAD_TIMEOUT_MS;
+const untilServerShows = async ({ dataDir, url, current, shownWithinMs }: Shown): Promise<void> => {
+  const deadline = performance.now() + shownWithinMs;
   for (;;) {
     try {
       await askToReload({ dataDir, url });
@@ -228,7 +235,7 @@ const natsOfInstance = (dataDir: string): string => {
   if (instance?.natsUrl !== undefined && isAlive(instance.process)) return instance.natsUrl;
   throw new CliFailure('usage', {
     code: 'cli.nats-unknown',
-    message: `No Fairlead serves from ${dataDir}, and --nats does not say where NATS is`,
+    message: `Fairlead is not running in ${dataDir}, and --nats is not given`,
     help: 'The sealed keys are in NATS, so it must run: start Fairlead (fairlead up), or give --nats.',
   });
 };

@@ -41,7 +41,7 @@ export const addChangeOptions = (command: Command): Command =>
 const addApply = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'apply',
-    summary: 'Create a cluster from its manifest, or make it as declared',
+    summary: 'Create a cluster from its manifest, or change it to match',
     description:
       'Validate a manifest, show what differs and what is done for it, ask, apply it and follow the progress. A manifest that says what is declared already changes nothing.',
     examples: [
@@ -82,7 +82,7 @@ const addDiff = (program: Command, io: Io): void => {
 const addExport = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'export <cluster>',
-    summary: 'Write the manifest of a cluster, whichever way it was made',
+    summary: 'Write the manifest of a cluster, however it was created',
     examples: [['fairlead export demo > cluster.yaml', 'To keep it under version control']],
   }).action(
     runs(io, async (session, name: string) => {
@@ -133,7 +133,7 @@ const editCluster = async (session: Session, name: string, options: ChangeOption
 const addDelete = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'delete',
-    summary: 'Delete the cluster of a manifest, and everything that was made for it',
+    summary: 'Delete the cluster of a manifest, and everything that was created for it',
     examples: [['fairlead delete -f cluster.yaml --wait', 'Delete it, and watch until nothing is left']],
   });
   addWaitOptions(fileOption(command)).action(

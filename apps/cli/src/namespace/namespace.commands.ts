@@ -57,9 +57,9 @@ const addCreate = (parent: Command, io: Io): void => {
 const addQuota = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'quota <namespace>',
-    summary: 'Set the most that the clusters of a namespace may take',
+    summary: 'Set the quota of the clusters of a namespace',
     description:
-      'Set the most that the clusters of a namespace may take together. It replaces what was set before; what there is already stays.',
+      'Set the quota of the clusters of a namespace together. It replaces what was set before; what there is already stays.',
     examples: [['fairlead namespace quota team-a --clusters 5 --nodes 40 --cores 160', 'Five clusters at most']],
   });
   withQuota(command).action(

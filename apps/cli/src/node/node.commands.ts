@@ -97,7 +97,7 @@ const addAdd = (parent: Command, io: Io): void => {
 const addAbandon = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'abandon <cluster>',
-    summary: 'Give up requests for nodes that are not done',
+    summary: 'Abandon requests for nodes that are not complete',
     description:
       'Give up requests for nodes that are under way, and those that failed and were kept. Their nodes and machines are removed; nodes that are part of the cluster stay.',
     examples: [['fairlead node abandon demo', 'Remove what could not be added']],

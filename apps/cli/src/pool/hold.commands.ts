@@ -31,7 +31,7 @@ export const addHoldCommands = (parent: Command, scope: Scope, io: Io): void => 
     description: `Hold a ${scope} out of every upgrade until it is released. Others go on; what is held may fall behind.`,
     examples: [[`fairlead ${scope} hold demo ${EXAMPLES[scope]} --reason "a long test runs"`, 'Until it is released']],
   })
-    .requiredOption('--reason <text>', 'why; it stands in the history')
+    .requiredOption('--reason <text>', 'why; recorded in the history')
     .action(
       runs(io, (session, cluster: string, name: string, { reason }: { readonly reason: string }) =>
         set(session, { scope, cluster, name, disabled: true, reason }),
@@ -42,7 +42,7 @@ export const addHoldCommands = (parent: Command, scope: Scope, io: Io): void => 
     summary: `Let a ${scope} take part in upgrades again`,
     examples: [[`fairlead ${scope} release demo ${EXAMPLES[scope]}`, 'The next upgrade brings it along']],
   })
-    .option('--reason <text>', 'why; it stands in the history', '')
+    .option('--reason <text>', 'why; recorded in the history', '')
     .action(
       runs(io, (session, cluster: string, name: string, { reason }: { readonly reason: string }) =>
         set(session, { scope, cluster, name, disabled: false, reason }),

@@ -18,7 +18,7 @@ export interface FollowOptions {
 
 export interface Followed {
   readonly operation: OperationView;
-  /** Of the latest event that was heard. */
+  /** Of the latest event that was received. */
   readonly seq: number;
 }
 

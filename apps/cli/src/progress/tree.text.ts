@@ -51,7 +51,7 @@ const DETAIL_LENGTH_MIN = 6;
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** The beginning tells what it is about; the rest is in `describe --output json` and in the events. */
+/** The beginning says what it is about; the rest is in `describe --output json` and in the events. */
 const shortened = (text: string, room: number): string =>
   text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`;
 

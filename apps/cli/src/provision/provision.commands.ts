@@ -30,7 +30,7 @@ export const addProvisionCommands = (program: Command, io: Io): void => {
 const addKeys = (provision: Command, io: Io): void => {
   addCommand(provision, {
     usage: 'keys',
-    summary: 'Make the keys, the NATS credentials and the NATS configuration',
+    summary: 'Create the keys, the NATS credentials and the NATS configuration',
     description:
       'Make the master key, the password of PostgreSQL, a NATS credential per service, a certificate for NATS, and nats.conf, each in a file that only its owner may read. The data folder has all of them; each service, NATS and PostgreSQL get a folder with copies of what they need, and nothing else. What exists is kept, so it may run before every start.',
     shared: 'none',
@@ -77,7 +77,7 @@ const addKeys = (provision: Command, io: Io): void => {
 const addStores = (provision: Command, io: Io): void => {
   addCommand(provision, {
     usage: 'stores',
-    summary: 'Make the streams and the databases of the services',
+    summary: 'Create the streams and the databases of the services',
     description:
       'Wait for NATS and PostgreSQL, make the streams, a database and a role per service, and write the URL of each database to <service>/database-url in the folder of the secrets. What exists is kept and brought up to date, so it may run before every start.',
     shared: 'none',

@@ -29,7 +29,7 @@ export class FakeGateway {
   private readonly streams = new Set<ServerResponse>();
   private readonly server: Server;
 
-  /** `tls`: a certificate with its key, PEM; then it speaks nothing else. */
+  /** `tls`: a certificate with its key, PEM; then it accepts nothing else. */
   constructor(private readonly tls?: string) {
     const answer = (request: IncomingMessage, response: ServerResponse): void => void this.answer(request, response);
     this.server = tls === undefined ? createServer(answer) : createTlsServer({ cert: tls, key: tls }, answer);
@@ -53,7 +53,7 @@ export class FakeGateway {
     return this;
   }
 
-  /** States events: who listens hears of them at once. */
+  /** States events: listeners receive them at once. */
   state(...events: readonly EventView[]): void {
     this.events.push(...events);
     for (const stream of this.streams) for (const event of events) sendEvent(stream, event);

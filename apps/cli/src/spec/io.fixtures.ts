@@ -17,7 +17,7 @@ interface Given {
   readonly stdin?: string;
   readonly nowMs?: number;
   readonly isLive?: boolean;
-  /** What someone answers to every question; undefined: no one is there. */
+  /** What a user answers to every question; undefined: there is no user. */
   readonly answer?: string;
 }
 

@@ -33,7 +33,7 @@ interface CreateOptions {
 const addCreate = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'create <name>',
-    summary: 'Make an API token',
+    summary: 'Create an API token',
     description: 'Make an API token. It is printed once; the server keeps only its hash.',
     examples: [
       [
@@ -70,7 +70,7 @@ const expiryText = ({ expiresAt }: TokenView): string => {
 const addList = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'list',
-    summary: 'List the API tokens (never what makes them one)',
+    summary: 'List the API tokens, without their secrets',
     examples: [['fairlead token list', 'Who can do what']],
   })
     .alias('ls')
@@ -93,7 +93,7 @@ const addList = (token: Command, io: Io): void => {
 const addRevoke = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'revoke <id>',
-    summary: 'End an API token',
+    summary: 'Revoke an API token',
     examples: [['fairlead token revoke 01J9ZK', 'From now on it opens nothing']],
   }).action(
     runs(io, async (session, id: string) => {

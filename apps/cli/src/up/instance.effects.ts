@@ -133,7 +133,7 @@ export const startInstance = async (
     const lab = plans.filter(({ name }) => name === 'lab');
     const ready =
       lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
-    ready.catch(() => undefined); // Whoever waits for it hears of it.
+    ready.catch(() => undefined); // Whoever waits for it gets the error.
     const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
     return { instance: instanceOf(settings, keys.localTokenFile, environment.nats.url), site, stop };
   } catch (error) {
@@ -167,7 +167,7 @@ const siteOf = (
     ? { provider: 'lab', settings: { endpoint: lab.endpoint }, token: lab.token, ready: lab.ready }
     : { provider: 'nspawn', settings: hosts.settings, ready: Promise.resolve() };
 
-/** Does not wait for work whose result no one wants any more. */
+/** Does not wait for work whose result is no longer needed. */
 const unlessAborted = async <Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> => {
   signal.throwIfAborted();
   const watching = new AbortController();
@@ -189,7 +189,7 @@ const refuseRunning = (dataDir: string): void => {
   if (running === undefined || !isAlive(running.process)) return;
   throw new CliFailure('conflict', {
     code: 'cli.already-running',
-    message: `A Fairlead serves from ${dataDir} already: ${running.server}, process ${running.process.pid}`,
+    message: `Fairlead is already running in ${dataDir}: ${running.server}, process ${running.process.pid}`,
     help: 'Use that one, stop it with "fairlead down", or choose another folder with --data and another --port.',
   });
 };

@@ -26,7 +26,7 @@ export const ensureKeys = (dataDir: string): InstanceKeys => {
   };
 };
 
-/** Whole or not at all: half a master key would seal secrets that no one can open. */
+/** Whole or not at all: half a master key would seal secrets that nothing can open. */
 const ensureRandom = (file: string): void => {
   if (existsSync(file)) return;
   makeFolder(dirname(file), 0o700);

@@ -99,7 +99,7 @@ const buildRootfs = async (cacheDir: string, { onStep, onNotice }: Teller): Prom
   onStep('Root file system of local hosts', performance.now() - startedAtMs);
 };
 
-/** The network keeps its range; a new one gets the first that no one on this machine has. */
+/** The network keeps its range; a new one gets the first that is free on this machine. */
 const ensureNetwork = async (local: Local, dataDir: string) => {
   const first = fnv1a32(dataDir) % RANGES;
   const ranges = Array.from({ length: RANGES_MAX }, (_, at) => `198.18.${(first + at) % RANGES}.0/24`);

@@ -8,7 +8,7 @@ const STREAMS_RETRY_MAX_MS = 5_000;
 const JUST_BACK_MS = 10_000;
 const CRASHES_UNTIL_LEFT = 4;
 
-/** After an outage NATS may fail once more; without the stream of heartbeats no agent is heard, so it is tried until it is done. */
+/** After an outage NATS may fail once more; without the stream of heartbeats every agent is silent, so it is tried until it is done. */
 export const streamsAgain = async (
   streams: () => Promise<void>,
   say: (sentence: string) => void,
@@ -40,7 +40,7 @@ interface Listener {
 }
 
 /**
- * Services serve without each other, so a start does not wait for one that crashes again and again: that is told, and it is tried on.
+ * Services serve without each other, so a start does not wait for one that crashes again and again: that is reported, and retried.
  * The gateway is waited for, because without it there is nothing to be reached.
  */
 export class SlowStarts {

@@ -2,7 +2,7 @@ import type { ReplicaState } from '@fairlead/embedded';
 import { formatDuration } from '../output/duration.js';
 
 /**
- * What is told of the programs of an instance while it serves: that one crashed, why, how often and when it is tried again; that it waits
+ * What is reported of the programs of an instance while it serves: that one crashed, why, how often and when it is tried again; that it waits
  * for another; and that it serves again. What is said already is not said twice in a row.
  */
 export class StateLines {
@@ -44,7 +44,7 @@ const LENGTH_MAX = 300;
 const KILLED = /ended by SIG/;
 const TELLS = /error|cannot|refuse|fail/i;
 
-/** How it ended, and what it said last that tells why; who was killed had no time to. */
+/** How it ended, and the last line that says why; a process that was killed had no time to write one. */
 const firstSentence = (reason: string): string => {
   const [how = '', quoted = ''] = reason.split(' Its last words:\n');
   const words = quoted.split('\n').map((line) => plainWords(line.trim()));

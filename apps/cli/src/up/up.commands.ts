@@ -223,9 +223,9 @@ const friendly = async (work: () => Promise<void>): Promise<void> => {
 const addDown = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'down',
-    summary: 'Stop the Fairlead that runs on this machine',
+    summary: 'Stop Fairlead on this machine',
     description:
-      'Stop the Fairlead of a data folder, wherever it was started. Its data stays; clusters of real machines go on running.',
+      'Stop the instance of a data folder, wherever it was started. Its data stays, and clusters of real machines keep running.',
     shared: 'none',
     examples: [
       ['fairlead down', 'Stop what "fairlead up --detach" started'],

@@ -20,7 +20,7 @@ interface DemoOutcome {
 }
 
 /**
- * Makes the demo cluster, if asked to, shows how it grows, and tells how everything is reached. Answers with the demo's failure, which is
+ * Makes the demo cluster, if asked to, shows how it grows, and prints how everything is reached. Answers with the demo's failure, which is
  * no reason to stop serving: it can be looked at, retried and deleted.
  */
 export const welcome = async (

@@ -45,14 +45,14 @@ const approveIt =
 const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'approve <cluster>',
-    summary: 'Let a plan run that waits for its approval',
+    summary: 'Approve a plan that waits for approval',
     examples: [['fairlead upgrade approve demo --plan 9c1f9c1f --watch', 'The plan with this hash, and watch']],
     goesOn: true,
     steering: (options) => approveIt(options),
   },
   {
     usage: 'pause <cluster>',
-    summary: 'Let no further node begin; those under way are finished',
+    summary: 'Start no further node; nodes in progress are finished',
     examples: [['fairlead upgrade pause demo --reason "the sale begins"', 'And say why']],
     goesOn: false,
     reason: 'optional',
@@ -60,14 +60,14 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'resume <cluster>',
-    summary: 'Let a rollout that pauses or has halted go on',
+    summary: 'Resume a rollout that was paused or has halted',
     examples: [['fairlead upgrade resume demo --watch', 'And watch']],
     goesOn: true,
     steering: () => ({ action: 'resume' }),
   },
   {
     usage: 'abort <cluster>',
-    summary: 'End an upgrade before its end; nodes in progress are finished or left as failed',
+    summary: 'Abort an upgrade; nodes in progress are finished or left as failed',
     examples: [['fairlead upgrade abort demo --reason "wrong version"', 'What was changed stays changed']],
     goesOn: false,
     reason: 'optional',
@@ -75,7 +75,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'retry <cluster>',
-    summary: 'Try what failed again',
+    summary: 'Retry what failed',
     examples: [['fairlead upgrade retry demo --watch', 'And watch']],
     goesOn: true,
     steering: () => ({ action: 'retry' }),
@@ -90,7 +90,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'rollback <cluster> <node>',
-    summary: 'Give a failed worker the software back that it had',
+    summary: 'Restore the previous software of a failed worker',
     examples: [['fairlead upgrade rollback demo demo-w-2-k3x9q --watch', 'Only workers, and only failed ones']],
     goesOn: true,
     steering: (_options, node) => ({ action: 'rollback', node }),
@@ -99,7 +99,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
     usage: 'override <cluster> <rule>',
     summary: 'Override a safety rule for this upgrade',
     description:
-      'Override a safety rule for this upgrade; it stands in the history with your name. Rules of which no one may do so are refused. An upgrade that was rejected is started again with --override.',
+      'Override a safety rule for this upgrade; the history records it with your name. Rules that cannot be overridden are refused. An upgrade that was rejected is started again with --override.',
     examples: [['fairlead upgrade override demo D7 --reason "it is urgent"', 'A gate of the user may stay closed']],
     goesOn: false,
     reason: 'needed',
@@ -115,8 +115,8 @@ const addSteering = (parent: Command, definition: SteeringDefinition, io: Io): v
   const { goesOn, reason, usage } = definition;
   const command = addWhichOption(addCommand(parent, definition));
   if (usage.startsWith('approve')) command.option('--plan <hash>', 'hash of the plan that you have read');
-  if (reason === 'optional') command.option('--reason <text>', 'why; it stands in the history');
-  if (reason === 'needed') command.requiredOption('--reason <text>', 'why; it stands in the history');
+  if (reason === 'optional') command.option('--reason <text>', 'why; recorded in the history');
+  if (reason === 'needed') command.requiredOption('--reason <text>', 'why; recorded in the history');
   if (goesOn)
     command
       .option('--watch', 'show the rollout until it is over')

@@ -43,7 +43,7 @@ export const statusAnswer = (upgrade: UpgradeView, io: Io, all: boolean): Answer
   return { data: upgrade, table: lines.join('\n'), names: [upgrade.id] };
 };
 
-/** One line for what is left to say after everything was watched, or before anything is to be seen. */
+/** One line for what is left to say after everything was watched, or before anything can be seen. */
 export const summaryAnswer = (upgrade: UpgradeView): Answer => {
   const { phase, message, nodesDone, nodesTotal, elapsedMs } = upgrade;
   const time = elapsedMs === null ? '' : ` after ${formatDuration(elapsedMs)}`;

@@ -46,7 +46,7 @@ const planned = async (session: Session, at: ClusterAt, upgrade: UpgradeView): P
 const addPlan = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'plan <cluster>',
-    summary: 'Show what an upgrade would do, and touch nothing',
+    summary: 'Show what an upgrade would do, without changing anything',
     description:
       'Check every rule and show the plan: its operations with their reasons, batches and predicted times, and what the checks found. Nothing is touched, and nothing waits for an approval.',
     examples: [
@@ -125,7 +125,7 @@ export const runUpgrade = async (
   return watched(session, at, upgrade.id, options);
 };
 
-/** A "no" gives the plan up, so that it is in nobody's way. */
+/** A "no" gives the plan up, so that it blocks nothing. */
 const approval = async (
   { api, io }: Session,
   at: ClusterAt,

@@ -10,7 +10,7 @@ const withTime = ({ phase, elapsedMs, predictedMs }: UpgradeNode): string =>
 const nodeLine = (node: UpgradeNode): string =>
   `${node.name}: ${nodeWords(node)}${withTime(node)}${node.failure === '' || node.phase === 'Done' ? '' : `; ${node.failure}`}`;
 
-/** Nodes that wait for their turn wait for whoever is under way: that is told by these. */
+/** Nodes that wait for their turn wait for whatever is under way: these lines show it. */
 const isWorthALine = (before: UpgradeNode | undefined, after: UpgradeNode): boolean =>
   before === undefined
     ? after.phase !== 'Waiting' && after.phase !== 'Held'

@@ -117,9 +117,9 @@ const TITLES: Readonly<Record<string, string>> = {
   'snapshot-etcd': 'Snapshot of etcd',
   stage: 'Stage the software',
   addons: 'Addons',
-  'book-surge': 'Extra nodes',
+  'book-surge': 'Add surge nodes',
   'mark-workers': 'Mark the workers',
-  'return-surge': 'Return the extra nodes',
+  'return-surge': 'Remove surge nodes',
 };
 
 const operationBranch = (operation: Operation, options: UpgradeTreeOptions): Branch => ({

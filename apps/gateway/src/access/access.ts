@@ -13,7 +13,7 @@ export type Access =
   /** The role in all namespaces. */
   | { readonly kind: 'everywhere'; readonly role: ApiRole };
 
-/** What the kit serves for every service, and knows nothing of our decorators: health and metrics, which name no one. */
+/** What the kit serves for every service, and knows nothing of our decorators: health and metrics, which contain no names. */
 export const KIT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 export const ACCESS = 'fairlead:access';

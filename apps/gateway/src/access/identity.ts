@@ -8,7 +8,7 @@ import {
   type RoleGrant,
 } from '@fairlead/contracts';
 
-/** A role as it was given. `since` tells the namespace from others of its name; absent: it is in all, or of an earlier release. */
+/** A role as it was given. `since` distinguishes the namespace from others of its name; absent: it is in all, or of an earlier release. */
 export interface Grant extends RoleGrant {
   readonly since?: number;
 }

@@ -7,7 +7,7 @@ import { Incarnations } from '../namespaces/incarnations.js';
 import { ACCESS, KIT_PATHS, type Access } from '../access/access.js';
 import { mayEverywhere, mayIn, mayInSome, type Identity } from '../access/identity.js';
 
-/** No one gets further without a token and the role that the route asks for. A route that asks for nothing is closed. */
+/** Every request needs a token and the role that the route asks for. A route that asks for nothing is closed. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(

@@ -118,7 +118,7 @@ describe('the limit of failures', () => {
     expect(fail(limit, 1, 'b')).toEqual([0]);
   });
 
-  /** Begins lookups that end when they are told to, and counts those under way. */
+  /** Begins lookups that end on request, and counts those under way. */
   const lookups = (limit: FailureLimit, address: string, hashes: readonly string[]) => {
     const ends: (() => void)[] = [];
     const all = hashes.map((hash) =>

@@ -55,7 +55,7 @@ export class Authentication {
     return found;
   }
 
-  /** One that has ended counts as a wrong one; only its holder can tell the two apart. */
+  /** One that has ended counts as a wrong one; only its holder can distinguish the two. */
   private refusalOf(found: Exclude<Identified, { kind: 'known' }>, address: string, hash: string): Refusal {
     const seconds = this.limit.failed(address, hash);
     if (seconds > 0) return refuse('auth.too-many-failures', { address, seconds });

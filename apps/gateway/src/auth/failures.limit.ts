@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 
-/** So many wrong tokens of one address in a window are answered as unknown; later ones are told to slow down. */
+/** So many wrong tokens of one address in a window are answered as unknown; later ones are asked to slow down. */
 const FAILURES_MAX = 20;
 const WINDOW_MS = 60_000;
 const ADDRESSES_MAX = 10_000;

@@ -24,7 +24,7 @@ export class CertificateQueries {
     );
   }
 
-  /** Whether any of them is to be renewed now (rule F1). */
+  /** Whether any of them has to be renewed now (rule F1). */
   async expire(namespace: string, cluster: string, uid: string): Promise<boolean> {
     const reported = await this.all(namespace, cluster, uid);
     return f1Expiring(reported, this.clock.now().toISOString()).length > 0;

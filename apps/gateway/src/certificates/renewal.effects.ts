@@ -38,7 +38,7 @@ const hashOf = ({ uid, earliest }: RenewCertificates): string =>
 const phaseOf = ({ latest, over }: UpgradesState, id: UpgradeId): UpgradePhase | undefined =>
   latest?.id === id ? latest.phase : over.get(id);
 
-/** F: certificates that end soon are renewed by a rollout that no one asked for, where that is allowed. */
+/** F: certificates that end soon are renewed by a rollout without a user's request, where that is allowed. */
 @Controller()
 export class RenewalEffects {
   constructor(
@@ -79,7 +79,7 @@ export class RenewalEffects {
     if (decided.events.length > 0) return context.later(LOOK_AGAIN_MS, 'the renewal was asked for');
     const phase = phaseOf(decided.state, id) ?? decided.state.latest?.phase;
     if (phase === 'Rejected') return 'again';
-    // Completed, and some still end: what kubeadm does not renew is a matter for people, who have been told.
+    // Completed, and some still end: what kubeadm does not renew is a matter for people, who have been warned.
     if (phase === 'Aborted' || phase === 'Completed') return undefined;
     return context.later(BUSY_AGAIN_MS, 'another renewal is under way');
   }

@@ -1,7 +1,7 @@
 import type { ClusterUid } from '@fairlead/contracts';
 import { job, type Process } from '@fairlead/event-sourcing';
 
-/** Data of the job: certificates of this cluster end soon; the earliest of those that were told, at this moment. */
+/** Data of the job: certificates of this cluster end soon; the earliest of those that were reported, at this moment. */
 export interface RenewCertificates {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -10,7 +10,7 @@ export interface RenewCertificates {
   readonly seq: number;
 }
 
-/** Whoever hears that certificates end may renew them; whether that is desired here is asked when the job begins. */
+/** Certificates that end may be renewed; whether that is desired here is checked when the job begins. */
 export const renewalProcess: Process<Readonly<Record<string, never>>> = {
   name: 'certificate-renewal',
   version: 1,

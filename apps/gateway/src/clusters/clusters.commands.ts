@@ -55,12 +55,12 @@ const closedConnections = (
   sets.flatMap(({ connection }, index) => {
     const known = connections.get(connection);
     const at = `${field}[${index}].connection`;
-    // That it is refused must not tell that there is one of that name.
+    // That it is refused must not reveal that there is one of that name.
     if (known === undefined || !maySee(identity, known)) return [refuse('connection.unknown', { connection }, at)];
     return mayUse(known, namespace) ? [] : [refuse('connection.not-granted', { connection, namespace }, at)];
   });
 
-/** Of the others, not even what they offer is told. */
+/** Of the others, not even what they offer is shown. */
 const usable = (
   { connections }: Registered,
   namespace: Namespace,

@@ -13,6 +13,7 @@ import {
   StatusView,
   type StoredEvent,
 } from '@fairlead/contracts';
+import type { Decided } from '@fairlead/event-sourcing/jetstream';
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { ClusterCommands } from './clusters.commands.js';
@@ -103,8 +104,7 @@ export class NodesHttp {
     @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @IsWhole() isWhole: boolean,
   ): Promise<NodeList> {
-    await this.answers.shown(minSeq);
-    await this.requireCluster(path);
+    await this.shown(path, minSeq);
     const request = pageRequest(`nodes/${path.namespace}/${path.cluster}`, query, isWhole);
     const { items } = await this.listOf(path);
     return { kind: 'NodeList', ...pageOf(request, items, { keyOf: ({ name }) => name }) };
@@ -147,12 +147,7 @@ export class NodesHttp {
     @Body({ schema: NodesRequest }) request: NodesRequest,
     @FromExchange() exchange: Exchange,
   ): Promise<NodeList> {
-    return this.answers.of(exchange, this.commands.addNodes(path, request, exchange.caller), {
-      address: path,
-      location: operationLocation(path),
-      isOver: isAdditionEnd,
-      view: () => this.listOf(path),
-    });
+    return this.nodesAfter(exchange, path, this.commands.addNodes(path, request, exchange.caller), isAdditionEnd);
   }
 
   @Post('nodes/abandon')
@@ -198,8 +193,7 @@ export class NodesHttp {
     @Param({ schema: NodePath }) { namespace, cluster, node }: NodePath,
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
   ): Promise<NodeView> {
-    await this.answers.shown(minSeq);
-    await this.requireCluster({ namespace, cluster });
+    await this.shown({ namespace, cluster }, minSeq);
     const view = await this.nodes.view(namespace, cluster, node);
     if (view === undefined) throw new Refused(refuse('node.unknown', { namespace, cluster, node }));
     return view;
@@ -279,12 +273,7 @@ export class NodesHttp {
   ): Promise<NodeList> {
     const path = { namespace, cluster };
     const decided = await this.commands.replaceNode(path, node, replacement, exchange.caller);
-    return this.answers.of(exchange, decided, {
-      address: path,
-      location: operationLocation(path),
-      isOver: replacementEnd(decided.events),
-      view: () => this.listOf(path),
-    });
+    return this.nodesAfter(exchange, path, decided, replacementEnd(decided.events));
   }
 
   @Get('machines')
@@ -301,16 +290,28 @@ export class NodesHttp {
     @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
     @IsWhole() isWhole: boolean,
   ): Promise<MachineList> {
-    await this.answers.shown(minSeq);
-    await this.requireCluster(path);
+    await this.shown(path, minSeq);
     const docs = await this.nodes.all(path.namespace, path.cluster);
     const request = pageRequest(`machines/${path.namespace}/${path.cluster}`, query, isWhole);
     return { kind: 'MachineList', ...pageOf(request, docs.map(machineView), { keyOf: ({ name }) => name }) };
   }
 
-  private async requireCluster(address: ClusterAddress): Promise<void> {
+  /** The rows show what the log held at the sequence, and the cluster is among them. */
+  private async shown(address: ClusterAddress, minSeq: number): Promise<void> {
+    await this.answers.shown(minSeq);
     const { namespace, cluster } = address;
     if (!(await this.clusters.exists(namespace, cluster))) throw new Refused(clusterUnknown(address));
+  }
+
+  /** Answers a command with the nodes as they are at once, or when it is over. */
+  private nodesAfter<State>(
+    exchange: Exchange,
+    address: ClusterAddress,
+    command: Decided<State> | Promise<Decided<State>>,
+    isOver: (event: StoredEvent) => boolean,
+  ): Promise<NodeList> {
+    const location = operationLocation(address);
+    return this.answers.of(exchange, command, { address, location, isOver, view: () => this.listOf(address) });
   }
 
   private async listOf({ namespace, cluster }: ClusterAddress): Promise<NodeList> {

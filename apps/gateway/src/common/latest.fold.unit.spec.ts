@@ -7,7 +7,7 @@ import { describe, expect, it } from '@jest/globals';
 const namespaceCreated = (name: string, seq: number): StoredEvent =>
   stored({ type: 'NamespaceCreated', data: { name: name as never, description: '' } }, seq);
 
-/** A log whose reads see what was in it when they began, and end when told to. */
+/** A log whose reads see what was in it when they began, and end on request. */
 const slowLog = () => {
   const log: StoredEvent[] = [];
   const ends: ((error?: Error) => void)[] = [];

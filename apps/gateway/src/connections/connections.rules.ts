@@ -2,7 +2,7 @@ import { isProvider, PROVIDERS, refuse, settingFaults, type Refusal, type SpecsQ
 import type { SpecFilter } from './connections.projection.js';
 
 /**
- * Names under which people give secrets: they are told where secrets belong. That no other name lets one in is not known from
+ * Names under which people give secrets: the refusal says where secrets belong. That no other name lets one in is not known from
  * here: settings that a provider does not have are refused.
  */
 const SECRET_NAME =

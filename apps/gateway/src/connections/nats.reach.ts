@@ -1,13 +1,13 @@
 import { refuse, SshSettings, type Refusal } from '@fairlead/contracts';
 
 export interface Reach {
-  /** Where agents are told to find NATS; undefined: that is not known here. */
+  /** Where agents are configured to find NATS; undefined: that is not known here. */
   readonly agentNatsUrls: readonly string[] | undefined;
   /** Of this machine. */
   readonly ownAddresses: readonly string[];
 }
 
-/** Own hosts that are other machines cannot reach a NATS that listens on loopback: their agents would never be heard. */
+/** Own hosts that are other machines cannot reach a NATS that listens on loopback: their agents would never connect. */
 export const unreachableNats = (
   connection: string,
   settings: Readonly<Record<string, unknown>>,

@@ -11,7 +11,7 @@ import { openApiDocument } from './openapi.document.js';
 
 const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECRETS];
 
-/** Stands where the world would be: there is nothing, and no one asks for it. */
+/** Stands where the world would be: there is nothing, and nothing asks for it. */
 @Global()
 @Module({
   providers: [

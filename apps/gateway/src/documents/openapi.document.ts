@@ -10,7 +10,7 @@ interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
-/** Schemas with an id become components; OpenAPI 3.1 speaks the same JSON Schema as zod. */
+/** Schemas with an id become components; OpenAPI 3.1 uses the same JSON Schema as zod. */
 const convertSchema: SwaggerDocumentOptions['standardSchemaConverter'] = (schema, { schemaType }) => {
   if (!(schema instanceof z.ZodType)) return undefined;
   const {

@@ -60,7 +60,7 @@ export const FromExchange = createParamDecorator((_data: unknown, context: Execu
 });
 
 /**
- * The cause of what follows from a request: the request itself. It is told apart from the ids of events, so that no one can
+ * The cause of what follows from a request: the request itself. Its form differs from that of the ids of events, so that no caller can
  * choose a request id that makes an event its cause. A request with an idempotency key has its effect once, whichever replica
  * carries it out, and however often.
  */

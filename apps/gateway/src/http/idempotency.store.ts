@@ -26,7 +26,7 @@ export interface Lease {
 }
 
 export type Claim =
-  /** No one works on the request: carry it out, then settle or release. Whoever worked on it before may have been killed on the way. */
+  /** The request is free: carry it out, then settle or release. Whatever worked on it before may have been killed on the way. */
   | { readonly kind: 'held'; readonly lease: Lease }
   | { readonly kind: 'answered'; readonly answer: StoredAnswer }
   | { readonly kind: 'in-progress' }

@@ -24,7 +24,7 @@ const innerOf = (error: Error): readonly unknown[] => {
   return 'driverError' in error ? [error.driverError] : [];
 };
 
-/** Whether NATS or PostgreSQL is away: nobody's mistake, and over by itself. */
+/** Whether NATS or PostgreSQL is away: an outage, which ends without a change to the request. */
 export const isOutage = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
   if (OUTAGE_CODE.test(codeOf(error)) || OUTAGE_WORDS.test(error.message) || OUTAGE_NAMES.has(error.name)) return true;

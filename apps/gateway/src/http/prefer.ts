@@ -35,5 +35,5 @@ export const waitSecondsOf = (prefer: string | undefined): number | undefined =>
   return seconds;
 };
 
-/** CB-Ladybug's clients are not told what is wrong with a header that it does not know. */
+/** CB-Ladybug's clients do not learn what is wrong with a header that it does not know. */
 export const isLenient = ({ path }: Pick<HttpRequest, 'path'>): boolean => isBelowLadybug(path);

@@ -1,6 +1,6 @@
 import { refuse, type Refusal } from '@fairlead/contracts';
 
-/** What neither the log nor PostgreSQL keeps as it is, or no one can read: control characters and unpaired surrogates. */
+/** What neither the log nor PostgreSQL keeps as it is, or people cannot read: control characters and unpaired surrogates. */
 const UNSTORABLE = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
 const EVERY_UNSTORABLE = new RegExp(UNSTORABLE, 'gu');
 

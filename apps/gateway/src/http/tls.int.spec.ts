@@ -88,7 +88,7 @@ describe('a gateway that other machines reach', () => {
   });
 });
 
-/** What a client that speaks plain text with a token is told. */
+/** What a client gets that sends a token in plain text. */
 const plainAnswer = ({ port }: Replica): Promise<string> =>
   new Promise((resolve) => {
     let text = '';

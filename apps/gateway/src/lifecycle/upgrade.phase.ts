@@ -103,7 +103,7 @@ const wayOn = ({ phase, pause }: PhasedUpgrade, cluster: string): string => {
   }
 };
 
-/** Nothing else begins while it is open (B1), however long it stands: who asks is told what it is, and how to end it. */
+/** Nothing else begins while it is open (B1), however long that lasts: the refusal says what it is, and how to end it. */
 export const refuseBeside = (
   upgrade: PhasedUpgrade,
   { namespace, cluster }: { readonly namespace: string; readonly cluster: string },

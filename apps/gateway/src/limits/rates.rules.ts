@@ -1,4 +1,4 @@
-/** How many requests may come: `burst` at once, and `perSecond` for ever. */
+/** How many requests may come: `burst` at once, and `perSecond` without end. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;

@@ -191,7 +191,7 @@ export class ManifestCommands {
     return { spec, plan, connectionFaults: inManifest(faults, places) };
   }
 
-  /** As the log has it. It is no part of the command, so that a repetition of that reads anew. */
+  /** As the log has it. It is no part of the command, so that a repetition of that reads again. */
   private async read(address: ClusterAddress, { identity, requestId }: Caller): Promise<Decided<ManifestState>> {
     const stream = { ...address, context: 'request' };
     const command = { type: 'ReadManifest', data: address } as const;

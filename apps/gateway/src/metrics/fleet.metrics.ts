@@ -34,11 +34,11 @@ interface States {
 
 type Counts = ReadonlyMap<string, number>;
 
-/** A value that nothing has is told as 0, so that an alert can count on it. */
+/** A value that nothing has is reported as 0, so that an alert can count on it. */
 const readingsOf = (label: string, values: readonly string[], counts: Counts): readonly Reading[] =>
   values.map((value) => ({ labels: { [label]: value }, value: counts.get(value) ?? 0 }));
 
-/** The fleet as numbers, for Prometheus: what stands, in which state. Every replica of the gateway tells the same. */
+/** The fleet as numbers, for Prometheus: what exists, in which state. Every replica of the gateway reports the same. */
 @Injectable()
 export class FleetMetrics {
   private states: States | undefined;

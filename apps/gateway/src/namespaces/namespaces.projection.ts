@@ -5,7 +5,7 @@ export interface NamespaceDoc {
   readonly name: string;
   readonly description: string;
   readonly createdAt: string;
-  /** The sequence of its NamespaceCreated, which tells it from others of the same name. Rows of earlier releases have none. */
+  /** The sequence of its NamespaceCreated, which distinguishes it from others of the same name. Rows of earlier releases have none. */
   readonly since?: number;
   /** Absent: none was set. */
   readonly quota?: Quota;

@@ -40,7 +40,7 @@ export interface NodeDoc extends MachinePlan {
   readonly namespace: string;
   readonly cluster: string;
   readonly uid: ClusterUid;
-  /** Sequence of the event that planned it: tells which operation it belongs to. */
+  /** Sequence of the event that planned it: identifies the operation that it belongs to. */
   readonly planSeq: number;
   readonly plannedAt: string;
   readonly machine: Machine | null;

@@ -14,7 +14,7 @@ const awaySentence = ({ what, since, message }: Away): string =>
 
 const LOST = 'no heartbeat of its agent comes';
 
-/** Its agent is not heard, or its machine does not run. */
+/** Its agent is silent, or its machine does not run. */
 export const isAway = ({ isLost, away }: Pick<NodeDoc, 'isLost' | 'away'>): boolean => isLost || away !== undefined;
 
 /** What the phase of a node follows from. */

@@ -63,7 +63,7 @@ const mapRunning = (
 const add = (doc: OperationsDoc, operation: OperationDoc): OperationsDoc => {
   const operations = [...doc.operations, operation];
   const excess = operations.length - OPERATIONS_MAX;
-  // The oldest that are over make room; the log has them for ever.
+  // The oldest that are over make room; the log keeps them permanently.
   const dropped = new Set(operations.filter((one) => !isRunning(one)).slice(0, Math.max(0, excess)));
   return { ...doc, operations: operations.filter((one) => !dropped.has(one)) };
 };

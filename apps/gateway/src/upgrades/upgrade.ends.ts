@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@fairlead/contracts';
 
-/** What a caller may wait for: tells of an event about the upgrade whether it is that. */
+/** What a caller may wait for: whether an event about the upgrade is that. */
 export type IsOver = (event: StoredEvent) => boolean;
 
 const oneOf = (...types: readonly StoredEvent['type'][]): IsOver => {

@@ -82,7 +82,7 @@ export interface UpgradesState {
   readonly over: ReadonlyMap<string, UpgradePhase>;
 }
 
-/** How many ended upgrades a name remembers: enough to tell "over" from "unknown", and a repetition from a new request. */
+/** How many ended upgrades a name remembers: enough to distinguish "over" from "unknown", and a repetition from a new request. */
 const OVER_MAX = 100;
 
 const unknownCluster = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
@@ -118,7 +118,7 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
 const isRepetition = (latest: Upgrade, { data }: RequestUpgrade): boolean =>
   latest.requestHash === data.requestHash && latest.actor === data.actor && latest.mode === data.mode;
 
-/** What no one has asked for is not begun again after someone has given it up. */
+/** What was not requested is not begun again after an operator has given it up. */
 const isGivenUp = (latest: Upgrade, command: RequestUpgrade): boolean =>
   latest.phase === 'Aborted' && command.data.actor.startsWith('system/') && isRepetition(latest, command);
 

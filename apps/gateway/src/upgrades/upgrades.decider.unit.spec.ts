@@ -277,7 +277,7 @@ describe('a node of the plan', () => {
   });
 });
 
-it('takes a rule upon oneself once', () => {
+it('overrides a rule once', () => {
   const override = steer('OverrideRule', { rule: 'B4', reason: 'saved by hand' });
   given(...planned)
     .when(override)

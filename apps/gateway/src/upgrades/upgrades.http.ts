@@ -21,7 +21,7 @@ import { isPlanned, isRolledOut } from './upgrade.ends.js';
 import { IsWhole, pageOf, pageRequest } from '../http/page.js';
 import { UpgradeCommands } from './upgrades.commands.js';
 
-/** How long a dry run waits for its plan when no one said otherwise. */
+/** How long a dry run waits for its plan unless the request says otherwise. */
 const DRY_RUN_WAIT_MS = 30_000;
 
 const READ_REFUSALS: readonly RefusalCode[] = [

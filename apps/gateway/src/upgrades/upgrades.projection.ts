@@ -176,7 +176,7 @@ const change = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'OperationPostponed':
       return { ...doc, operations: operationStatesAfter(doc.operations, event) };
     case 'SurgeSkipped': {
-      const message = `goes on without extra nodes in ${event.data.pool}: ${event.data.reason}`;
+      const message = `continues without surge nodes in ${event.data.pool}: ${event.data.reason}`;
       return { ...doc, message, operations: operationStatesAfter(doc.operations, event) };
     }
     case 'GateFailed':

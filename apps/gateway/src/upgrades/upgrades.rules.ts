@@ -11,7 +11,7 @@ import {
   type UpgradeTarget,
 } from '@fairlead/contracts';
 
-/** What can be wrong about a request by itself. What only the cluster can tell is upgrade-svc's to find. */
+/** What can be wrong about a request by itself. What only the cluster shows is checked by upgrade-svc. */
 
 const KUBERNETES_PACKAGES: readonly string[] = ['kubeadm', 'kubelet', 'kubectl'];
 
@@ -65,7 +65,7 @@ const ruleFaults = (rule: string, field: string): readonly Refusal[] => {
   );
 };
 
-/** What is wrong about taking a rule upon oneself; `at` is where the override stands, with a dot after it, or empty. */
+/** What is wrong about overriding a rule; `at` is where the override stands, with a dot after it, or empty. */
 export const faultsOfOverride = (
   { rule, reason }: UpgradeRequest['overrides'][number],
   at = '',

@@ -129,9 +129,9 @@ const phaseOfNode = (known: Known, name: string, state: OperationState | undefin
 };
 
 /** What is waited for while machines beyond the size of a pool come or go. */
-const extraNodes = ({ upgrade }: Known, { kind, pool }: PlanOperation): string => {
+const surgeNodes = ({ upgrade }: Known, { kind, pool }: PlanOperation): string => {
   const surge = upgrade.plan?.pools.find(({ name }) => name === pool)?.surge ?? 1;
-  const machines = surge === 1 ? 'an extra machine' : `${surge} extra machines`;
+  const machines = surge === 1 ? 'a surge machine' : `${surge} surge machines`;
   const what = `${machines} of pool ${String(pool)}`;
   return kind === 'book-surge' ? `${what} to be Ready` : `${what} to leave`;
 };
@@ -140,7 +140,7 @@ const extraNodes = ({ upgrade }: Known, { kind, pool }: PlanOperation): string =
 const underWay = (known: Known): string => {
   const running = known.operations.filter((operation) => stateOf(known, operation)?.status === 'running');
   const surge = running.find(({ kind }) => kind === 'book-surge' || kind === 'return-surge');
-  if (surge !== undefined) return extraNodes(known, surge);
+  if (surge !== undefined) return surgeNodes(known, surge);
   const names = [...new Set(running.map(({ node, kind }) => node ?? kind))];
   return names.length === 0
     ? 'its turn'
@@ -286,14 +286,14 @@ const endEmulation = (known: Known): readonly string[] => {
 
 // --- the upgrade ------------------------------------------------------------------------------------------------------------------
 
-/** While extra machines come or go no node is at work: the upgrade itself says what it waits for. */
+/** While surge machines are created or deleted, no node is being changed: the upgrade itself states what it waits for. */
 const surgeMessage = (known: Known): string => {
   const surge = known.operations.find(
     (operation) =>
       (operation.kind === 'book-surge' || operation.kind === 'return-surge') &&
       stateOf(known, operation)?.status === 'running',
   );
-  return surge === undefined || known.upgrade.phase !== 'Running' ? '' : `waits for ${extraNodes(known, surge)}`;
+  return surge === undefined || known.upgrade.phase !== 'Running' ? '' : `waits for ${surgeNodes(known, surge)}`;
 };
 
 const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSummary => {

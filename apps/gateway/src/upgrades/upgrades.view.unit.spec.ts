@@ -319,7 +319,7 @@ describe('an upgrade', () => {
     );
   });
 
-  it('waits for an extra machine, and says so of itself and of the nodes that wait with it', () => {
+  it('waits for a surge machine, and says so of itself and of the nodes that wait with it', () => {
     const plan = upgradePlan({
       pools: [{ name: 'worker-1', nodes: 2, atOnce: 1, surge: 1 }],
       operations: upgradePlan().operations.map((operation) =>
@@ -332,13 +332,13 @@ describe('an upgrade', () => {
       upgradeFact('RolloutStarted', {}),
       upgradeFact('OperationStarted', { operation: 'op-1', node: null }),
     ];
-    expect(viewAfter(booking).message).toBe('waits for an extra machine of pool worker-1 to be Ready');
-    expect(nodeAfter('demo-w-1', booking).waitsFor).toBe('an extra machine of pool worker-1 to be Ready');
+    expect(viewAfter(booking).message).toBe('waits for a surge machine of pool worker-1 to be Ready');
+    expect(nodeAfter('demo-w-1', booking).waitsFor).toBe('a surge machine of pool worker-1 to be Ready');
     const forgone = viewAfter([
       ...booking,
       upgradeFact('SurgeSkipped', { operation: 'op-1', pool: 'worker-1', reason: 'no host is free; 1 at a time' }),
     ]);
-    expect(forgone.message).toBe('goes on without extra nodes in worker-1: no host is free; 1 at a time');
+    expect(forgone.message).toBe('continues without surge nodes in worker-1: no host is free; 1 at a time');
     expect(forgone.operations[0]).toMatchObject({ state: 'skipped', failure: 'no host is free; 1 at a time' });
   });
 

@@ -225,7 +225,7 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
   }
 };
 
-/** The machines of a cluster: which there are, which are to be made, and which are on their way out. */
+/** The machines of a cluster: which exist, which have to be created, and which are on their way out. */
 export const machines: Decider<Machines, MachinesCommand, MachinesFact> = {
   initial: ABSENT,
   reads: 'cluster',

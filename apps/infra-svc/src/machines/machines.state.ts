@@ -26,7 +26,7 @@ export interface Cluster {
   readonly spec: ClusterSpec;
   /** What its pools must be like now. */
   readonly declared: Declared | undefined;
-  /** Grows when a cluster that has failed is retried, and when it is to be deleted: what is under way for an earlier run is void. */
+  /** Grows when a cluster that has failed is retried, and when it has to be deleted: what is under way for an earlier run is void. */
   readonly run: number;
   /** Machines that are named and not deleted. */
   readonly planned: readonly MachinePlan[];

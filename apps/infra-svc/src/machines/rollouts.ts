@@ -117,7 +117,7 @@ const retried = (rollouts: Rollouts): Rollouts => ({
   ),
 });
 
-/** What agents tell of nodes. */
+/** What agents report of nodes. */
 const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
   switch (event.type) {
     case 'NodeReady':

@@ -149,7 +149,7 @@ export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly Sight
 const without = <T>(record: Readonly<Record<string, T>>, gone: string): Readonly<Record<string, T>> =>
   Object.fromEntries(Object.entries(record).filter(([key]) => key !== gone));
 
-/** The machine is deleted: nothing more is to be said of it. */
+/** The machine is deleted: nothing more follows for it. */
 const withoutSight = ({ goneEver, lost, departing, ...lists }: Sights, name: NodeName): Sights => ({
   goneEver,
   lost: without(lost, name),

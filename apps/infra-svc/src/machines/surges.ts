@@ -8,7 +8,7 @@ export interface SurgeRef {
 
 export interface DesiredSurge extends SurgeRef {
   readonly count: number;
-  /** Machines of it whose nodes have left. They are replaced after a retry only: one that cannot join would be replaced for ever. */
+  /** Machines of it whose nodes have left. They are replaced after a retry only: one that cannot join would be replaced without end. */
   readonly lost: number;
 }
 
@@ -84,7 +84,7 @@ export const withRetriedSurges = ({ desired, leaving }: Surges): Surges => ({
 
 /** Why a surge is not available, when nothing was asked of a provider. */
 export const surgeRefused = ({ pool }: SurgeRef, message: string): Cause => ({
-  operation: 'make extra machines',
+  operation: 'create surge machines',
   target: pool,
   message,
 });

@@ -163,7 +163,7 @@ describe('extra machines for a pool that is upgraded', () => {
           uid: UID,
           ...SURGE,
           cause: {
-            operation: 'make extra machines',
+            operation: 'create surge machines',
             target: SURGE.pool,
             message: 'the pool has no machine that they could be like',
           },
@@ -207,7 +207,7 @@ describe('a surge in a story', () => {
     const story = await begun();
     await story.request({ type: 'SurgeRequested', data: { ...rollout, pool: 'gpu', count: 1 } });
     expect(story.last('SurgeFailed').cause).toEqual({
-      operation: 'make extra machines',
+      operation: 'create surge machines',
       target: 'gpu',
       message: 'the pool has no machine that they could be like',
     });

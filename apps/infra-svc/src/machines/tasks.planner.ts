@@ -7,7 +7,7 @@ import { isBalancedWrong, missingOf, type Cluster, type Deletion, type Machines 
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
 interface Named extends Pick<Task, 'type' | 'reason'> {
-  /** Tells it from the cluster's other tasks of this type. */
+  /** Distinguishes it from the cluster's other tasks of this type. */
   readonly about?: string;
   readonly data?: TaskData;
 }
@@ -98,7 +98,7 @@ const creationsOf = (cluster: Cluster): readonly Task[] => {
 };
 
 /**
- * What is to be done now for a cluster: the whole order in one place. One of these tasks runs at a time, so a deletion never meets a
+ * What has to be done now for a cluster: the whole order in one place. One of these tasks runs at a time, so a deletion never meets a
  * creation under way. Between the request for the cluster's deletion and its dismantling nothing is done: its nodes still run.
  */
 export const tasksOf = (state: Machines, now: string): readonly Task[] => {

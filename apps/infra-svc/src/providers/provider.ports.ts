@@ -20,7 +20,7 @@ export interface Connection {
   readonly zone: string;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secretRef: SecretRef | null;
-  /** Tells this registration from a later one under the same name, which may have another secret behind the reference. */
+  /** Distinguishes this registration from a later one under the same name, which may have another secret behind the reference. */
   readonly registration: string;
 }
 
@@ -205,7 +205,7 @@ export interface LoadBalancer {
 /**
  * A provider, opened for one connection. What every method promises:
  * - `ensure...` and `delete...` are idempotent by name or id: after a crash they are called again with the same arguments.
- * - A provider that cannot be reached, or that fails, is a WorldFailure in its own words, with an operation of
+ * - A provider that cannot be reached, or that fails, is a WorldFailure with the provider's message, with an operation of
  *   PROVIDER_OPERATIONS; `retryable` is false when asking again cannot help. It never means that something is gone:
  *   only an answer that says so does.
  * - It ends soon after `signal` aborts, and leaves nothing running.

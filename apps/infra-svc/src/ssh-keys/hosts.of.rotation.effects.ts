@@ -17,7 +17,7 @@ export interface Rotating {
 
 const publicOf = ({ keyRef, publicKey }: SshKeyGeneration) => ({ keyRef, publicKey });
 
-/** The hosts whose key is to be replaced. bootstrap-svc replaces it, and reads the streams of clusters only. */
+/** The hosts whose key has to be replaced. bootstrap-svc replaces it, and reads the streams of clusters only. */
 @Injectable()
 export class HostsOfRotation {
   private readonly hosts: LatestFold<RotationHosts>;

@@ -49,7 +49,7 @@ interface Host {
   readonly keyRef: string;
 }
 
-/** Hosts of clusters that were told of the rotation, with the key that bootstrap-svc knows of them. */
+/** Hosts of clusters that know of the rotation, with the key that bootstrap-svc knows of them. */
 const hostsIn = ({ log }: Simulation): readonly Host[] => {
   const hosts = new Map<string, Host>();
   for (const { type, data, meta } of log.events) {

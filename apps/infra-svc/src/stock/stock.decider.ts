@@ -124,7 +124,7 @@ export const choose = (
     : refuse('stock.exhausted', { ...count, detail: detailOf(state, candidates) });
 };
 
-/** The address that a cluster has, or the first that no one has. */
+/** The address that a cluster has, or the first that is free. */
 export const chooseAddress = (
   { addresses: taken, closed }: Stocked,
   { connection, uid }: Claim,

@@ -116,7 +116,7 @@ export interface Stock {
   take(claim: Claim, desired: readonly DesiredHost[], candidates: Candidates): Promise<readonly Holding[] | Refusal>;
   /** The host was reset and is free. */
   giveBack(host: GivenBack): Promise<void>;
-  /** It could not be reset: its cluster has lost it, and no one else gets it. */
+  /** It could not be reset: its cluster has lost it, and no other cluster gets it. */
   withhold(host: GivenBack, cause: Cause): Promise<void>;
   /** A host that was kept out is clean. */
   readmit(connection: ConnectionName, host: string): Promise<void>;

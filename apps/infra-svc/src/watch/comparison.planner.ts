@@ -80,7 +80,7 @@ const isSame = (one: MachineAddresses, other: MachineAddresses): boolean =>
   one.ssh.host === other.ssh.host &&
   one.ssh.port === other.ssh.port;
 
-/** How the list differs from the row of a machine that runs; a machine that is being created or has failed tells nothing. */
+/** How the list differs from the row of a machine that runs; a machine that is being created or has failed proves nothing. */
 const differenceOf = (
   { name: node, lost, stopped }: RecordedMachine,
   recorded: MachineAddresses,

@@ -16,7 +16,7 @@ export interface ApiServerParts {
   readonly faults: Faults;
   /** Resolves when what a request has changed may be relied on. */
   settled(): Promise<void>;
-  /** Told of what a request broke in the lab itself. */
+  /** Called with what a request broke in the lab itself. */
   onBug(error: unknown): void;
 }
 

@@ -345,7 +345,7 @@ export class Clusters {
   }
 }
 
-/** Members that no one has stored anything in yet. */
+/** Members in which nothing is stored yet. */
 const emptyEtcd = ({ token, version }: UnitEtcdMember, members: EtcdMembers): EtcdUnderTool => ({
   name: token,
   members: () => members.list({ versionOf: () => version, dbSizeBytes: EMPTY_ETCD_BYTES }),

@@ -126,11 +126,11 @@ export class StandInChannel {
   }
 }
 
-/** Opened for writing too, so that it stays open while no one writes. */
+/** Opened for writing too, so that it stays open while it has no other writer. */
 const readableFifo = (path: string): Socket =>
   new Socket({ fd: openSync(path, constants.O_RDWR | constants.O_NONBLOCK), readable: true, writable: false });
 
-/** undefined when no one reads it any more. */
+/** undefined when it has no reader any more. */
 const writableFifo = (path: string): Socket | undefined => {
   try {
     const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);

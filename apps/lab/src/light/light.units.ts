@@ -77,7 +77,7 @@ class AgentUnit implements UnitProcess {
     await this.stopped;
   }
 
-  /** The agent's connections are closed soon; no one waits for that. */
+  /** The agent's connections are closed soon; nothing waits for that. */
   async kill(): Promise<void> {
     this.gone.abort();
   }

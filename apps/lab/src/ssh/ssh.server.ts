@@ -14,7 +14,7 @@ export interface SshHost {
   readonly shell: HostShell;
   /** The public keys in OpenSSH format that may log in now. */
   authorizedKeys(): Promise<readonly string[]>;
-  /** How long a new connection waits before it is answered; null: for ever. */
+  /** How long a new connection waits before it is answered; null: without end. */
   connectDelayMs(): number | null;
 }
 

@@ -101,7 +101,7 @@ const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact
     if (reported.divergence === divergenceOf(revision, differences)) return [];
     return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
   }
-  // A node that has reported must be stated not ready before it is touched; a new one serves no one yet.
+  // A node that has reported must be stated not ready before it is touched; a new one serves nothing yet.
   if (!isAgentReady(reported)) return [];
   return [
     { type: 'NodeNotReady', data: { uid, node, revision, reason: 'SoftwareChange', message: sentence(differences) } },

@@ -25,7 +25,7 @@ const RESYNC_MS = 60_000;
 /** The desired state is pushed when it is decided; this finds what was pushed while a connection broke. */
 const ASK_AGAIN_MS = 5 * 60_000;
 const RESYNC_JITTER = 0.5;
-/** A difference that no one asked for must last so long before a node is taken down for it. */
+/** A difference without a request must last so long before a node is taken down for it. */
 const CONFIRM_MS = 5_000;
 const HEARTBEAT_JITTER = 0.1;
 const RETRY = { firstMs: 1_000, maxMs: 5 * 60_000 };
@@ -39,7 +39,7 @@ export interface AgentParts {
   readonly platform: Platform;
   readonly journal: Journal;
   readonly ask: Ask;
-  /** undefined: a host whose files no one removes. */
+  /** undefined: a host whose files are not removed. */
   readonly removeFile?: ((path: string) => Promise<void>) | undefined;
   readonly watchNode: WatchNode;
   readonly metronome: Metronome;

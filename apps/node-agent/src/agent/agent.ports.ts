@@ -18,9 +18,9 @@ export interface Platform {
   isConnected(): boolean;
   /** Resolves when the fact is in the log (`rejected` null), or to why it never will be. */
   state(type: EventType, fact: AgentFactMessage): Promise<AgentFactAnswer>;
-  /** What the node is to be, and, to recover lost state, what it stated last. */
+  /** What is desired of the node, and, to recover lost state, what it stated last. */
   sync(recover: boolean): Promise<AgentStateMessage>;
-  /** What the node is to be, as soon as it is decided; missing some while away is possible. */
+  /** What is desired of the node, as soon as it is decided; missing some while away is possible. */
   onDesired(callback: (desired: AgentDesiredMessage) => void): void;
   /** Dropped while away. */
   sendHeartbeat(heartbeat: Heartbeat): void;

@@ -90,7 +90,7 @@ export class Journal {
     return this.save({ ...this.state, changed: [...new Set([...this.state.changed, ...changed])] });
   }
 
-  /** Asks what this node stated last, when the local state was lost. Rejects while no one answers. */
+  /** Asks what this node stated last, when the local state was lost. Rejects while there is no answer. */
   async recover(): Promise<void> {
     const { last } = await this.options.platform.sync(true);
     const facts = (last ?? []).filter(({ type }) => isOwnEvent(type)) as unknown as readonly AgentFact[];
@@ -149,7 +149,7 @@ export class Journal {
     if (head === undefined) return;
     const { id, time, type, desired, data } = head;
     const { rejected } = await this.options.platform.state(type, { id, time, desired, data });
-    // It would be rejected for ever, and block what follows.
+    // It would be rejected again and again, and block what follows.
     if (rejected !== null) this.options.log('error', 'a fact was rejected', { type, cause: rejected });
     await this.save({ ...this.state, outbox: this.state.outbox.filter((pending) => pending !== head) });
   }

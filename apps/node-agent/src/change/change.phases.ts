@@ -71,7 +71,7 @@ export const commandOf = (phase: ChangePhase, change: NodeChange, profile: Agent
   }
 };
 
-/** undefined: where they is not available, or no one else answers for this API server meanwhile, kubeadm exchanges what is there. */
+/** undefined: where they is not available, or no other API server answers meanwhile, kubeadm exchanges what is there. */
 const prepareExchange = async (
   parts: PhaseParts,
   { change }: PhaseTask,
@@ -125,11 +125,11 @@ const exchangeKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void
 const renewCertificates = async (parts: PhaseParts): Promise<void> => {
   await mustRun(parts.host, 'kubeadm', ['certs', 'renew', 'all'], SERVICE_TIMEOUT_MS);
   await restartStaticPods(parts);
-  // It opens everything past RBAC, and no one needs it after the first start (upgrade rule F).
+  // It opens everything past RBAC, and nothing needs it after the first start (upgrade rule F).
   await parts.removeFile?.(SUPER_ADMIN);
 };
 
-/** Ends with the agent. If it does not, no one has booted. */
+/** Ends with the agent. If it does not, the host has not rebooted. */
 const reboot = async ({ host, sleep }: PhaseParts): Promise<void> => {
   await mustRun(host, 'systemctl', ['reboot'], SERVICE_TIMEOUT_MS);
   await sleep(REBOOT_LIMIT_MS);

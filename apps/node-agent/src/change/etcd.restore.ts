@@ -43,7 +43,7 @@ const until = async (parts: RestoreParts, name: string, desired: boolean): Promi
   throw failure(`${desired ? 'start' : 'stop'} the static pod ${name}`, `it ${what} after ${limitMs / 1_000} s`);
 };
 
-/** API servers first, so that no one writes what would be lost; etcd last. */
+/** API servers first, so that nothing writes what would be lost; etcd last. */
 export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
   const { host } = parts;
   const names = STATIC_PODS.map(({ name }) => name).filter((name) => name !== 'etcd');

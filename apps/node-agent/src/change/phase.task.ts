@@ -10,7 +10,7 @@ export interface PhaseParts extends StaticPodParts {
   readonly log: AgentLog;
   /** Preflight errors that kubeadm ignores on a host of this kind; an upgrade does not remember those of init and join. */
   readonly profile: AgentProfile;
-  /** undefined: a host whose files no one removes, as those of the lab's light mode. */
+  /** undefined: a host whose files are not removed, as those of the lab's light mode. */
   readonly removeFile: ((path: string) => Promise<void>) | undefined;
   /** Everything else that is desired of the host, as it always is ensured. Throws where it fails. */
   readonly ensureRest: () => Promise<void>;

@@ -158,7 +158,7 @@ const awayFor = (changing: ReadonlySet<string>, exchangesKubelet: boolean): Read
 
 /**
  * Exchanges the static pods of this node for what kubeadm would make of them, so that it finds them done. The API server ends before
- * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: told of
+ * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: notified of
  * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
  *
  * `exchangeKubelet`: a kubelet of another minor version would begin every static pod again once more, so it comes while they are away

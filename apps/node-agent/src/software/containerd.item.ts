@@ -11,7 +11,7 @@ const SERVICE = 'containerd';
 /** capabilities(7): the right to lower an OOM score is CAP_SYS_RESOURCE. */
 const CAP_SYS_RESOURCE = 24n;
 
-/** Everything on a host descends from process 1, so what that one may never have, no one has. */
+/** Everything on a host descends from process 1, so what that process may never have, no process has. */
 const lacksOomRight = async (host: HostPort): Promise<boolean> => {
   const bounding = /^CapBnd:\s*([0-9a-f]+)$/m.exec((await host.readFile('/proc/1/status')) ?? '')?.[1];
   return bounding !== undefined && (BigInt(`0x${bounding}`) & (1n << CAP_SYS_RESOURCE)) === 0n;

@@ -14,7 +14,7 @@ export interface PackageDriver {
   installed(names: readonly string[]): Promise<ReadonlyMap<string, InstalledPackage>>;
   /** Installs exactly these versions, newer or older than what is there, and holds them. */
   install(packages: SoftwareVersions): Promise<void>;
-  /** Brings what `install` needs onto the host and verifies it, so that `install` is short and asks no one. Changes nothing that runs. */
+  /** Brings what `install` needs onto the host and verifies it, so that `install` is short and needs no network. Changes nothing that runs. */
   stage(packages: SoftwareVersions): Promise<void>;
   /** Is this other version as good as the desired one, because the host can have no other? Absent: never. */
   accepts?(name: string, desired: string, found: string): Promise<boolean>;

@@ -33,7 +33,7 @@ export class SourceWatch {
 
   constructor(private readonly options: SourceWatchOptions) {}
 
-  /** undefined: no one has looked yet. */
+  /** undefined: not looked at yet. */
   get last(): SourceLook | undefined {
     return this.seen;
   }

@@ -18,7 +18,7 @@ interface Unreported {
   readonly reportedAtMs: number | undefined;
 }
 
-/** Counts what became of agents' messages, and tells operators of nodes whose messages are rejected. */
+/** Counts what became of agents' messages, and informs operators of nodes whose messages are rejected. */
 @Injectable()
 export class RejectionReports {
   private readonly logger = new Logger('agents');

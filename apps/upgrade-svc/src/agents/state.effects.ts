@@ -36,7 +36,7 @@ const jsonIn = (bytes: Uint8Array): unknown => {
   }
 };
 
-/** Tells agents what their nodes are to be: as soon as it is decided, and whenever they ask. */
+/** Sends agents what is desired of their nodes: as soon as it is decided, and whenever they ask. */
 @Controller()
 export class AgentStates implements OnApplicationBootstrap {
   private readonly logger = new Logger('agents');

@@ -25,7 +25,7 @@ export const warnAt = ({ nodes }: Certificates, node: string): string | undefine
   return later(earliest, -RENEW_BEFORE_MS);
 };
 
-/** What is to be warned of at `now` (RFC 3339). */
+/** What a warning is due for at `now` (RFC 3339). */
 export const warnings = (state: Certificates, now: string): readonly Fact<'CertificatesExpiring'>[] => {
   const { uid, nodes } = state;
   if (uid === null) return nothing;

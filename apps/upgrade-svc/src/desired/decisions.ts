@@ -13,7 +13,7 @@ interface Decision<State, C extends Command, E extends Fact> {
 }
 
 /**
- * Decides in a stream of the cluster that a job is about, and answers with the state after it. No one is there to be told of a
+ * Decides in a stream of the cluster that a job is about, and answers with the state after it. There is no caller to get a
  * refusal: it ends the job, unless others were only quicker.
  */
 export const decideFor = async <State, C extends Command, E extends Fact>(

@@ -20,7 +20,7 @@ export type Desired =
       readonly version: string;
       /** Operations of the present plan after which the control planes have another version. */
       readonly coming: Readonly<Record<string, string>>;
-      /** What extra nodes must have beyond the release: by the operations that ask for them, and of the surges under way. */
+      /** What surge nodes must have beyond the release: by the operations that ask for them, and of the surges under way. */
       readonly bookings: Readonly<Record<string, SoftwareVersions>>;
       readonly surges: Readonly<Record<string, SoftwareVersions>>;
       /** Nodes whose agents may change them without an upgrade having allowed it: they are being made. */
@@ -115,7 +115,7 @@ const surging = (state: Known, { upgradeId, operation, pool }: EventData<'SurgeR
   surges: { ...state.surges, [`${upgradeId}/${pool}`]: state.bookings[`${upgradeId}/${operation}`] ?? {} },
 });
 
-/** Extra nodes have the target of their upgrade from the start; those of one surge are told of together. */
+/** Surge nodes have the target of their upgrade from the start; those of one surge are stated together. */
 const softwareOfMachines = (state: Known, [first]: readonly Machine[]): SoftwareVersions => ({
   ...softwareFor(state.version),
   ...(first?.surge === undefined ? {} : state.surges[`${first.surge}/${first.pool}`]),

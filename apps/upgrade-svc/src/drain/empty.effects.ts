@@ -60,7 +60,7 @@ export class EmptyEffects {
     await recordFacts(task, this.clock, { type: 'NodesUnmarked', data: { uid, upgradeId, nodes: [...nodes] } });
   }
 
-  /** Answers since when it is cordoned: from then on its time runs; undefined: it is an extra node that has left Kubernetes. */
+  /** Answers since when it is cordoned: from then on its time runs; undefined: it is a surge node that has left Kubernetes. */
   private async cordon(
     task: RolloutContext<EmptyNode>,
     cluster: UpgradeCluster,

@@ -4,7 +4,7 @@ import type { EtcdFacts, EtcdMemberFacts } from '../rules/cluster.facts.js';
 
 /** etcd's default (`--quota-backend-bytes`); 3.5 does not say which one it has. */
 const QUOTA_BYTES_DEFAULT = 2 * 1024 ** 3;
-/** 64-bit ids come as bare numbers, larger than a double can tell apart. */
+/** 64-bit ids come as bare numbers, larger than a double can represent exactly. */
 const LONG_NUMBER = /([:[,]\s*)(\d{16,})(?=\s*[,}\]])/g;
 const ALARMS: Readonly<Record<number, string>> = { 1: 'NOSPACE', 2: 'CORRUPT' };
 
@@ -102,7 +102,7 @@ export const etcdFactsOf = (answers: EtcdAnswers, nodes: readonly string[]): Etc
 export const snapshotStatusOf = (output: string): SnapshotStatus => SnapshotStatus.parse(parse(jsonLineOf(output)));
 
 /**
- * What `etcdutl check v2store` said: nobody's data are left in the store of v2. null: this etcdutl does not know the question, as
+ * What `etcdutl check v2store` said: no user's data are left in the store of v2. null: this etcdutl does not know the question, as
  * that of 3.6; undefined: it failed.
  */
 export const v2StoreCleanOf = (end: {

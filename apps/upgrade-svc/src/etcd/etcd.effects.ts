@@ -49,7 +49,7 @@ export class Etcd {
         (await this.run(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, ...words, '-w', 'json'])).stdout;
       const [memberList, endpointStatus, endpointHealth, alarmList] = await Promise.all([
         this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'member', 'list', '-w', 'json']),
-        // These two end with an error when a member is down; what they print tells which.
+        // These two end with an error when a member is down; what they print says which.
         ask('endpoint', 'status', '--cluster'),
         ask('endpoint', 'health', '--cluster'),
         ask('alarm', 'list'),
@@ -110,7 +110,7 @@ export class Etcd {
     try {
       await this.must(pod, ['etcdctl', ...CLIENT, SAVE_LIMIT, 'snapshot', 'save', SNAPSHOT_FILE]);
     } catch (error) {
-      // What was written until then is as secret. Where neither can be emptied the reason is the one that is told.
+      // What was written until then is as secret. Where neither can be emptied the reason is the one that is reported.
       await Promise.allSettled([SNAPSHOT_FILE, UNFINISHED_FILE].map((file) => this.empty(pod, file)));
       throw error;
     }

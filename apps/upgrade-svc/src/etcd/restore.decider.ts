@@ -48,7 +48,7 @@ const verified = (state: Restores, { data }: RecordVerified): readonly RestoreFa
   );
 };
 
-/** Restores of etcd (G4). Told in the stream of rollouts, of which none runs meanwhile. */
+/** Restores of etcd (G4). Stated in the stream of rollouts, of which none runs meanwhile. */
 export const restore: Decider<Restores, RecordVerified, RestoreFact> = {
   initial: NO_RESTORES,
   reads: 'cluster',

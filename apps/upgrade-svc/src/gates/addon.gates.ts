@@ -15,7 +15,7 @@ const controlPlanesBehind = async ({ cluster, release }: GateLook): Promise<read
     .filter(({ labels, image }) => labels['component'] === 'kube-apiserver' && tagOf(image) !== release?.version)
     .map(({ node }) => node);
 
-/** Someone may have brought a later one; a tag that is not a version tells nothing. */
+/** A later one may have been installed by hand; a tag that is not a version proves nothing. */
 const isOlder = (version: string, desired: string): boolean =>
   parseVersion(version) !== undefined && compareVersions(version, desired) < 0;
 
@@ -46,7 +46,7 @@ const rolledOut = (
   return ready + away < desired ? fails(`${name} is ready in ${ready} of ${desired} pods`, facts) : holds(facts);
 };
 
-/** Its pods on nodes that are excused and not well: no one there exchanges them. */
+/** Its pods on nodes that are excused and not well: nothing there exchanges them. */
 const awayOf = async ({ cluster, excused }: GateLook, { kind, name }: WorkloadView): Promise<number> => {
   const pods = (await Promise.all(excused.map((node) => cluster.podsOn(node)))).flat();
   return pods.filter(

@@ -13,10 +13,10 @@ export type ReportRecovered = Command<
 
 export type Health =
   | { readonly status: 'heard' }
-  /** `since`: when it was last heard of, or when that was noticed if it never was. */
+  /** `since`: when its last heartbeat came, or when the silence was noticed if none ever came. */
   | { readonly status: 'lost'; readonly uid: ClusterUid; readonly since: string };
 
-/** Whether a node is heard of. Told once each way, however often and by however many replicas it is noticed. Stream `health-<node>`. */
+/** Whether a node sends heartbeats. Stated once each way, however often and by however many replicas it is noticed. Stream `health-<node>`. */
 export const health: Decider<Health, ReportLost | ReportRecovered, Fact<'NodeLost' | 'NodeRecovered'>> = {
   initial: { status: 'heard' },
 

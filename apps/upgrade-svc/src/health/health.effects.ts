@@ -20,7 +20,7 @@ const ACTOR = 'system/upgrade-svc';
 const DECISIONS_AT_ONCE = 8;
 /** A process that was stopped for so long has missed heartbeats that may still wait in its socket. */
 const STALL_MS = 5_000;
-/** Heartbeats of nodes that no one watches (any more) are forgotten after this. */
+/** Heartbeats of nodes that are not watched (any more) are forgotten after this. */
 const FORGET_MS = 10 * 60_000;
 
 /** What is visible from outside at /health/nodes. */
@@ -30,7 +30,7 @@ export interface HealthReport extends Outlook {
   readonly heartbeats: number;
 }
 
-/** Tells which nodes of this replica's partitions fell silent, and which came back. */
+/** States which nodes of this replica's partitions fell silent, and which came back. */
 @Injectable()
 export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('health');

@@ -3,7 +3,7 @@ import { OnEvent } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WatchedNodes } from './watched.nodes.js';
 
-/** Tells the listener when the rows of watched nodes have changed; they show the event by then. */
+/** Notifies the listener when the rows of watched nodes have changed; they show the event by then. */
 @Controller()
 export class HealthEvents {
   constructor(@Inject(WatchedNodes) private readonly nodes: WatchedNodes) {}

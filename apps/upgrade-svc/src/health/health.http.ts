@@ -5,7 +5,7 @@ import { HealthEffects, type HealthReport } from './health.effects.js';
 export class NodesHealthHttp {
   constructor(@Inject(HealthEffects) private readonly health: HealthEffects) {}
 
-  /** What this replica hears: for operators, and for whoever asks why nothing is remediated. */
+  /** What this replica receives: for operators, and to explain why nothing is remediated. */
   @Get('nodes')
   nodes(): HealthReport {
     return this.health.report();

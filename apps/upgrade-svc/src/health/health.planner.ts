@@ -11,7 +11,7 @@ export interface WatchedNode {
 
 export interface Listening {
   readonly nowMs: number;
-  /** Since when this replica hears everything that is sent; undefined: it does not (NATS is away). */
+  /** Since when this replica receives everything that is sent; undefined: it does not (NATS is away). */
   readonly sinceMs: number | undefined;
   readonly limitMs: number;
 }
@@ -34,7 +34,7 @@ const findingOf = (node: WatchedNode, listening: Listening): Finding | undefined
   return { kind: 'recovered', key: node.key, silentMs: silent };
 };
 
-/** What is to be told about these nodes. Nothing while this replica cannot hear. */
+/** What has to be stated about these nodes. Nothing while this replica receives no heartbeats. */
 export const findingsOf = (nodes: Iterable<WatchedNode>, listening: Listening): readonly Finding[] => {
   if (listening.sinceMs === undefined) return [];
   const findings: Finding[] = [];
@@ -53,7 +53,7 @@ const MELTDOWN_NODES_MIN = 5;
 export interface Outlook {
   readonly watched: number;
   readonly lost: number;
-  /** More look dead than is plausible: no one may act on their being lost. */
+  /** More look dead than is plausible: nothing may act on their being lost. */
   readonly meltdown: boolean;
 }
 

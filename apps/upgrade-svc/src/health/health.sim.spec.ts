@@ -12,7 +12,7 @@ const LIMIT_MS = 40_000;
 const INTERVAL_MS = 10_000;
 const SWEEP_MS = 1_000;
 const LENGTH_MS = 20 * 60_000;
-/** From the beat that is heard to the sweep that sees it. */
+/** From the beat that is received to the sweep that sees it. */
 const SLACK_MS = SWEEP_MS;
 
 interface World {
@@ -41,7 +41,7 @@ const worldOf = (random: () => number): World => {
   return { arrivals: arrivals.sort((a, b) => a - b), deaf };
 };
 
-/** Two replicas hear and sweep; ownership moves between them; each decides by the log, as `handle` would. */
+/** Two replicas receive and sweep; ownership moves between them; each decides by the log, as `handle` would. */
 const run = (world: World, random: () => number) => {
   const log: (Fact<'NodeLost' | 'NodeRecovered'> & { atMs: number })[] = [];
   const decideBy = (command: ReportLost | ReportRecovered, atMs: number): void => {

@@ -4,8 +4,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 
 /**
- * Hears every heartbeat and keeps only when it came, in memory: no parsing and no row, so that their rate does not
- * matter. Each replica hears all of them, so that one that takes over knows what the other knew.
+ * Receives every heartbeat and keeps only when it came, in memory: no parsing and no row, so that their rate does not
+ * matter. Each replica receives all of them, so that one that takes over knows what the other knew.
  */
 @Injectable()
 export class HeartbeatListener {
@@ -41,7 +41,7 @@ export class HeartbeatListener {
     return this.heardAtMs.get(subject);
   }
 
-  /** Since when everything that was sent has been heard; undefined: NATS is away. */
+  /** Since when everything that was sent has been received; undefined: NATS is away. */
   get sinceMs(): number | undefined {
     return this.since;
   }
@@ -51,7 +51,7 @@ export class HeartbeatListener {
     return this.total;
   }
 
-  /** This process did not run for a while: what it did not hear says nothing. */
+  /** This process did not run for a while: what it did not receive says nothing. */
   stoodStill(): void {
     if (this.since !== undefined) this.since = performance.now();
   }

@@ -24,7 +24,7 @@ export const withHold = (holds: Holds, { scope, disabled, reason }: EventData<'U
     : { ...holds, pools: set(holds.pools, scope.pool, held) };
 };
 
-/** Why the node is held out; undefined: it is not. Its own hold is told before that of its pool. */
+/** Why the node is held out; undefined: it is not. Its own hold is named before that of its pool. */
 export const heldBecause = (
   holds: Holds,
   node: { readonly name: NodeName; readonly pool: string },

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
-/** A node as upgrade-svc sees it: what is desired of it, what it says of itself, and whether it is heard of. */
+/** A node as upgrade-svc sees it: what is desired of it, what it reports of itself, and whether it sends heartbeats. */
 export interface NodeRow {
   readonly namespace: string;
   readonly cluster: string;
@@ -31,7 +31,7 @@ export interface NodeRow {
   /** Its agent runs, so heartbeats are expected. */
   readonly agentStarted: boolean;
   readonly lost: boolean;
-  /** When it was last heard of, as far as events tell: not each heartbeat. */
+  /** When its last heartbeat came, as far as events say: not each heartbeat. */
   readonly lastSeenAt: string | null;
   /** The newest event about the node: what a decision about it follows from. */
   readonly because: { readonly eventId: string; readonly correlationId: string };

@@ -19,7 +19,7 @@ export interface RolloutRequest {
   readonly pools: readonly string[] | null;
   readonly controlPlane: boolean;
   readonly strategy: UpgradeStrategy;
-  /** Rules that someone took upon oneself. */
+  /** Rules that an operator overrode. */
   readonly overridden: readonly string[];
 }
 

@@ -32,7 +32,7 @@ import {
 } from './plan.request.js';
 import { afterPass, poolSize, workerBatches, type WorkerPass } from './workers.planner.js';
 
-/** What is known while a plan grows: where every node is by then, and who leads etcd, as far as that can be told. */
+/** What is known while a plan grows: where every node is by then, and who leads etcd, as far as that is known. */
 interface Progress {
   readonly plan: Growing;
   readonly controlPlanes: readonly PlannedNode[];
@@ -49,7 +49,7 @@ const pathOf = (input: PlanInput): Path => {
   if (kubernetes === undefined || !input.request.controlPlane) return { versions: [present], findings: [] };
   const path = a4Path(present, kubernetes, input.releases);
   const emulated = emulatedIn(input.facts);
-  // An older version is refused by A1 anyway; G2 and G5 tell why not even an exception could be made.
+  // An older version is refused by A1 anyway; G2 and G5 say why not even an exception could be made.
   const back =
     minorsAhead(present, kubernetes) < 0
       ? [...g5NoWayBackBetweenSteps(emulated, present, kubernetes), ...g2NoWayBackOverEtcd(present, kubernetes)]
@@ -157,7 +157,7 @@ const predicted = (input: PlanInput, operations: readonly PlanOperation[], pools
 const heldNodes = (input: PlanInput): readonly NodeName[] =>
   input.facts.nodes.filter((node) => isHeld(input, node)).map(({ name }) => name);
 
-/** The plan, whether or not its findings let it run: findings speak about it. */
+/** The plan, whether or not its findings let it run: findings refer to it. */
 const grow = (input: PlanInput, path: Path): UpgradePlan => {
   const leader = input.facts.etcd?.members.find((member) => member.leader)?.node ?? null;
   const start: Progress = {

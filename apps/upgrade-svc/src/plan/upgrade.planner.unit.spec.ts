@@ -239,7 +239,7 @@ describe('a plan', () => {
   });
 });
 
-describe('a plan with extra nodes', () => {
+describe('a plan with surge nodes', () => {
   const surge = planned(
     inputOf(modelOf(1, 3, '1.33.13'), to('v1.34.4'), { workers: { maxUnavailable: 0, maxSurge: 1 } }),
   );
@@ -292,7 +292,7 @@ describe('no plan', () => {
     expect(rejectedBy(inputOf(model, to('v1.34.4'), {}, { holds }))).toEqual(['A2']);
   });
 
-  it('until an operator takes a rule upon oneself that can be taken; then it is shown and no longer stops', () => {
+  it('until an operator overrides a rule that can be overridden; then it is shown and no longer stops', () => {
     const sick = changeNode(model, w(1), { ready: false });
     expect(rejectedBy(inputOf(sick, { ...to('v1.34.4'), overridden: ['A1'] }))).toEqual(['B2']);
     const { findings } = planned(inputOf(sick, { ...to('v1.34.4'), overridden: ['B2'] }));

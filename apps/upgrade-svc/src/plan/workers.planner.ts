@@ -40,7 +40,7 @@ const draftOf = (input: PlanInput, node: PlannedNode, pass: WorkerPass, canary: 
   };
 };
 
-/** Sick ones first (they cost nothing), but a canary is a node that was well: only that tells what the change does. */
+/** Sick ones first (they cost nothing), but a canary is a node that was well: only that shows what the change does. */
 const ordered = (nodes: readonly PlannedNode[], withCanary: boolean): readonly PlannedNode[] => {
   const canary = withCanary ? nodes.find((node) => !isSick(node)) : undefined;
   const others = nodes.filter((node) => node !== canary);
@@ -77,7 +77,7 @@ const poolBatches = (
   return withSurge(input, pool, pass, batches);
 };
 
-/** Extra nodes come before the first of the pool is emptied, at the version that it is brought to, and go after the last. */
+/** Surge nodes come before the first of the pool is emptied, at the version that it is brought to, and go after the last. */
 const withSurge = (
   input: PlanInput,
   pool: string,

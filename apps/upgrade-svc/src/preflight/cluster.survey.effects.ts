@@ -190,7 +190,7 @@ export class ClusterSurvey {
       system,
       budgets: budgetFacts(budgets, pods),
       webhooks,
-      // The gauge tells that there were requests since the API server started, not how many or when.
+      // The gauge says that there were requests since the API server started, not how many or when.
       deprecatedApis: deprecated.map(({ group, version, resource, removedIn }) => ({
         api: [resource, version, group].filter((part) => part !== '').join('.'),
         removedIn,
@@ -217,7 +217,7 @@ const knownNodes = ({ nodes }: ClusterState): readonly ClusterState['nodes'][str
 
 const unknownTo = 'Kubernetes does not know it';
 
-/** What two lists of the API tell of a node; the rest is not known yet. */
+/** What two lists of the API say of a node; the rest is not known yet. */
 const bareNode = (
   { name, role, pool, software, lost }: ClusterState['nodes'][string],
   views: readonly NodeView[],

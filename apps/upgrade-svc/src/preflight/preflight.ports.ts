@@ -1,6 +1,6 @@
 import type { SourceLook } from '@fairlead/contracts';
 
-/** What the last heartbeat of a node tells beside that it lives. */
+/** What the last heartbeat of a node says beside that it lives. */
 export interface LastHeartbeat {
   /** Of the node's clock against our own; positive: the node is ahead. */
   readonly skewMs: number;

@@ -4,7 +4,7 @@ import type { UnhealthyCondition } from '@fairlead/contracts';
 export interface Seen {
   readonly kubernetesReady: boolean;
   readonly nowMs: number;
-  /** Since when this replica hears all heartbeats; undefined: it does not. */
+  /** Since when this replica receives all heartbeats; undefined: it does not. */
   readonly listeningSinceMs: number | undefined;
   readonly heardAtMs: number | undefined;
   readonly limitMs: number;

@@ -76,7 +76,7 @@ const withMember = (state: Known, name: string, change: (member: Member) => Part
   return { ...state, members: { ...state.members, [name]: { ...member, ...change(member) } } };
 };
 
-/** It says Ready or not, or is heard of or not: since when it is well or not follows. */
+/** It reports Ready or not, or sends heartbeats or not: since when it is well or not follows. */
 const observed = (
   state: Known,
   name: NodeName,

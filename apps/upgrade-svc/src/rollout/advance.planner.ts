@@ -122,7 +122,7 @@ const unstagedCause = (tracked: TrackedOperation): Cause => {
   };
 };
 
-/** A gate speaks for itself. */
+/** A gate has a message of its own. */
 const overdueIn = (tracked: TrackedOperation): Cause => {
   if (tracked.operation.kind === 'stage') return unstagedCause(tracked);
   const { failing } = tracked.state;
@@ -430,7 +430,7 @@ const opened = (view: RolloutView, now: string): readonly RolloutFact[] => {
 };
 
 /**
- * What is to be stated now, from what is known: the whole course of a rollout in one place. It is stated in one decision
+ * What has to be stated now, from what is known: the whole course of a rollout in one place. It is stated in one decision
  * after another until nothing more follows.
  */
 export const advance = (cluster: ClusterState, now: string): readonly RolloutFact[] => {

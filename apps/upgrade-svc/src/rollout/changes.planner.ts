@@ -18,7 +18,7 @@ const isChangeOf = (state: OperationState, fact: EffectFact): boolean => {
     case 'NodeEmptied':
       return !drainOf(state, fact.data.node).emptied;
     case 'DrainTimedOut':
-      // Force ends by itself (D5): what it has not brought about is told by the policy that follows it.
+      // Force ends by itself (D5): what it has not brought about is reported by the policy that follows it.
       return drainOf(state, fact.data.node).timedOut?.policy !== fact.data.policy;
     case 'NodeUncordoned':
       return !state.uncordoned;

@@ -60,7 +60,7 @@ const withoutNode = (cluster: ClusterState, name: NodeName): ClusterState => {
   return repaired({ ...cluster, nodes }, `remove/${name}`);
 };
 
-/** Nodes that are given up are on their way out; nodes that are kept stay as they are, and no one waits for them. */
+/** Nodes that are given up are on their way out; nodes that are kept stay as they are, and nothing waits for them. */
 const additionEnded = (
   cluster: ClusterState,
   event: StoredEvent<'VmsFailed' | 'NodesAbandoned' | 'NodesFailed'>,
@@ -193,7 +193,7 @@ const evolveExtra = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   }
 };
 
-/** What agents and heartbeats tell. */
+/** What agents and heartbeats report. */
 const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { time } = event.meta;
   switch (event.type) {

@@ -87,7 +87,7 @@ const byBlocked = ({ upgrade, operations }: RolloutView): Halt | undefined => {
   return { rule: 'E4', cause: causeBy('E4', fillTemplate(HALTS.E4.sentence, { nodes })), nodes, role: 'worker' };
 };
 
-/** Nodes that were well when it began, that no one touches now, and that are not well. */
+/** Nodes that were well when it began, that nothing touches now, and that are not well. */
 export const regressedNodes = ({ cluster, upgrade }: RolloutView): readonly RolloutNode[] => {
   const touched = new Set(touchedNodes(upgrade));
   return Object.values(cluster.nodes).filter(

@@ -83,7 +83,7 @@ const MUTANTS: readonly Mutant[] = [
     harm: explored,
   },
   {
-    guard: 'D2, extra nodes count once they are there',
+    guard: 'D2, surge nodes count once they are there',
     becomes: 'as soon as they are planned',
     replaced: {
       './surge.planner.js': {
@@ -94,7 +94,7 @@ const MUTANTS: readonly Mutant[] = [
     harm: exploredWithExtra,
   },
   {
-    guard: 'D2, extra nodes stay while others are away',
+    guard: 'D2, surge nodes stay while others are away',
     becomes: 'they go when their turn comes',
     replaced: { '../rules/workers.rules.js': { d2MayReturn: () => true } },
     harm: (tools) =>

@@ -119,7 +119,7 @@ const controlPlanesOf = (tracked: TrackedOperation) =>
     other.operation.node === null ? [] : [{ name: other.operation.node, done: other.state.status === 'done' }],
   );
 
-/** Who must lead etcd before the node is touched; null: no one else need. */
+/** Who must lead etcd before the node is touched; null: no other member need. */
 export const nextLeader = (tracked: TrackedOperation): NodeName | null => {
   const { operation, state, rollout } = tracked;
   return operation.kind !== 'control-plane' || operation.node === null || state.leaderMoved
@@ -127,7 +127,7 @@ export const nextLeader = (tracked: TrackedOperation): NodeName | null => {
     : c2NextLeader(rollout.upgrade.leader, operation.node, controlPlanesOf(tracked));
 };
 
-/** No one wants it done any more, and nothing of the node was changed yet. */
+/** It is not desired any more, and nothing of the node was changed yet. */
 const isUnwanted = ({ state, rollout }: TrackedOperation): boolean =>
   state.revision === null && (state.leaveOut !== null || rollout.upgrade.abortAsked !== null);
 
@@ -335,7 +335,7 @@ const effectTask = (tracked: TrackedOperation): AnyRolloutTask | null => {
   }
 };
 
-/** Extra nodes are emptied all at once, so that no pod moves from one to the next. */
+/** Surge nodes are emptied all at once, so that no pod moves from one to the next. */
 const emptyExtra = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
   extraToEmpty(tracked).map((node) => ({
     ...baseOf(tracked),

@@ -169,7 +169,7 @@ describe('people on the way', () => {
     expect(data(simulation, 'RolloutCompleted')).toMatchObject({ skipped: [w(2)] });
   });
 
-  it('take a rule upon themselves after a refusal: the check is made again', () => {
+  it('override a rule after a refusal: the check is made again', () => {
     const simulation = cluster();
     simulation.happens(w(3), { ready: false });
     simulation.say('request', asked(toNext));

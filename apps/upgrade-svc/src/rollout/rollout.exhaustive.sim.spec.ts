@@ -52,7 +52,7 @@ interface Surge {
   readonly maxSurge: number;
 }
 
-describe('workers with extra nodes: every order, and a crash at every point', () => {
+describe('workers with surge nodes: every order, and a crash at every point', () => {
   const SURGES: readonly Surge[] = [
     { workers: 3, maxUnavailable: 0, maxSurge: 1 },
     { workers: 3, maxUnavailable: 0, maxSurge: 2 },
@@ -92,10 +92,10 @@ describe('workers with extra nodes: every order, and a crash at every point', ()
   it.each<[string, (model: Model) => Model, number]>([
     ['does not join', (model) => ({ ...model, surge: { ...model.surge, unfit: true } }), 1],
     ['is the last that there is', (model) => ({ ...model, surge: { ...model.surge, stock: 1 } }), 1],
-    // Time stands still here, so no one gives it back again after an end before the end.
+    // Time stands still here, so nothing releases it again after an end before the end.
     ['cannot be taken out when it must go', (model) => ({ ...model, surge: { ...model.surge, stays: 1 } }), 0],
   ])(
-    'nor with an extra machine that %s, whatever fails, and whenever someone ends it',
+    'nor with a surge machine that %s, whatever fails, and whenever someone ends it',
     (_what, changed, aborts) => {
       look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 1, aborts: 0 }, changed);
       look({ workers: 3, maxUnavailable: 0, maxSurge: 1 }, { failures: 0, aborts }, changed);

@@ -39,7 +39,7 @@ const kubelets = ({ model }: RolloutSimulation): Readonly<Record<string, string 
 const all = (simulation: RolloutSimulation, version: string) =>
   Object.fromEntries(nodesOf(simulation.model).map(({ name }) => [name, version]));
 
-/** Everything as it was, but for what was asked: no one cordoned, no one allowed to change, no taint left. */
+/** Everything as it was, but for what was asked: no node cordoned, none allowed to change, no taint left. */
 const atRest = ({ model }: RolloutSimulation): void => {
   expect(nodesOf(model).filter(({ cordoned }) => cordoned)).toEqual([]);
   expect(nodesOf(model).filter(({ desired }) => desired.allowed)).toEqual([]);
@@ -63,7 +63,7 @@ const expectWatched = (simulation: RolloutSimulation): void => {
   expect([...asking]).toEqual([]);
 };
 
-/** Extra nodes first, and never fewer than are requested. */
+/** Surge nodes first, and never fewer than are requested. */
 const SURGE = { workers: { maxUnavailable: 0, maxSurge: 1 } };
 
 const withStock = (model: Model, stock: number): Model => ({ ...model, surge: { ...model.surge, stock } });
@@ -172,7 +172,7 @@ const STORIES: readonly Story[] = [
     },
     then: (simulation) => {
       expectUpgraded(simulation, '1.34.4');
-      // Told when who refuses changes, not for each try.
+      // Stated when who refuses changes, not for each try.
       expect(simulation.count('EvictionRefused', w(2))).toBe(1);
     },
   },
@@ -539,7 +539,7 @@ const STORIES: readonly Story[] = [
       simulation.when(on('UpgradeAllowed', w(1)), () => {
         const told = { node: w(3), probe: 'shop', message: 'connection refused' };
         simulation.say(`node-${w(3)}`, request('ProbeFailed', told));
-        // The window has closed by then; the pause is nobody's but a person's to end.
+        // The window has closed by then; only a person can end the pause.
         simulation.after(3_600, () => {
           simulation.say('request', asked({ renewCertificates: true }, {}, { upgradeId: 'u-second01' as UpgradeId }));
           simulation.after(60, () => simulation.say('request', request('UpgradeResumeRequested')));

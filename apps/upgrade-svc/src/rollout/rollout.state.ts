@@ -19,7 +19,7 @@ import {
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
 
-/** A node as events tell of it. */
+/** A node as events describe it. */
 export interface RolloutNode {
   readonly name: NodeName;
   readonly role: NodeRole;
@@ -58,12 +58,12 @@ export interface OperationState {
   /** It gave way once, and does not do so again. */
   readonly postponed: boolean;
   readonly passed: Readonly<Record<GateStage, readonly string[]>>;
-  /** The gate that does not hold, in its own words. */
+  /** The gate that does not hold, with its message. */
   readonly failing: { readonly gate: string; readonly message: string } | null;
   readonly allowed: boolean;
   /** It was allowed once, in this try or an earlier one: what its node is like is this plan's affair. */
   readonly touched: boolean;
-  /** By node: an operation that gives extra nodes back empties several. */
+  /** By node: an operation that gives surge nodes back empties several. */
   readonly drains: Readonly<Record<string, DrainState>>;
   readonly leaderMoved: boolean;
   /** The revision that was set for this operation, and when. */
@@ -123,7 +123,7 @@ export interface Upgrade {
   readonly startedAt: string | null;
   readonly leader: NodeName | null;
   readonly paused: Pause | null;
-  /** What people want of it that is not yet told: paused and resumed are facts of ours. */
+  /** What people request of it that is not yet stated: paused and resumed are facts of ours. */
   readonly pauseAsked: string | null;
   readonly resumeAsked: boolean;
   readonly abortAsked: string | null;
@@ -133,7 +133,7 @@ export interface Upgrade {
   readonly probesFailing: Readonly<Record<string, string>>;
   readonly probesKnown: readonly string[];
   readonly marked: readonly NodeName[];
-  /** Pools for which extra nodes were asked, and not given back. */
+  /** Pools for which surge nodes were asked, and not given back. */
   readonly surging: readonly string[];
   readonly refused: readonly Refused[];
   /** Nodes that were unwell when it began. */
@@ -148,7 +148,7 @@ export interface SurgeMachine {
   readonly leaving: boolean;
   /** The operation that gave it back last; null: none has. */
   readonly returnedBy: string | null;
-  /** Since when it cannot be taken out of its cluster; null: it can, or no one tries. */
+  /** Since when it cannot be taken out of its cluster; null: it can, or that is not tried. */
   readonly stuckSince: string | null;
 }
 
@@ -168,7 +168,7 @@ export interface ClusterState {
   readonly extra: Readonly<Record<string, SurgeMachine>>;
   readonly holds: Holds;
   readonly upgrade: Upgrade | null;
-  /** Asked for while another was open; told to be rejected. */
+  /** Asked for while another was open; it will be rejected. */
   readonly refusedUpgrades: readonly UpgradeId[];
   /** Seconds that operations of this cluster took, the last of each kind. */
   readonly durations: Durations;
@@ -259,7 +259,7 @@ export const operationsOf = (upgrade: Upgrade): readonly OperationProgress[] => 
 export const hasEnded = ({ state }: OperationProgress): boolean =>
   state.status === 'done' || state.status === 'skipped' || state.status === 'quarantined';
 
-/** It has failed, and no one has decided about it yet. */
+/** It has failed, and what follows is not decided yet. */
 export const hasFailed = ({ state }: OperationProgress): boolean => state.status === 'failed' && !state.retryDesired;
 
 /** Open, or failed with a permission that is still to be withdrawn: something of it is not at rest. */

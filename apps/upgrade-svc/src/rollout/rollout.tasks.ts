@@ -91,7 +91,7 @@ export interface UpgradeAddons extends RolloutTask {
 }
 
 /**
- * GatePassed for each of `gates` that holds, in this order; GateFailed when one does not, told when its reason changes. A gate
+ * GatePassed for each of `gates` that holds, in this order; GateFailed when one does not, stated when its reason changes. A gate
  * that does not hold is asked again (requeueAfter) for as long as the task is desired: the rollout knows since when, and ends
  * it. Gates that passed are not asked again: the state knows them. `user:<name>` is in the plan's strategy. Facts of
  * etcd-leader: {leader: NodeName}.
@@ -110,7 +110,7 @@ export interface CheckGates extends RolloutTask {
 /**
  * On the node, in this order: cordon (NodeCordoned{byPlan}), if `moveEtcdLeader` EtcdLeaderMoved, evict (EvictionRefused when
  * who refuses changes), NodeEmptied. On the pool's timeout DrainTimedOut with its policy; with `quarantine` the decider adds
- * NodeQuarantined; with `force` pods go only before forceUntil, then NodeEmptied{forcedPods}. An extra node that Kubernetes
+ * NodeQuarantined; with `force` pods go only before forceUntil, then NodeEmptied{forcedPods}. A surge node that Kubernetes
  * does not know any more is empty.
  * Resumable: a node that was cordoned by this plan stays byPlan, also after a crash between cordon and event.
  */

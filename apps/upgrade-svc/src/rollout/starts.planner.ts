@@ -62,7 +62,7 @@ const poolNow = (view: RolloutView, pool: string | null) => {
   };
 };
 
-/** What of the pool would be missed if its extra nodes went: not they themselves, nor what someone has said to leave as it is. */
+/** What of the pool would be missed if its surge nodes went: not they themselves, nor what someone has said to leave as it is. */
 const missedOf = (view: RolloutView, pool: string | null): readonly string[] => {
   const left = view.operations
     .filter(({ state }) => state.status === 'skipped' || state.status === 'quarantined')
@@ -73,7 +73,7 @@ const missedOf = (view: RolloutView, pool: string | null): readonly string[] => 
 const failedIn = ({ operations }: RolloutView, pool: string | null): boolean =>
   operations.some((tracked) => tracked.operation.pool === pool && hasFailed(tracked));
 
-/** Whether the extra nodes of a pool may go now (D2): not while a node that has failed could not be tried again without them. */
+/** Whether the surge nodes of a pool may go now (D2): not while a node that has failed could not be tried again without them. */
 export const mayReturn = ({ operation: { pool }, rollout }: TrackedOperation): boolean => {
   const planned = rollout.upgrade.plan?.pools.find(({ name }) => name === pool);
   if (planned === undefined) return true;
@@ -111,7 +111,7 @@ export const pauseFor = <Reason extends keyof typeof PAUSE_REASONS>(
   return { by, reason: fillTemplate<string>(sentence, values) };
 };
 
-/** Why nothing may begin now although no one asked for a pause; ends by itself. */
+/** Why nothing may begin now although no operator asked for a pause; ends by itself. */
 export const holdback = (view: RolloutView, now: string): Pause | null => {
   const { cluster, upgrade } = view;
   const repairs = Object.values(cluster.repairs);
@@ -133,7 +133,7 @@ export const budgetSpent = (view: RolloutView, now: string): Pause | null => {
   const { pool, kind } = waiting.operation;
   const { unready, atOnce } = poolNow(view, pool);
   if (kind === 'return-surge') {
-    // What failed is told by a halt (G1), with what a person can do about it.
+    // What failed is stated by a halt (G1), with what a person can do about it.
     if (failedIn(view, pool)) return null;
     return pauseFor('surge-stays', { nodes: [...new Set(missedOf(view, pool))], pool });
   }

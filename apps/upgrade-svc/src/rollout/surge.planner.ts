@@ -17,14 +17,14 @@ export const extraOf = ({ cluster, upgrade }: RolloutView, pool: string | null):
 const stayingOf = (view: RolloutView, pool: string | null): readonly NodeName[] =>
   extraOf(view, pool).filter((name) => view.cluster.extra[name]?.leaving === false);
 
-/** Every extra node is Ready, and what runs on all nodes is on them. */
+/** Every surge node is Ready, and what runs on all nodes is on them. */
 const isReady = (view: RolloutView, pool: string | null): boolean => {
   const { cluster } = view;
   const ready = stayingOf(view, pool).filter((name) => cluster.nodes[name]?.ready === true);
   return ready.length >= (poolOf(view, pool)?.surge ?? 0) && cluster.life === 'ready';
 };
 
-/** D2: how many of the pool may be away now. Extra nodes count while they are there and asked for. */
+/** D2: how many of the pool may be away now. Surge nodes count while they are there and asked for. */
 export const atOnceNow = (view: RolloutView, pool: string | null): number => {
   const { cluster, upgrade } = view;
   const planned = poolOf(view, pool);
@@ -33,25 +33,25 @@ export const atOnceNow = (view: RolloutView, pool: string | null): number => {
   return planned.atOnce - planned.surge + (upgrade.surging.includes(planned.name) ? there.length : 0);
 };
 
-/** The pool's nodes were held or left out meanwhile: no one needs room for them. */
+/** The pool's nodes were held or left out meanwhile: room for them is not needed. */
 const nothingLeft = ({ operation: { pool, batch }, rollout }: TrackedOperation): boolean =>
   rollout.operations.every(
     (one) => one.operation.pool !== pool || one.operation.node === null || one.operation.batch < batch || hasEnded(one),
   );
 
-/** Extra nodes that hold pods, as far as is known: they have joined, stay, and were not emptied. */
+/** Surge nodes that hold pods, as far as is known: they have joined, stay, and were not emptied. */
 export const extraToEmpty = ({ operation, state, rollout }: TrackedOperation): readonly NodeName[] =>
   stayingOf(rollout, operation.pool).filter(
     (name) => (rollout.cluster.nodes[name]?.readyRevision ?? 0) > 0 && !drainOf(state, name).emptied,
   );
 
-/** D5, of extra nodes: whether one is left as it is or ends the rollout, it cannot be given back. */
+/** D5, of surge nodes: whether one is left as it is or ends the rollout, it cannot be given back. */
 const drainGivenUp = ({ state }: TrackedOperation): boolean =>
   Object.values(state.drains).some(
     ({ timedOut, emptied }) => timedOut !== null && timedOut.policy !== 'force' && !emptied,
   );
 
-/** Where an operation about extra nodes stands. */
+/** Where an operation about surge nodes stands. */
 export const surgePhase = (
   tracked: TrackedOperation,
 ): 'complete' | 'surge-failed' | 'request-surge' | 'empty' | 'fail' | 'release-surge' | 'nodes' => {
@@ -113,7 +113,7 @@ export const surgeMissed = (
   return [...released, { type: 'SurgeSkipped', data: { ...surgeOf(tracked), reason } }];
 };
 
-/** After the rollout has ended nothing else releases a surge machine again, and it must not stay for ever. */
+/** After the rollout has ended nothing else releases a surge machine again, and it must not stay. */
 const RELEASE_AGAIN_MS = 10 * 60_000;
 
 const stuckOf = ({ life, extra }: ClusterState): readonly SurgeMachine[] =>

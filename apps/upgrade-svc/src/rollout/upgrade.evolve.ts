@@ -211,7 +211,7 @@ const evolveProbes = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
   }
 };
 
-/** What is to be known of it by the operation that waits for the extra machines of this pool, or for their end. */
+/** What is known of it by the operation that waits for the surge machines of this pool, or for their end. */
 const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool: string, trouble: Cause): Upgrade => {
   const open = operationsOf(upgrade).find(
     ({ operation, state }) => operation.kind === kind && operation.pool === pool && state.status === 'open',
@@ -219,7 +219,7 @@ const withTrouble = (upgrade: Upgrade, kind: 'book-surge' | 'return-surge', pool
   return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => ({ trouble }));
 };
 
-/** Why extra machines do not come, or do not go. */
+/** Why surge machines do not come, or do not go. */
 const surgeTrouble = ({ extra }: ClusterState, upgrade: Upgrade, event: StoredEvent): Upgrade => {
   switch (event.type) {
     case 'SurgeFailed': {
@@ -256,7 +256,7 @@ export const learn = (cluster: ClusterState, event: StoredEvent): ClusterState =
   if (event.type !== 'OperationCompleted' || cluster.upgrade === null) return cluster;
   const operation = cluster.upgrade.plan?.operations.find(({ id }) => id === event.data.operation);
   if (operation === undefined || operation.change?.reboot === true) return cluster;
-  // Extra nodes that no one asked for take no time, and say nothing of those that someone asks for.
+  // Surge nodes that were not requested take no time, and say nothing of those that are.
   const { kind, id } = operation;
   const isSurge = kind === 'book-surge' || kind === 'return-surge';
   if (isSurge && cluster.upgrade.operations[id]?.effect !== true) return cluster;

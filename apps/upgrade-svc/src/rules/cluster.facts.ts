@@ -7,7 +7,7 @@ import type { Finding, NodeName, NodeRole, SoftwareVersions, SourceLook } from '
 export interface ClusterFacts {
   /** RFC 3339: when reading began. */
   readonly at: string;
-  /** What could not be read, so that no one takes silence for health. */
+  /** What could not be read, so that silence is not taken for health. */
   readonly unread: readonly Unread[];
   readonly nodes: readonly NodeFacts[];
   /** null: could not be read, or etcd is not ours. */
@@ -153,7 +153,7 @@ export interface DeprecatedApiFacts {
   /** resource.version.group, as kubectl names them. */
   readonly api: string;
   /** `1.35`: the first minor without it. */
-  /** The minor without it; null: it is deprecated, and no one has said yet when it goes. */
+  /** The minor without it; null: it is deprecated, and its removal is not announced yet. */
   readonly removedIn: string | null;
   readonly requests: number;
   /** When it was last used; null: the API servers do not say. */

@@ -20,7 +20,7 @@ export const c1GatesBefore: readonly GateName[] = [
   'etcd-leader',
 ];
 
-/** C2: emptied, unless nothing else could take its pods. Others' taints are not asked: what they refuse stays Pending and is told. */
+/** C2: emptied, unless nothing else could take its pods. Others' taints are not asked: what they refuse stays Pending and is reported. */
 export const c2MayDrain = (facts: Pick<ClusterFacts, 'nodes'>, node: NodeName): boolean =>
   facts.nodes.some(({ name, ready, unschedulable }) => name !== node && ready && !unschedulable);
 
@@ -72,7 +72,7 @@ export const c6KubeletGoesAlong = (facts: Pick<ClusterFacts, 'nodes'>): boolean 
 export const c7NoSurge = (maxSurge: number | string | undefined): readonly Finding[] =>
   when(maxSurge !== undefined && maxSurge !== 0 && maxSurge !== '0%', () => finding('C7.surge', { maxSurge }));
 
-/** C8, away for a while: the others are a majority of all. A single member has no one to lose the quorum to. */
+/** C8, away for a while: the others are a majority of all. A single member has no quorum to lose. */
 export const c8MayPause = ({ members, healthy }: Quorum, itIsHealthy: boolean): boolean =>
   members === 1 || healthy - (itIsHealthy ? 1 : 0) >= majorityOf(members);
 

@@ -55,7 +55,7 @@ export const b3EtcdHealthy = (facts: {
   ];
 };
 
-/** B3: an etcd that no one here can ask is not known to be healthy, and kubeadm exchanges none but its own. */
+/** B3: an etcd that cannot be asked from here is not known to be healthy, and kubeadm exchanges none but its own. */
 export const b3ExternalEtcd = ({ externalEtcd }: Pick<ClusterFacts, 'externalEtcd'>): readonly Finding[] =>
   when(externalEtcd, () => finding('B3.external', { etcd: 'external' }));
 

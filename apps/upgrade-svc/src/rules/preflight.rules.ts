@@ -2,7 +2,7 @@ import type { Finding, NodeName, UpgradeTarget } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, unreadFinding, when } from './finding.js';
 
-/** What else is under way in the cluster, as the log tells. */
+/** What else is under way in the cluster, by the log. */
 export interface UnderWay {
   /** Sentences: "demo-w-4 is joining", "another upgrade u-… runs". */
   readonly operations: readonly string[];

@@ -75,7 +75,7 @@ export const emulatedIn = ({ nodes }: Pick<ClusterFacts, 'nodes'>): readonly str
 /**
  * G5: between the two steps the binaries from before do not come back. kubeadm's own version policy would take one minor back, but
  * its preflight refuses to migrate CoreDNS down, and it leaves etcd where it is (kubeadm v1.33.13 and v1.34.4: checkMigration,
- * performEtcdStaticPodUpgrade): what came of it would be a mixture that no one releases.
+ * performEtcdStaticPodUpgrade): what came of it would be a mixture that is never released.
  */
 export const g5NoWayBackBetweenSteps = (emulated: readonly string[], from: string, to: string): readonly Finding[] => {
   const [old, now] = [releaseOf(to), releaseOf(from)];

@@ -38,7 +38,7 @@ describe('G what is rolled back', () => {
   });
   it('G5 between the two steps the binaries from before do not come back', () => {
     expect(rules(g5NoWayBackBetweenSteps(['1.34'], 'v1.35.4', 'v1.34.4'))).toEqual(['G5']);
-    // Where nothing is emulated it is A1 that speaks.
+    // Where nothing is emulated it is A1 that applies.
     expect(g5NoWayBackBetweenSteps([], 'v1.35.4', 'v1.34.4')).toEqual([]);
   });
   it('G5 an emulation ends before a newer minor begins', () => {

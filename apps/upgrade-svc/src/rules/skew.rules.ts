@@ -128,7 +128,7 @@ export const a3ControllersSkew = (versions: Versions): readonly Finding[] =>
     ),
   );
 
-/** Every rule of A that speaks about one state. */
+/** Every rule of A about one state. */
 export const skewFindings = (versions: Versions): readonly Finding[] => [
   ...a1ApiServersWithinOneMinor(versions),
   ...a2KubeletSkew(versions),
@@ -214,7 +214,7 @@ export const after = (versions: Versions, operations: readonly PlanOperation[]):
   operations.reduce((before, operation) => statesOf(before, operation).at(-1) ?? before, versions);
 
 /**
- * A6: the skew holds in every state that the plan goes through, not only at its end. Told once for each rule and node, with
+ * A6: the skew holds in every state that the plan goes through, not only at its end. Found once for each rule and node, with
  * the operation in which it would first break.
  */
 export const a6SkewOnTheWay = (versions: Versions, operations: readonly PlanOperation[]): readonly Finding[] => {

@@ -5,7 +5,7 @@ export const MELTDOWN_SHARE = 0.4;
 /** Two of three nodes can die; among so few a share says nothing. */
 export const MELTDOWN_NODES_MIN = 5;
 
-/** E1: more look dead than is plausible, so no one acts on it, and nothing begins. */
+/** E1: more look dead than is plausible, so nothing acts on it, and nothing begins. */
 export const e1Meltdown = (nodes: number, dead: number): boolean =>
   nodes >= MELTDOWN_NODES_MIN && dead > nodes * MELTDOWN_SHARE;
 
@@ -19,12 +19,12 @@ export const e3FailedShare = (failed: number, nodes: number, max: NodeShare): bo
 /** E4: more nodes could not be emptied than may be left behind. */
 export const e4BlockedNodes = (blocked: number, max: number): boolean => blocked > max;
 
-/** Time that a node which no one touches may be unready before the rollout stops. */
+/** Time that a node which nothing touches may be unready before the rollout stops. */
 export const REGRESSION_MS = 5 * 60_000;
 /** Lost contact with one may be that one; with more it is we or the network. */
 const LOST_MAX = 1;
 
-/** E5: nodes that were well when the plan began and that no one touched are not, for five minutes; or several are silent. */
+/** E5: nodes that were well when the plan began and that nothing touched are not, for five minutes; or several are silent. */
 export const e5HealthRegressed = (
   unready: readonly { readonly since: string; readonly lost: boolean }[],
   now: string,

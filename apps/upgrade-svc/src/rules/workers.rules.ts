@@ -16,7 +16,7 @@ export const d1NeedsCanary = (strategy: PoolStrategy, upToDate: number, toChange
 export const d2AtOnce = ({ maxUnavailable, maxSurge }: PoolStrategy, nodes: number): number =>
   Math.max(1, Math.floor(shareOf(maxUnavailable, nodes)) + Math.ceil(shareOf(maxSurge, nodes)));
 
-/** D2: extra nodes of a pool while it is under way. */
+/** D2: surge nodes of a pool while it is under way. */
 export const d2Surge = ({ maxSurge }: PoolStrategy, nodes: number): number => Math.ceil(shareOf(maxSurge, nodes));
 
 /**
@@ -32,14 +32,14 @@ export const d2MayBegin = (
   return away.has(node) || away.size < pool.atOnce;
 };
 
-/** D2: extra nodes go when no more of the pool are away than may be without them. */
+/** D2: surge nodes go when no more of the pool are away than may be without them. */
 export const d2MayReturn = (pool: {
   readonly atOnce: number;
   readonly surge: number;
   readonly unready: readonly string[];
 }): boolean => new Set(pool.unready).size <= pool.atOnce - pool.surge;
 
-/** D2: without its extra nodes a pool goes on only if it may have nodes away at all. */
+/** D2: without its surge nodes a pool goes on only if it may have nodes away at all. */
 export const d2MayForgo = (pool: { readonly atOnce: number; readonly surge: number }): boolean =>
   pool.atOnce > pool.surge;
 

@@ -42,7 +42,7 @@ describe('D2 the budget', () => {
   ])('of maxUnavailable %s and maxSurge %s among %i nodes is %i', (maxUnavailable, maxSurge, nodes, atOnce) =>
     expect(d2AtOnce(poolStrategy({ maxUnavailable, maxSurge }), nodes)).toBe(atOnce),
   );
-  it('asks for as many extra nodes as the surge, rounded up', () =>
+  it('asks for as many surge nodes as the surge, rounded up', () =>
     expect(d2Surge(poolStrategy({ maxSurge: '10%' }), 11)).toBe(2));
   it('counts nodes that are away for another reason', () =>
     expect(d2MayBegin('w-1', { atOnce: 2, inFlight: ['w-2'], unready: ['w-3'] })).toBe(false));

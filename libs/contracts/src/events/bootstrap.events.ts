@@ -240,7 +240,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Nodes of a request could not join. They are removed or kept, and the cluster goes on without them.',
+    doc: 'Nodes of a request could not join. They are removed or kept, and the cluster continues without them.',
     data: z.strictObject({
       uid,
       requestId: z.string(),

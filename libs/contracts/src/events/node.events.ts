@@ -58,7 +58,7 @@ export const rolloutEvents = {
     version: 1,
     writer: 'upgrade-svc',
     context: 'health-<node>',
-    doc: 'Messages from the agent of the node were rejected; its cluster goes on without them.',
+    doc: 'Messages from the agent of the node were rejected; its cluster continues without them.',
     data: z.strictObject({
       uid,
       node,

@@ -212,7 +212,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), nodes: z.array(node) }),
   ),
   SurgeSkipped: fact(
-    'A pool goes on without extra nodes, so that fewer of it are away at a time.',
+    'A pool continues without surge nodes, so that fewer of it are away at a time.',
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), reason: z.string() }),
   ),
   AddonsUpgraded: fact(

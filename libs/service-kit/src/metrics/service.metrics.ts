@@ -102,7 +102,7 @@ export class ServiceMetrics implements Meter {
         for (const { labels: of, value } of readings) this.set(of, value);
       },
     });
-    // Registered by its constructor; no one needs it again.
+    // Registered by its constructor; nothing needs it again.
     void gauge;
   }
 

@@ -91,7 +91,7 @@ class SealingWriter implements SnapshotWriter {
     this.cipher = createCipheriv(ALGORITHM, key, this.iv).setAAD(Buffer.from(name));
     stored.catch((error: unknown) => {
       this.failed = error;
-      // A writer that waits for space in the stream must not wait for ever.
+      // A writer that waits for space in the stream must not wait without end.
       void this.out.abort(error).catch(() => undefined);
     });
   }

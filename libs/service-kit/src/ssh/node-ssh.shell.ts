@@ -6,7 +6,7 @@ import { SshJumps } from './ssh.jumps.js';
 import { SshLink, SshSession } from './ssh.session.js';
 
 export interface PoolLimits {
-  /** A connection that no one uses is closed after this time. */
+  /** A connection that is not used is closed after this time. */
   readonly idleMs: number;
   /** More connections than this are never open; a new one then takes the place of the longest idle one. */
   readonly connectionsMax: number;
@@ -22,7 +22,7 @@ const ROOM_AGAIN_MS = 100;
 /** How long a login on trial may take. */
 const TRIAL_MS = 10_000;
 
-/** Tells connections apart: another user, or another key, is another connection. */
+/** Distinguishes connections: another user, or another key, is another connection. */
 const keyOf = ({ host, port, user, privateKey }: SshHop): string => {
   const proof = createHash('sha256').update(privateKey).digest('base64url').slice(0, 16);
   return `${user}@${host}:${port}/${proof}`;

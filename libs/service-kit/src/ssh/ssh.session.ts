@@ -19,7 +19,7 @@ const REMOVAL_TIMEOUT_MS = 2_000;
 const PRIVATE_FILE = 0o600;
 const FOLDER_MODE = 0o755;
 const PRIVATE_FOLDER_MODE = 0o700;
-/** Where a user who is not root leaves what root must take, below the home directory; no one else may look into it. */
+/** Where a user who is not root leaves what root must take, below the home directory; no other user may look into it. */
 const HOME_FOLDER = '.fairlead';
 
 /** What stays the same for a connection: the file transfer channel, and the folders that exist. */
@@ -194,7 +194,7 @@ export class SshSession implements HostSession {
             `mv -f ${onHost(staged)} ${onHost(path)}`,
           ]
         : [
-            // Checked where no one but root can change it any more.
+            // Checked where only root can change it.
             `sudo -n install -D -m ${mode.toString(8)} ${onHost(staged)} ${onHost(beside)}`,
             checked(sha256, beside, 'sudo -n '),
             `sudo -n mv -f ${onHost(beside)} ${onHost(path)}`,

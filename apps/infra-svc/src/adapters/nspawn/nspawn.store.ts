@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readIfAny, writeWhole } from '@fairlead/embedded/process';
 import type { ClusterUid } from '@fairlead/contracts';
 
-/** What a cloud would remember of us, beside its machines: keys by name, and which clusters were deleted for ever. */
+/** What a cloud would remember of us, beside its machines: keys by name, and which clusters were deleted permanently. */
 export class NspawnStore {
   constructor(private readonly stateDir: string) {}
 

@@ -27,7 +27,7 @@ import type { Stock, Trust } from '../../stock/stock.ports.js';
 
 /** How patient it is with hosts. */
 export interface OwnHostsLimits {
-  /** A host that is looked at may be down: no one waits long for it. */
+  /** A host that is looked at may be down: the wait for it is short. */
   readonly look: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
   /** A host that is given back may be booting. */
   readonly reset: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;

@@ -58,7 +58,7 @@ export interface SshConnection extends Connection {
   readonly publicKey: string;
 }
 
-/** What the provider calls a host while it is a machine: no one else's request can mean it. */
+/** What the provider calls a host while it is a machine: the request of another cluster cannot mean it. */
 const idOf = ({ host, machine }: Holding): string => `${host.name}/${machine}`;
 
 /** Hosts that are there already. Nothing is made: a stock gives them, and gets them back clean. */
@@ -273,7 +273,7 @@ export class SshProvider implements InfrastructureProvider {
     return refuse('stock.api-address-missing', { connection: this.connection.name, count });
   }
 
-  /** A host that cannot be cleaned is lost to its cluster all the same: no one waits for the dead. */
+  /** A host that cannot be cleaned is lost to its cluster all the same: nothing waits for a dead host. */
   private async giveBack(holding: Holding, signal: AbortSignal): Promise<void> {
     const { uid, machine } = holding;
     const back = { connection: this.connection.name, uid, machine, host: holding.host.name };

@@ -35,7 +35,7 @@ const controlled = <T extends KubeObject>(store: ObjectStore, resource: Resource
     )
     .map(({ object }) => object as T);
 
-/** Pods of the owner's namespace that no one controls. Looked for only when some are missing: there are many pods and few orphans. */
+/** Pods of the owner's namespace without a controller. Looked for only when some are missing: there are many pods and few orphans. */
 const orphans = (store: ObjectStore, owner: ReplicaSet): readonly Pod[] => {
   const active = controlled(store, PODS, owner).filter(isActive).length;
   if (active >= (owner.spec.replicas ?? 1)) return [];

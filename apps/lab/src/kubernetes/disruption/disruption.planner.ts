@@ -15,7 +15,7 @@ export interface BudgetWorld {
   readonly nowMs: number;
 }
 
-/** An eviction that was allowed counts until its pod is gone, but not for ever (pkg/controller/disruption, DeletionTimeout). */
+/** An eviction that was allowed counts until its pod is gone, but not without end (pkg/controller/disruption, DeletionTimeout). */
 const DISRUPTED_MAX_MS = 2 * 60_000;
 
 /** How many of the pods may be disrupted now. */

@@ -38,7 +38,7 @@ const QUOTA_BYTES = 2 * 1024 ** 3;
 const printed = (stdout: string | Buffer, stderr = '', exitCode = 0): ToolResult => ({ stdout, stderr, exitCode });
 const failed = (stderr: string, exitCode = 1): ToolResult => ({ stdout: '', stderr: `${stderr}\n`, exitCode });
 
-/** etcd writes 64-bit ids as bare JSON numbers, larger than a double can tell apart. */
+/** etcd writes 64-bit ids as bare JSON numbers, larger than a double can represent exactly. */
 const bare = (id: string): string => `<${BigInt(`0x${id}`).toString()}>`;
 const jsonText = (value: unknown): string => `${JSON.stringify(value).replaceAll(/"<(\d+)>"/g, '$1')}\n`;
 

@@ -70,7 +70,7 @@ export class SimulatedEtcd {
   /** A member runs from its data folder; `restored`: what a restore has put there. */
   start(name: string, restored: RestoredEtcd | undefined): void {
     if (restored?.token === this.token) return this.set(name, { running: true });
-    // One that still has the data from before finds no one of its cluster any more.
+    // One that still has the former data finds no member of its cluster any more.
     if (restored === undefined) return this.set(name, { running: false });
     const started = this.restoredMembers.start(restored);
     if (started === undefined) return;

@@ -11,7 +11,7 @@ export interface Located {
 
 export interface GarbageWorld {
   readonly uid: string;
-  /** The owner of that uid; `unknown` when its type is not served, so that no one can say whether it is there. */
+  /** The owner of that uid; `unknown` when its type is not served, so that its existence cannot be checked. */
   readonly owner: Located | 'gone' | 'unknown';
   /** The objects that name it as an owner. */
   readonly dependents: readonly Located[];

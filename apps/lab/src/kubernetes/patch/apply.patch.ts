@@ -113,7 +113,7 @@ const mergeItems = (
       : [...list, mergeApplied(undefined, item, names)];
   }, target);
 
-/** A key that one side does not state (a port's default protocol) does not tell items apart. */
+/** A key that one side does not state (a port's default protocol) does not distinguish items. */
 const sameItem = (a: JsonObject, b: JsonObject, keys: readonly string[]): boolean =>
   keys.every((key, index) => (index > 0 && (a[key] === undefined || b[key] === undefined)) || sameJson(a[key], b[key]));
 

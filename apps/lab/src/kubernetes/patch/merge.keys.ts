@@ -25,7 +25,7 @@ const STRATEGIC_KEYS: Readonly<Record<string, string>> = {
   webhooks: 'name',
 };
 
-/** The key by which the items of the list at `path` are told apart in a strategic merge patch, or undefined for an atomic list. */
+/** The key that distinguishes the items of the list at `path` in a strategic merge patch, or undefined for an atomic list. */
 export const strategicMergeKey = (path: readonly string[]): string | undefined => {
   const field = path.at(-1) ?? '';
   // A container's ports merge by containerPort, a service's by port; both fields are called "ports".
@@ -39,7 +39,7 @@ export const isPrimitiveSet = (path: readonly string[]): boolean =>
   path.at(-1) === 'finalizers' || path.at(-1) === 'podCIDRs';
 
 /**
- * The keys by which server-side apply tells list items apart (`listType=map`, `listMapKey` in kubernetes/api): as above, except that ports
+ * The keys by which server-side apply distinguishes list items (`listType=map`, `listMapKey` in kubernetes/api): as above, except that ports
  * also carry their protocol.
  */
 export const applyKeys = (path: readonly string[]): readonly string[] | undefined => {

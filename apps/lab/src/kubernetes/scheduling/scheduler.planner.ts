@@ -13,7 +13,7 @@ export interface SchedulingWorld {
 
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 
-/** Pods that no one has placed and that the default scheduler is to place. */
+/** Pods that are not placed yet and that the default scheduler has to place. */
 export const isUnscheduled = ({ spec, status, metadata }: Pod): boolean =>
   (spec.nodeName === undefined || spec.nodeName === '') &&
   metadata.deletionTimestamp === undefined &&

@@ -164,7 +164,7 @@ export class ObjectStore {
 
   /**
    * Sets everything back to what was stored, as an etcd that was restored from a snapshot: every listener in this process is notified of every
-   * difference, and no one can resume a watch from before (`--bump-revision --mark-compacted`).
+   * difference, and a watch from before cannot be resumed (`--bump-revision --mark-compacted`).
    */
   restore(objects: readonly KubeObject[], at: number, locate: Locate): void {
     const desired = new Map<string, Restored>();

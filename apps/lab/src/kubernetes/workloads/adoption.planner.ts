@@ -3,7 +3,7 @@ import { matchesSelector, type LabelSelector } from '../objects/label.selector.j
 import { controllerOf, controllerReference, type KubeObject } from '../objects/kube.object.js';
 import type { Resource } from '../resources/resource.js';
 
-/** Objects that no one controls and that the owner's selector matches: their controller takes them over instead of making new ones beside them. */
+/** Objects without a controller that the owner's selector matches: their controller takes them over instead of making new ones beside them. */
 export const planAdoption = <T extends KubeObject>(
   owner: KubeObject & { readonly spec: { readonly selector: LabelSelector } },
   resource: Resource<T>,

@@ -56,7 +56,7 @@ const servingOf = (groups: readonly Group[]): number => groups.reduce((sum, { av
 
 const sync = (group: Group): void => {
   const desired = group.replicaSet.spec.replicas ?? 0;
-  // The replica set controller spares pods that serve no one first.
+  // The replica set controller spares pods that are not ready first.
   const removed = Math.max(0, group.pods - desired);
   group.available -= Math.max(0, removed - (group.pods - group.available));
   group.pods = desired;

@@ -16,7 +16,7 @@ const sizeOf = async (path: string): Promise<number> => {
 
 /**
  * What the agent did, kept on the host itself; journald may keep nothing over a boot. Lines are appended in their order. A disk
- * that takes nothing more is said once and keeps no one from working.
+ * that takes nothing more is reported once and stops nothing.
  */
 export class JournalFile {
   private writing: Promise<void> = Promise.resolve();

@@ -15,7 +15,7 @@ export interface Checked {
   readonly sentence: string;
 }
 
-/** Connects once with what the agent connects with, and says what came of it; the agent itself tries for ever. */
+/** Connects once with what the agent connects with, and reports what came of it; the agent itself retries without end. */
 export const checkNats = async ({ config, credentials, limitMs }: Check): Promise<Checked> => {
   const { namespace, cluster, node, natsUrls, natsCa } = config;
   const where = natsUrls.join(', ');

@@ -75,7 +75,7 @@ const jsonIn = (message: Msg): unknown => {
 
 /**
  * The services over NATS: one subscription for everything that they send to this node, and requests that are answered there; a node has
- * no right to an inbox. Connects in the background and for ever; until then every request rejects.
+ * no right to an inbox. Connects in the background and retries without end; until then every request rejects.
  */
 export class NatsPlatform implements Platform {
   private nc: NatsConnection | undefined;

@@ -16,7 +16,7 @@ import type { AgentChannel, AgentMessage } from '../../agents/agents.ports.js';
 
 const FETCH_MS = 5_000;
 const RETRY = { firstMs: 250, maxMs: 5_000 };
-/** A stream that is away for long is told of again after so many tries. */
+/** A stream that is away for long is reported again after so many tries. */
 const TOLD_EVERY = 12;
 /** A replica that dies leaves its messages to the others after this. */
 const ACK_WAIT_MS = 15_000;
