@@ -139,8 +139,8 @@ export class GrowthWorld {
     const sets = ['provider', 'kubernetes', 'etcd', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
     // States are values: what evolves one makes another.
-    const { gateway, declared, manifestsEver, infra, boot, pause, refused, nowMs } = this;
-    Object.assign(copy, { gateway, declared, manifestsEver, infra, boot, pause, refused, nowMs });
+    const { manifest, infra, boot, pause, refused, nowMs } = this;
+    Object.assign(copy, { manifest, infra, boot, pause, refused, nowMs });
     const readers = new Map(this.readers.map((reader, at) => [reader, copy.readers[at]!]));
     for (const [{ state, read }, mine] of readers) Object.assign(mine, { state, read });
     for (const [key, { reader, reaction }] of this.timers)

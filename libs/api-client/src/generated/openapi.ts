@@ -1630,7 +1630,7 @@ export interface components {
      */
     PauseRequest: {
       /**
-       * @description Why; it stands in the history
+       * @description Why; recorded in the history
        * @default
        */
       reason: string;
@@ -2755,7 +2755,7 @@ export interface components {
         /** @description Nodes of the pool, held ones too: of these the shares are taken */
         nodes: number;
         atOnce: number;
-        /** @description Extra nodes while the pool is under way */
+        /** @description Surge nodes while the pool is upgraded */
         surge: number;
       }[];
       operations: {
@@ -2900,7 +2900,7 @@ export interface components {
     };
     UpgradeReason: {
       /**
-       * @description Why; it stands in the history
+       * @description Why; recorded in the history
        * @default
        */
       reason: string;
@@ -2908,7 +2908,7 @@ export interface components {
     UpgradeSkip: {
       node: string;
       /**
-       * @description Why; it stands in the history
+       * @description Why; recorded in the history
        * @default
        */
       reason: string;
