@@ -65,7 +65,12 @@ export const NodeView = z
     pool: z.string(),
     extraFor: z.string().optional().describe('The upgrade while which it is extra; absent: of the size of its pool'),
     updatesDisabled: z.string().nullable().describe('Why it or its pool is held out of changes; null: it is not'),
-    remediation: z.string().optional().describe('What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none'),
+    remediation: z
+      .string()
+      .optional()
+      .describe(
+        'What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none',
+      ),
     changedAt: time.describe('When the latest event about it happened'),
   })
   .meta({ id: 'Node', description: 'A node of a cluster, from the moment that its machine is planned' });
