@@ -410,13 +410,13 @@ describe('waiting', () => {
   it('ends with 8 although garbage is collected while nothing happens', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
-    const collecting = setInterval(collectGarbage, 20);
+    const collecting = setInterval(collectGarbage, 100);
     try {
       expect((await ask([...create, '--timeout', '500ms'])).code).toBe(8);
     } finally {
       clearInterval(collecting);
     }
-  }, 30_000);
+  });
 
   it('ends with 130 at Ctrl-C, and says that the server goes on', async () => {
     accepted('/ns/default/clusters');

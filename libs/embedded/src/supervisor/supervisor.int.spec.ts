@@ -150,7 +150,7 @@ describe('a supervisor', () => {
   });
 
   it('gives one that says what it waits for more time, and tells of it', async () => {
-    const script = `let n = 0; const timer = setInterval(() => { if (++n < 6) return console.log('waits for the database'); clearInterval(timer); ${SERVE} }, 100)`;
+    const script = `let n = 0; const timer = setInterval(() => { if (++n < 6) return console.log('waits for the database'); clearInterval(timer); ${SERVE} }, 500)`;
     const heard: string[] = [];
     const other = new Supervisor({
       dataDir: join(dataDir, 'other'),
@@ -160,7 +160,7 @@ describe('a supervisor', () => {
     });
     await other.start(
       node('patient', script, {
-        readyTimeoutMs: 350,
+        readyTimeoutMs: 2_000, // Less than the child takes, and more than Node.js needs to start on a busy machine.
         restart: NO_RESTART,
         waitsFor: (line) => /^waits for (.*)/.exec(line)?.[1],
       }),
@@ -295,7 +295,7 @@ describe('when the supervising process dies', () => {
     const marker = join(dataDir, `marker-${signal}`);
     const parent = new Program(program.file, { args: [dataDir, marker, mode] });
     await until(() => parent.said.includes('up'));
-    expect(await processesNaming(marker)).toHaveLength(3); // The parent, the child and the child's child.
+    await until(async () => (await processesNaming(marker)).length === 3); // The parent, the child and the child's child.
     parent.process.kill(signal);
     await until(async () => (await processesNaming(marker)).length === 0);
     expect(existsSync(join(dataDir, 'run/processes/deaf.pid'))).toBe(true); // For the next owner, in case the warden had died too.
