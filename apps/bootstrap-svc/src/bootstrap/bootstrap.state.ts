@@ -332,7 +332,7 @@ export const balancesWell = (cluster: Cluster, { balances }: Host): boolean => {
   return balances.length === desired.length && desired.every((name) => balances.includes(name));
 };
 
-/** Whether requests to the API may still reach this control plane. Control planes that are not heard balance nothing. */
+/** Whether requests to the API may still reach this control plane. Control planes whose agents are silent balance nothing. */
 export const isBehindBalancer = (cluster: Cluster, { machine: { name } }: Host): boolean => {
   if (cluster.targets !== null) return cluster.targets.includes(name);
   return controlPlanesOf(cluster).some(

@@ -141,7 +141,7 @@ const couldBeOf =
     operation.course !== 'upgrade' &&
     (node === null || operation.node === null || operation.node === node || replaces(operation));
 
-/** A request all of whose machines are to be removed asks for nothing any longer. */
+/** A request whose machines are all removed asks for nothing any longer. */
 const withoutMachine = (doc: OperationsDoc, { meta, data }: StoredEvent<'NodeRemovalRequested'>): OperationsDoc =>
   mapRunning(
     doc,

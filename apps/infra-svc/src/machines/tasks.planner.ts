@@ -65,7 +65,7 @@ const ensureSurge = (cluster: Cluster, { upgradeId, pool }: DesiredSurge): reado
   ];
 };
 
-/** A retry asks the provider anew, so its time is part of the name. */
+/** A retry asks the provider again, so its time is part of the name. */
 const balance = (cluster: Cluster): readonly Task[] => {
   if (!isBalancedWrong(cluster)) return [];
   const reason = 'control planes came or leave';

@@ -8,7 +8,7 @@ import {
   type Removals,
 } from './removals.decider.js';
 
-/** Data of the task: etcd is to be ready for the departure of this control plane. */
+/** Data of the task: etcd must be ready for the departure of this control plane. */
 export interface PrepareRemoval extends Leaving {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
