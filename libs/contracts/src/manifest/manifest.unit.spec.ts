@@ -9,8 +9,8 @@ import { declaredAfter, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
 import { addedControlPlanes, additionsOf, changeFaults, planOf, removalsOf, rolloutsOf } from './manifest.plan.js';
 import { mergePatch } from './merge.patch.js';
-import { ROLLOUT_DEFAULTS, rolloutLimits } from './pool.rollout.js';
-import { victimsOf, type PoolMember } from './victims.js';
+import { rolloutLimits } from './pool.rollout.js';
+import type { PoolMember } from './victims.js';
 
 const NAME = 'demo' as ClusterName;
 
