@@ -15,6 +15,12 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
   const state = (fact: Fact): Promise<StoredEvent> =>
     gateway.state(JSON.parse(JSON.stringify(fact).replaceAll(storyUid, uid)) as Fact);
   const requests = (): Promise<StoredEvent[]> => gateway.log('evt.*.default.demo.request.UpgradeRequested');
+  /** How many warnings were looked at. */
+  const jobsDone = async (): Promise<number> => {
+    const { body } = await gateway.ask<string>('GET', '/metrics', { token: null });
+    const counts = body.matchAll(/^fairlead_job_duration_seconds_count\{[^}]*RenewCertificates[^}]*\} (\d+)$/gmu);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
   const ends = async (node: string, days: number): Promise<void> => {
     const expiresAt = inDays(days);
     await state({
@@ -53,7 +59,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
     const told = (await gateway.log('evt.*.default.demo.*.CertificatesExpiring')).map(({ meta }) => meta.id);
     expect(told).toContain(request?.meta.causationId);
     // The other control plane's warning is answered by the same rollout.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await eventually(async () => (await jobsDone()) >= 2);
     expect(await requests()).toHaveLength(1);
   });
 
