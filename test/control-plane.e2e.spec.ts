@@ -113,7 +113,7 @@ describe('the control planes of a cluster', () => {
   }, 60_000);
 
   it(
-    'grow from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them',
+    'grow from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them [ORBITER 3]',
     async () => {
       for (const replicas of [3, 5]) {
         await carryOut(replicas);
@@ -126,7 +126,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'shrink to 3, one after the other, each after a snapshot of etcd, and out of the load balancer before it leaves etcd',
+    'shrink to 3, one after the other, each after a snapshot of etcd, and out of the load balancer before it leaves etcd [ORBITER 3, ORBITER 33, Cluster API 22]',
     async () => {
       await carryOut(3);
       const gone = (await log()).flatMap((event) => (event.type === 'NodeRemoved' ? [event.data.node] : []));

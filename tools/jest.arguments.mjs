@@ -52,6 +52,7 @@ export const SEEDED = seeded([
   'kubeconfigs',
   'machines',
   'pause',
+  'pool-status',
   'pools',
   'reconciler',
   'remediation',
