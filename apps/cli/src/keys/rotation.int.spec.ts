@@ -269,7 +269,7 @@ describe('fairlead keys rotate master', () => {
   }, 60_000);
 
   it('says what is missing where it does not know NATS, or where another one rotates', async () => {
-    expect(await rotate()).toMatchObject({ code: 2, stderr: expect.stringContaining('--nats does not say where') });
+    expect(await rotate()).toMatchObject({ code: 2, stderr: expect.stringContaining('--nats is not given') });
     const lock = join(environment.dataDir, 'keys', 'rotation.lock');
     const { takeLock } = await import('@fairlead/embedded');
     const held = takeLock(lock);
