@@ -27,6 +27,48 @@ export const readBatch = (
 export const readLastOfEach = (nc: NatsConnection, filters: readonly string[]): Promise<RawEvent[]> =>
   directGet(nc, { multi_last: filters, batch: READ_BATCH });
 
+/** Answers to the direct gets of a connection. They share one subscription: each of its own would cost the server two more orders. */
+class Answers {
+  private static readonly ofConnection = new WeakMap<NatsConnection, Answers>();
+  private readonly inbox: string;
+  private readonly readers = new Map<string, (error: Error | null, message: Msg) => void>();
+  private lastToken = 0;
+
+  static of(nc: NatsConnection): Answers {
+    const known = Answers.ofConnection.get(nc);
+    if (known !== undefined) return known;
+    const answers = new Answers(nc);
+    Answers.ofConnection.set(nc, answers);
+    return answers;
+  }
+
+  private constructor(nc: NatsConnection) {
+    this.inbox = createInbox(inboxPrefixOf(nc));
+    nc.subscribe(`${this.inbox}.*`, {
+      callback: (error, message) => {
+        if (error === null) this.readers.get(message.subject)?.(null, message);
+        // The subscription was refused, so nobody gets an answer; the next read tries another.
+        else {
+          Answers.ofConnection.delete(nc);
+          for (const reader of [...this.readers.values()]) reader(error, message);
+        }
+      },
+    });
+  }
+
+  /** A reply subject of which every message goes to the reader, until it is closed. */
+  open(reader: (error: Error | null, message: Msg) => void): string {
+    this.lastToken += 1;
+    const reply = `${this.inbox}.${this.lastToken}`;
+    this.readers.set(reply, reader);
+    return reply;
+  }
+
+  close(reply: string): void {
+    this.readers.delete(reply);
+  }
+}
+
 /**
  * One batched direct get (ADR-31 of NATS). The client library's own `getBatch` keeps its subscription after the end of a batch, so this
  * is ours.
@@ -34,26 +76,31 @@ export const readLastOfEach = (nc: NatsConnection, filters: readonly string[]): 
 const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
   new Promise((resolve, reject) => {
     const found: RawEvent[] = [];
-    const inbox = createInbox(inboxPrefixOf(nc));
+    const answers = Answers.of(nc);
+    const close = (): void => {
+      clearTimeout(timer);
+      answers.close(reply);
+    };
     const failed = (message: string): void => {
-      subscription.unsubscribe();
+      close();
       reject(new WorldFailure({ operation: 'read events', target: STREAMS.events, message }));
     };
-    const onMessage = (error: Error | null, message: Msg): void => {
+    const reply = answers.open((error, message) => {
       if (error !== null) return failed(error.message);
       const code = message.headers?.code ?? 0;
       if (code === END_OF_BATCH || code === NOT_FOUND) {
-        subscription.unsubscribe();
+        close();
         resolve(found);
       } else if (code !== 0) {
         failed(`${code} ${message.headers?.description ?? ''}`.trim());
       } else {
+        timer.refresh();
         found.push(toRaw(message));
       }
-    };
-    const subscription = nc.subscribe(inbox, { callback: onMessage, timeout: READ_TIMEOUT_MS });
+    });
+    const timer = setTimeout(() => failed('timeout'), READ_TIMEOUT_MS);
     try {
-      nc.publish(`$JS.API.DIRECT.GET.${STREAMS.events}`, JSON.stringify(request), { reply: inbox });
+      nc.publish(`$JS.API.DIRECT.GET.${STREAMS.events}`, JSON.stringify(request), { reply });
     } catch (error) {
       failed(String(error));
     }
