@@ -45,7 +45,7 @@ class Gateway {
     return manifestView(this.world.declared, rows).status?.pools ?? [];
   }
 
-  /** What an agent says, told to the gateway alone. */
+  /** What an agent reports, to the gateway alone. */
   hears(fact: Fact): void {
     const seq = this.world.events.length + 1;
     this.read(stored(fact, seq, { time: this.now }));

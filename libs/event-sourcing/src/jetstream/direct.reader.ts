@@ -47,7 +47,7 @@ class Answers {
     nc.subscribe(`${this.inbox}.*`, {
       callback: (error, message) => {
         if (error === null) this.readers.get(message.subject)?.(null, message);
-        // The subscription was refused, so nobody gets an answer; the next read tries another.
+        // The subscription was refused, so no reader gets an answer; the next read tries another.
         else {
           Answers.ofConnection.delete(nc);
           for (const reader of [...this.readers.values()]) reader(error, message);
