@@ -1,6 +1,6 @@
 // What `npm run check` runs before a change is handed over: lint, format, types of specs, drift of generated files, packages of others,
 // the specs without I/O, and ten seeds of each simulation that has seeds. Lint, format, imports and types look only at what has changed
-// since their last run; `npm test` looks at everything.
+// since their last run; `npm run test:all` looks at everything.
 import { join } from 'node:path';
 import { QUICK } from './jest.arguments.mjs';
 import {

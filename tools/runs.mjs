@@ -1,7 +1,7 @@
 // What the test commands share: running steps, reading what jest counted, and the summary that every run ends with.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { jestArguments } from './jest.arguments.mjs';
@@ -10,8 +10,6 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name) => join(root, 'node_modules', '.bin', name);
 const cache = (name) => join(root, 'node_modules', '.cache', 'fairlead', name);
 const JEST = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
-/** Specs that run beside a check go first: nothing that asserts timing waits for a linter. */
-export const LOW_PRIORITY = 10;
 
 export const NOTHING = { passed: 0, failed: 0, skipped: 0 };
 const BROKEN = { passed: 0, failed: 1, skipped: 0 };
@@ -38,7 +36,7 @@ export const run = (title, command, args, env = {}) => {
 };
 
 /** Runs a step beside others; its output is shown when it has ended. Resolves to whether it succeeded. */
-export const runInBackground = async (title, command, args, { priority = 0 } = {}) => {
+export const runInBackground = async (title, command, args) => {
   const startedAt = Date.now();
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = [];
@@ -50,11 +48,6 @@ export const runInBackground = async (title, command, args, { priority = 0 } = {
     });
     child.on('close', (status, signal) => resolve({ status, signal }));
   });
-  try {
-    setPriority(child.pid, priority);
-  } catch {
-    // It has ended already or could not be started; `ended` reports which.
-  }
   const outcome = await ended;
   process.stdout.write(Buffer.concat(output));
   return reportEnd(title, startedAt, outcome);

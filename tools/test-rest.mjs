@@ -1,10 +1,23 @@
-// What `npm test` leaves out, in the order of what each shows: long stories, all seeds of the simulations, stories of real Kubernetes on real
+// What `npm test` leaves out, in the order of what each shows: lint and the other checks, long stories, all seeds of the simulations, stories of real Kubernetes on real
 // hosts where this machine can have them, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and reports it.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CRASHES, LONG, SEEDED } from './jest.arguments.mjs';
-import { counted, jest, lineOf, prepare, rerunFailed, root, sum, writeReport } from './runs.mjs';
+import {
+  checked,
+  checkSteps,
+  counted,
+  jest,
+  lineOf,
+  lintStep,
+  prepare,
+  rerunFailed,
+  root,
+  run,
+  sum,
+  writeReport,
+} from './runs.mjs';
 
 const begunAt = Date.now();
 const { values: options } = parseArgs({ options: { minutes: { type: 'string', default: 'Infinity' } } });
@@ -28,6 +41,11 @@ const jestWithRerun = (title, options, settings) => rerunFailed(jest(title, opti
 
 /** `minutes`: on two cores, with room for a busy machine. */
 const PARTS = [
+  {
+    title: 'checks',
+    minutes: 3,
+    run: () => sum([lintStep(), ...checkSteps()].map((step) => checked(run(...step)))),
+  },
   { title: 'stories: the long ones', minutes: 20, run: () => jestWithRerun('stories: the long ones', LONG) },
   { title: 'simulations: all seeds', minutes: 8, run: () => jestWithRerun('simulations: all seeds', SEEDED) },
   ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, run: realHosts }] : []),

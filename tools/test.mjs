@@ -1,24 +1,8 @@
-// What `npm test` runs: prepares the checkout like `npm start`, then lint, types of specs and drift of generated files beside every spec,
-// with some seeds of each simulation, and then the stories that are not long. With paths: the specs and stories there, long ones too.
+// What `npm test` runs: prepares the checkout like `npm start`, then every spec, with some seeds of each simulation, and then the stories
+// that are not long. `npm run check` has lint, types and formats. With paths: the specs and stories there, long ones too.
 // `--specs` before the paths leaves their stories out. `npm run test:all` runs the rest. It ends with the plain line `N passed, N failed[, N skipped]`.
 import { SHORT, SPECS, STORIES } from './jest.arguments.mjs';
-import {
-  checked,
-  checkSteps,
-  jest,
-  jestInBackground,
-  LOW_PRIORITY,
-  lineOf,
-  lintStep,
-  prepare,
-  rerunFailed,
-  root,
-  runInBackground,
-  slowestOf,
-  sum,
-  tookLine,
-  writeReport,
-} from './runs.mjs';
+import { checked, jest, lineOf, prepare, rerunFailed, root, slowestOf, sum, tookLine, writeReport } from './runs.mjs';
 
 const startedAt = Date.now();
 const asked = process.argv.slice(2);
@@ -35,14 +19,6 @@ const end = (counts) => {
   process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
 };
 
-/** One after the other. */
-const checks = async () => {
-  const counts = [];
-  for (const step of [lintStep(), ...checkSteps()])
-    counts.push(checked(await runInBackground(...step, { priority: LOW_PRIORITY })));
-  return counts;
-};
-
 if (!prepare()) end(checked(false));
 else if (filters.length > 0)
   end(
@@ -53,10 +29,10 @@ else if (filters.length > 0)
   );
 else {
   const env = { SIM_SEEDS: process.env.SIM_SEEDS ?? SEEDS };
-  const [specs, done] = await Promise.all([jestInBackground('specs: unit, int, sim', SPECS, { env }), checks()]);
+  const specs = jest('specs: unit, int, sim', SPECS, { env });
   // Stories run the whole product and take the machine for themselves.
   const stories = jest('stories: e2e, but the long ones', SHORT);
-  const counts = sum([...done, rerunFailed(specs, SPECS, { env }), rerunFailed(stories, SHORT)]);
+  const counts = sum([rerunFailed(specs, SPECS, { env }), rerunFailed(stories, SHORT)]);
   process.stdout.write(`The slowest files:\n${slowestOf(counts)}`);
   process.stdout.write(tookLine('npm test', startedAt));
   end(counts);
