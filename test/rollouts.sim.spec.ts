@@ -1,4 +1,11 @@
-import { rolloutLimits, rolloutOf, type PoolRollout, type StoredEvent } from '@fairlead/contracts';
+import {
+  controlPlaneSurge,
+  rolloutLimits,
+  rolloutOf,
+  type ControlPlaneRollout,
+  type PoolRollout,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { GrowthWorld, type Failure } from './growth/growth.world.js';
@@ -57,10 +64,19 @@ const settle = (world: GrowthWorld): void => {
   }
 };
 
-const change = (world: GrowthWorld, random: () => number): void => {
-  const pick = <Of>(from: readonly Of[]): Of => from[Math.floor(random() * from.length)]!;
+const picker =
+  (random: () => number) =>
+  <Of>(from: readonly Of[]): Of =>
+    from[Math.floor(random() * from.length)]!;
+
+const change = (
+  world: GrowthWorld,
+  random: () => number,
+  declare = (machineType: string): boolean => world.declare({ machineType }),
+): void => {
+  const pick = picker(random);
   const chance = random();
-  if (chance < 0.35) world.declare({ machineType: pick(TYPES) });
+  if (chance < 0.35) declare(pick(TYPES));
   else if (chance < 0.6) world.fail(pick(FAILURES));
   else if (chance < 0.75) world.heal();
   else if (chance < 0.9) world.command('retry');
@@ -164,5 +180,138 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect(world.trouble()).toBeUndefined();
     expect(outdated(world).length).toBeGreaterThan(0);
     expect(rolloutOf(world.pool().declared!).strategy).toBe('RollingUpdate');
+  });
+});
+
+const withControlPlanes = (replicas: number, maxSurge: ControlPlaneRollout['maxSurge']): GrowthWorld => {
+  const world = new GrowthWorld();
+  world.create(replicas, 1);
+  world.run();
+  expect(world.trouble()).toBeUndefined();
+  expect(world.declareControlPlane({ rollout: { strategy: 'RollingUpdate', maxSurge } })).toBe(true);
+  return world;
+};
+
+const outdatedControlPlanes = (world: GrowthWorld): readonly string[] => {
+  const { declared, machines } = world.controlPlanes();
+  return machines.filter(({ spec }) => spec !== declared.machineType).map(({ name }) => name);
+};
+
+/** One control plane changes at a time, no more are missing than declared, and each change begins while all others are Ready. */
+const guardControlPlanes = (world: GrowthWorld): void => {
+  const { declared } = world.controlPlanes();
+  const { replicas } = declared;
+  const surge = controlPlaneSurge(declared);
+  world.noticed = (event: StoredEvent) => {
+    const at = `${event.type} (${event.meta.seq})`;
+    const { machines } = world.controlPlanes();
+    const staying = machines.filter(({ name, leaves }) => world.etcd.has(name) && !leaves);
+    const changing = machines.filter((machine) => !staying.includes(machine));
+    expect([at, changing.length <= 1]).toEqual([at, true]);
+    expect([at, machines.length <= replicas + surge]).toEqual([at, true]);
+    expect([at, staying.length >= replicas + surge - 1]).toEqual([at, true]);
+    if (event.type !== 'NodeReplacementPlanned') return;
+    const others = machines.filter(({ name }) => name !== event.data.node);
+    expect([at, others.filter(({ serves }) => !serves)]).toEqual([at, []]);
+  };
+};
+
+/** Nodes that are not Ready become so again. */
+const recover = (world: GrowthWorld): void =>
+  world
+    .controlPlanes()
+    .machines.filter(({ name, serves, leaves }) => world.kubernetes.has(name) && !serves && !leaves)
+    .forEach(({ name }) => world.setReady(name, true));
+
+const changeControlPlanes = (world: GrowthWorld, random: () => number): void => {
+  const { machines } = world.controlPlanes();
+  const chance = random();
+  if (chance < 0.1) recover(world);
+  else if (chance < 0.25) {
+    const { name } = picker(random)(machines);
+    if (world.kubernetes.has(name)) world.setReady(name, false);
+  } else change(world, random, (machineType) => world.declareControlPlane({ machineType }));
+};
+
+describe('the control planes of a cluster whose machine template changes', () => {
+  it('are replaced one at a time, whatever fails: never fewer than declared with maxSurge 1, one fewer with 0 [Cluster API 21]', () => {
+    for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+      const random = seededRandom(seed);
+      const pick = picker(random);
+      const replicas = pick([1, 3, 3, 5]);
+      const world = withControlPlanes(replicas, replicas > 1 ? pick([0, 1]) : 1);
+      guardControlPlanes(world);
+      try {
+        expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+        for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+          world.run(1 + Math.floor(random() * 40));
+          changeControlPlanes(world, random);
+        }
+        recover(world);
+        settle(world);
+        const before = planned(world);
+        expect([world.trouble(), outdatedControlPlanes(world)]).toEqual([undefined, []]);
+        expect(world.controlPlanes().machines).toHaveLength(replicas);
+        expect(world.declareControlPlane({ machineType: 'lab.small' })).toBe(true);
+        world.run();
+        expect([outdatedControlPlanes(world), planned(world) - before]).toEqual([[], replicas]);
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+    }
+  }, 180_000);
+
+  it('go from 3 to 4 and back three times, the initial one last [Cluster API 21]', () => {
+    const world = withControlPlanes(3, 1);
+    const before = world.controlPlanes().machines.map(({ name }) => name);
+    const sizes: number[] = [];
+    world.noticed = ({ type }) => {
+      if (type === 'ControlPlaneRemovalStarted' || type === 'NodeRemoved') sizes.push(world.etcd.size);
+    };
+    expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+    world.run();
+    expect([world.trouble(), outdatedControlPlanes(world)]).toEqual([undefined, []]);
+    const went = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+    expect(went).toEqual([before[1], before[2], before[0]]);
+    expect(sizes).toEqual([4, 3, 4, 3, 4, 3]);
+  });
+
+  it('are one fewer while each of them is replaced with maxSurge 0 [Cluster API 21]', () => {
+    const world = withControlPlanes(3, 0);
+    const sizes: number[] = [];
+    world.noticed = ({ type }) => {
+      if (type === 'NodeReplacementPlanned' || type === 'VmsPlanned') sizes.push(world.etcd.size);
+    };
+    expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+    world.run();
+    expect([world.trouble(), outdatedControlPlanes(world), sizes]).toEqual([undefined, [], [3, 2, 3, 2, 3, 2]]);
+  });
+
+  it('wait while another one is not Ready, and go on when it is', () => {
+    const world = withControlPlanes(3, 1);
+    const [, second, third] = world.controlPlanes().machines.map(({ name }) => name);
+    world.setReady(second!, false);
+    world.setReady(third!, false);
+    expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+    world.run();
+    expect(planned(world)).toBe(0);
+    world.setReady(third!, true);
+    world.run();
+    expect([world.trouble(), outdatedControlPlanes(world), planned(world)]).toEqual([undefined, [], 3]);
+    const [first] = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+    expect(first).toBe(second);
+  });
+
+  it('are replaced beside a growth from 1 to 3 once the new ones have joined', () => {
+    const world = withControlPlanes(1, 1);
+    expect(world.declareControlPlane({ replicas: 3, machineType: 'lab.large' })).toBe(true);
+    world.run();
+    const { machines } = world.controlPlanes();
+    expect([world.trouble(), outdatedControlPlanes(world), planned(world), machines.length]).toEqual([
+      undefined,
+      [],
+      1,
+      3,
+    ]);
   });
 });
