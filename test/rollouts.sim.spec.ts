@@ -33,17 +33,21 @@ const provisioned = (workers: number): GrowthWorld => {
   return world;
 };
 
+/** Of every event: `expect` would take most of the time. */
+const holds = (what: string, is: boolean, { type, meta }: StoredEvent): void => {
+  if (!is) throw new Error(`not any more after ${type} (${meta.seq}): ${what}`);
+};
+
 /** A pool never has more machines than allowed, and never fewer nodes that serve. */
 const guard = (world: GrowthWorld, rollout: PoolRollout): void => {
   const { declared } = world.pool();
   const { surge, unavailable } = rolloutLimits(rollout, declared?.replicas ?? 0);
-  world.noticed = ({ type, meta }: StoredEvent) => {
+  world.noticed = (event) => {
     const pool = world.pool();
     const replicas = pool.declared?.replicas ?? 0;
     const serving = pool.machines.filter(({ serves }) => serves).length;
-    const at = `${type} (${meta.seq})`;
-    expect([at, pool.machines.length <= replicas + surge]).toEqual([at, true]);
-    expect([at, serving >= replicas - unavailable]).toEqual([at, true]);
+    holds('machines are as few as allowed', pool.machines.length <= replicas + surge, event);
+    holds('enough nodes serve', serving >= replicas - unavailable, event);
   };
 };
 
@@ -183,11 +187,18 @@ describe('the nodes of a pool whose machine template changes', () => {
   });
 });
 
-const withControlPlanes = (replicas: number, maxSurge: ControlPlaneRollout['maxSurge']): GrowthWorld => {
+const made = new Map<number, GrowthWorld>();
+const madeWith = (replicas: number): GrowthWorld => {
   const world = new GrowthWorld();
   world.create(replicas, 1);
   world.run();
   expect(world.trouble()).toBeUndefined();
+  made.set(replicas, world);
+  return world;
+};
+
+const withControlPlanes = (replicas: number, maxSurge: ControlPlaneRollout['maxSurge']): GrowthWorld => {
+  const world = (made.get(replicas) ?? madeWith(replicas)).copy();
   expect(world.declareControlPlane({ rollout: { strategy: 'RollingUpdate', maxSurge } })).toBe(true);
   return world;
 };
@@ -202,17 +213,19 @@ const guardControlPlanes = (world: GrowthWorld): void => {
   const { declared } = world.controlPlanes();
   const { replicas } = declared;
   const surge = controlPlaneSurge(declared);
-  world.noticed = (event: StoredEvent) => {
-    const at = `${event.type} (${event.meta.seq})`;
+  world.noticed = (event) => {
     const { machines } = world.controlPlanes();
     const staying = machines.filter(({ name, leaves }) => world.etcd.has(name) && !leaves);
-    const changing = machines.filter((machine) => !staying.includes(machine));
-    expect([at, changing.length <= 1]).toEqual([at, true]);
-    expect([at, machines.length <= replicas + surge]).toEqual([at, true]);
-    expect([at, staying.length >= replicas + surge - 1]).toEqual([at, true]);
+    holds('one changes at a time', machines.length - staying.length <= 1, event);
+    holds('machines are as few as allowed', machines.length <= replicas + surge, event);
+    holds('enough members of etcd stay', staying.length >= replicas + surge - 1, event);
     if (event.type !== 'NodeReplacementPlanned') return;
     const others = machines.filter(({ name }) => name !== event.data.node);
-    expect([at, others.filter(({ serves }) => !serves)]).toEqual([at, []]);
+    holds(
+      'all others are Ready',
+      others.every(({ serves }) => serves),
+      event,
+    );
   };
 };
 
@@ -301,6 +314,31 @@ describe('the control planes of a cluster whose machine template changes', () =>
     const [first] = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
     expect(first).toBe(second);
   });
+
+  it.each([1, 0] as const)(
+    'can be given up at any moment, and wait while the cluster is paused (maxSurge %i)',
+    (maxSurge) => {
+      for (let moment = 1; moment <= 40; moment += 3) {
+        const world = withControlPlanes(3, maxSurge);
+        expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+        world.run(moment);
+        world.command('pause');
+        const before = world.effects.length;
+        world.run();
+        expect([moment, world.effects.length - before]).toEqual([moment, 0]);
+        const resumed = world.copy();
+        resumed.command('resume');
+        resumed.run();
+        expect([moment, resumed.trouble(), outdatedControlPlanes(resumed)]).toEqual([moment, undefined, []]);
+        world.command('resume');
+        world.command('abandon');
+        world.run();
+        const { declared, machines } = world.controlPlanes();
+        expect([moment, world.trouble(), machines.length]).toEqual([moment, undefined, declared.replicas]);
+        expect([moment, machines.length >= 2 + maxSurge]).toEqual([moment, true]);
+      }
+    },
+  );
 
   it('are replaced beside a growth from 1 to 3 once the new ones have joined', () => {
     const world = withControlPlanes(1, 1);
