@@ -110,7 +110,6 @@ describe('a change of a manifest', () => {
       'cluster.control-plane-surge',
       'spec.controlPlane.rollout.maxSurge',
     ],
-    [{ controlPlane: { machineType: 'huge' } }, 422, 'cluster.spec-unknown', 'spec.controlPlane.machineType'],
     [
       { pools: [{ name: 'gpu', replicas: 1, ...machines, connection: 'moon' }] },
       422,
