@@ -32,13 +32,15 @@ describe('the control planes of a cluster', () => {
   let probing: Promise<void> | undefined;
   const stop = new AbortController();
 
+  let machineType = machines.machineType;
+
   const manifest = (replicas: number) => ({
     apiVersion: 'fairlead.dev/v1alpha1',
     kind: 'Cluster',
     metadata: { name: 'shop' },
     spec: {
       serviceType: 'single',
-      controlPlane: { replicas, ...machines },
+      controlPlane: { replicas, ...machines, machineType },
       pools: [{ name: 'web', replicas: 1, ...machines }],
     },
   });
@@ -221,6 +223,28 @@ describe('the control planes of a cluster', () => {
       const now = await nodes();
       expect(now.map(({ ready }) => ready)).toEqual([true, true, true]);
       expect(now.map(({ name }) => name)).not.toContain(victim?.name);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'are all replaced by a change of their machine type, one after the other, the initial one last [Cluster API 21]',
+    async () => {
+      const before = await nodes();
+      const since = await seqOf();
+      machineType = 'lab.large';
+      await carryOut(3);
+      await system.until('shop', ({ type, meta }) => type === 'PoolRolloutCompleted' && meta.seq > since, TIMEOUT_MS);
+      const now = await nodes();
+      expect(now.map(({ ready, spec }) => [ready, spec])).toEqual(Array.from({ length: 3 }, () => [true, 'lab.large']));
+      const rolled = (await log()).filter(({ meta }) => meta.seq > since);
+      const planned = rolled.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+      expect([planned.length, planned.at(-1)]).toEqual([3, before.find(({ leader }) => leader)?.name]);
+      const steps: ReadonlySet<EventType> = new Set<EventType>(['ControlPlaneJoined', 'NodeRemoved']);
+      expect(rolled.flatMap(({ type }) => (steps.has(type) ? [type] : []))).toEqual(
+        planned.flatMap(() => ['ControlPlaneJoined', 'NodeRemoved']),
+      );
+      expect((await targets()).toSorted()).toEqual(now.map(({ name }) => name).toSorted());
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,11 @@
-import { rolloutLimits, rolloutOf, type PoolRollout, type StoredEvent } from '@fairlead/contracts';
+import {
+  controlPlaneSurge,
+  rolloutLimits,
+  rolloutOf,
+  type ControlPlaneRollout,
+  type PoolRollout,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { GrowthWorld, type Failure } from './growth/growth.world.js';
@@ -26,17 +33,21 @@ const provisioned = (workers: number): GrowthWorld => {
   return world;
 };
 
+/** Of every event: `expect` would take most of the time. */
+const holds = (what: string, is: boolean, { type, meta }: StoredEvent): void => {
+  if (!is) throw new Error(`not any more after ${type} (${meta.seq}): ${what}`);
+};
+
 /** A pool never has more machines than allowed, and never fewer nodes that serve. */
 const guard = (world: GrowthWorld, rollout: PoolRollout): void => {
   const { declared } = world.pool();
   const { surge, unavailable } = rolloutLimits(rollout, declared?.replicas ?? 0);
-  world.noticed = ({ type, meta }: StoredEvent) => {
+  world.noticed = (event) => {
     const pool = world.pool();
     const replicas = pool.declared?.replicas ?? 0;
     const serving = pool.machines.filter(({ serves }) => serves).length;
-    const at = `${type} (${meta.seq})`;
-    expect([at, pool.machines.length <= replicas + surge]).toEqual([at, true]);
-    expect([at, serving >= replicas - unavailable]).toEqual([at, true]);
+    holds('machines are as few as allowed', pool.machines.length <= replicas + surge, event);
+    holds('enough nodes serve', serving >= replicas - unavailable, event);
   };
 };
 
@@ -57,10 +68,19 @@ const settle = (world: GrowthWorld): void => {
   }
 };
 
-const change = (world: GrowthWorld, random: () => number): void => {
-  const pick = <Of>(from: readonly Of[]): Of => from[Math.floor(random() * from.length)]!;
+const picker =
+  (random: () => number) =>
+  <Of>(from: readonly Of[]): Of =>
+    from[Math.floor(random() * from.length)]!;
+
+const change = (
+  world: GrowthWorld,
+  random: () => number,
+  declare = (machineType: string): boolean => world.declare({ machineType }),
+): void => {
+  const pick = picker(random);
   const chance = random();
-  if (chance < 0.35) world.declare({ machineType: pick(TYPES) });
+  if (chance < 0.35) declare(pick(TYPES));
   else if (chance < 0.6) world.fail(pick(FAILURES));
   else if (chance < 0.75) world.heal();
   else if (chance < 0.9) world.command('retry');
@@ -164,5 +184,172 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect(world.trouble()).toBeUndefined();
     expect(outdated(world).length).toBeGreaterThan(0);
     expect(rolloutOf(world.pool().declared!).strategy).toBe('RollingUpdate');
+  });
+});
+
+const made = new Map<number, GrowthWorld>();
+const madeWith = (replicas: number): GrowthWorld => {
+  const world = new GrowthWorld();
+  world.create(replicas, 1);
+  world.run();
+  expect(world.trouble()).toBeUndefined();
+  made.set(replicas, world);
+  return world;
+};
+
+const withControlPlanes = (replicas: number, maxSurge: ControlPlaneRollout['maxSurge']): GrowthWorld => {
+  const world = (made.get(replicas) ?? madeWith(replicas)).copy();
+  expect(world.declareControlPlane({ rollout: { strategy: 'RollingUpdate', maxSurge } })).toBe(true);
+  return world;
+};
+
+const outdatedControlPlanes = (world: GrowthWorld): readonly string[] => {
+  const { declared, machines } = world.controlPlanes();
+  return machines.filter(({ spec }) => spec !== declared.machineType).map(({ name }) => name);
+};
+
+/** One control plane changes at a time, no more are missing than declared, and each change begins while all others are Ready. */
+const guardControlPlanes = (world: GrowthWorld): void => {
+  const { declared } = world.controlPlanes();
+  const { replicas } = declared;
+  const surge = controlPlaneSurge(declared);
+  world.noticed = (event) => {
+    const { machines } = world.controlPlanes();
+    const staying = machines.filter(({ name, leaves }) => world.etcd.has(name) && !leaves);
+    holds('one changes at a time', machines.length - staying.length <= 1, event);
+    holds('machines are as few as allowed', machines.length <= replicas + surge, event);
+    holds('enough members of etcd stay', staying.length >= replicas + surge - 1, event);
+    if (event.type !== 'NodeReplacementPlanned') return;
+    const others = machines.filter(({ name }) => name !== event.data.node);
+    holds(
+      'all others are Ready',
+      others.every(({ serves }) => serves),
+      event,
+    );
+  };
+};
+
+/** Nodes that are not Ready become so again. */
+const recover = (world: GrowthWorld): void =>
+  world
+    .controlPlanes()
+    .machines.filter(({ name, serves, leaves }) => world.kubernetes.has(name) && !serves && !leaves)
+    .forEach(({ name }) => world.setReady(name, true));
+
+const changeControlPlanes = (world: GrowthWorld, random: () => number): void => {
+  const { machines } = world.controlPlanes();
+  const chance = random();
+  if (chance < 0.1) recover(world);
+  else if (chance < 0.25) {
+    const { name } = picker(random)(machines);
+    if (world.kubernetes.has(name)) world.setReady(name, false);
+  } else change(world, random, (machineType) => world.declareControlPlane({ machineType }));
+};
+
+describe('the control planes of a cluster whose machine template changes', () => {
+  it('are replaced one at a time, whatever fails: never fewer than declared with maxSurge 1, one fewer with 0 [Cluster API 21]', () => {
+    for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+      const random = seededRandom(seed);
+      const pick = picker(random);
+      const replicas = pick([1, 3, 3, 5]);
+      const world = withControlPlanes(replicas, replicas > 1 ? pick([0, 1]) : 1);
+      guardControlPlanes(world);
+      try {
+        expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+        for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+          world.run(1 + Math.floor(random() * 40));
+          changeControlPlanes(world, random);
+        }
+        recover(world);
+        settle(world);
+        const before = planned(world);
+        expect([world.trouble(), outdatedControlPlanes(world)]).toEqual([undefined, []]);
+        expect(world.controlPlanes().machines).toHaveLength(replicas);
+        expect(world.declareControlPlane({ machineType: 'lab.small' })).toBe(true);
+        world.run();
+        expect([outdatedControlPlanes(world), planned(world) - before]).toEqual([[], replicas]);
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+    }
+  }, 180_000);
+
+  it('go from 3 to 4 and back three times, the initial one last [Cluster API 21]', () => {
+    const world = withControlPlanes(3, 1);
+    const before = world.controlPlanes().machines.map(({ name }) => name);
+    const sizes: number[] = [];
+    world.noticed = ({ type }) => {
+      if (type === 'ControlPlaneRemovalStarted' || type === 'NodeRemoved') sizes.push(world.etcd.size);
+    };
+    expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+    world.run();
+    expect([world.trouble(), outdatedControlPlanes(world)]).toEqual([undefined, []]);
+    const went = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+    expect(went).toEqual([before[1], before[2], before[0]]);
+    expect(sizes).toEqual([4, 3, 4, 3, 4, 3]);
+  });
+
+  it('are one fewer while each of them is replaced with maxSurge 0 [Cluster API 21]', () => {
+    const world = withControlPlanes(3, 0);
+    const sizes: number[] = [];
+    world.noticed = ({ type }) => {
+      if (type === 'NodeReplacementPlanned' || type === 'VmsPlanned') sizes.push(world.etcd.size);
+    };
+    expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+    world.run();
+    expect([world.trouble(), outdatedControlPlanes(world), sizes]).toEqual([undefined, [], [3, 2, 3, 2, 3, 2]]);
+  });
+
+  it('wait while another one is not Ready, and go on when it is', () => {
+    const world = withControlPlanes(3, 1);
+    const [, second, third] = world.controlPlanes().machines.map(({ name }) => name);
+    world.setReady(second!, false);
+    world.setReady(third!, false);
+    expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+    world.run();
+    expect(planned(world)).toBe(0);
+    world.setReady(third!, true);
+    world.run();
+    expect([world.trouble(), outdatedControlPlanes(world), planned(world)]).toEqual([undefined, [], 3]);
+    const [first] = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+    expect(first).toBe(second);
+  });
+
+  it.each([1, 0] as const)(
+    'can be given up at any moment, and wait while the cluster is paused (maxSurge %i)',
+    (maxSurge) => {
+      for (let moment = 1; moment <= 40; moment += 3) {
+        const world = withControlPlanes(3, maxSurge);
+        expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+        world.run(moment);
+        world.command('pause');
+        const before = world.effects.length;
+        world.run();
+        expect([moment, world.effects.length - before]).toEqual([moment, 0]);
+        const resumed = world.copy();
+        resumed.command('resume');
+        resumed.run();
+        expect([moment, resumed.trouble(), outdatedControlPlanes(resumed)]).toEqual([moment, undefined, []]);
+        world.command('resume');
+        world.command('abandon');
+        world.run();
+        const { declared, machines } = world.controlPlanes();
+        expect([moment, world.trouble(), machines.length]).toEqual([moment, undefined, declared.replicas]);
+        expect([moment, machines.length >= 2 + maxSurge]).toEqual([moment, true]);
+      }
+    },
+  );
+
+  it('are replaced beside a growth from 1 to 3 once the new ones have joined', () => {
+    const world = withControlPlanes(1, 1);
+    expect(world.declareControlPlane({ replicas: 3, machineType: 'lab.large' })).toBe(true);
+    world.run();
+    const { machines } = world.controlPlanes();
+    expect([world.trouble(), outdatedControlPlanes(world), planned(world), machines.length]).toEqual([
+      undefined,
+      [],
+      1,
+      3,
+    ]);
   });
 });

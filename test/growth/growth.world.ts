@@ -1,4 +1,5 @@
 import {
+  CONTROL_PLANE_POOL,
   isRefusal,
   type ClusterName,
   pauseAfter,
@@ -211,19 +212,28 @@ export class GrowthWorld {
     this.say({ type: 'UpdatesDisabledSet', data: { uid: UID, scope, disabled, reason: 'a database' } });
   }
 
-  /** The first pool as declared, and its machines as they are: whether their nodes serve, and stay. */
+  /** The first pool as declared, and its machines as they are: whether their nodes serve, and whether they leave. */
   pool() {
     const declared = this.manifest.declared?.spec.pools[0];
+    return { declared, machines: this.machinesIn(declared?.name) };
+  }
+
+  /** The same of the control planes. */
+  controlPlanes() {
+    return { declared: this.declared.spec.controlPlane, machines: this.machinesIn(CONTROL_PLANE_POOL) };
+  }
+
+  private machinesIn(name: string | undefined) {
     const planned = this.infra.status === 'absent' ? [] : this.infra.cluster.planned;
     const hosts = this.boot.status === 'absent' ? {} : this.boot.cluster.hosts;
-    const machines = planned
-      .filter(({ pool }) => pool === declared?.name)
+    return planned
+      .filter(({ pool }) => pool === name)
       .map((plan) => ({
         ...plan,
         serves:
           this.kubernetes.has(plan.name) && hosts[plan.name]?.removal === 'none' && hosts[plan.name]?.ready === true,
+        leaves: (hosts[plan.name]?.removal ?? 'none') !== 'none',
       }));
-    return { declared, machines };
   }
 
   /** What is declared of the cluster's pools. */
@@ -240,10 +250,22 @@ export class GrowthWorld {
     return this.applySpec({ ...declared.spec, pools: [{ ...first!, ...change }, ...others] });
   }
 
+  /** Applies the manifest with other control planes; a refusal is an answer, too. */
+  declareControlPlane(change: Partial<DeclaredSpec['controlPlane']>): boolean {
+    const { spec } = this.declared;
+    return this.applySpec({ ...spec, controlPlane: { ...spec.controlPlane, ...change } });
+  }
+
+  /** The agent of a node says that it is Ready, or not. */
+  setReady(node: string, ready: boolean): void {
+    this.agentSays(ready ? 'NodeReady' : 'NodeNotReady', node as NodeName);
+  }
+
   /** Applies a manifest with these pools, made like the cluster's first one. A refusal is an answer, too. */
   apply(pools: readonly (Pick<DeclaredPool, 'name' | 'replicas'> & Partial<DeclaredPool>)[]): boolean {
     const { controlPlane, ...others } = this.declared.spec;
-    const { replicas: _replicas, etcd: _etcd, schedulable: _schedulable, ...like } = controlPlane;
+    const { connection, machineType, rootDisk } = controlPlane;
+    const like = { connection, machineType, rootDisk };
     return this.applySpec({ ...others, controlPlane, pools: pools.map((pool) => ({ ...like, ...pool })) });
   }
 
@@ -416,7 +438,7 @@ export class GrowthWorld {
     }
   }
 
-  private agentSays(type: 'NodeInitialized' | 'NodeReady', node: NodeName): void {
+  private agentSays(type: 'NodeInitialized' | 'NodeReady' | 'NodeNotReady', node: NodeName): void {
     const data = {
       uid: UID,
       node,
@@ -426,6 +448,7 @@ export class GrowthWorld {
       kernel: '6.1',
       bootId: 'b',
       changed: [],
+      ...(type === 'NodeNotReady' ? { reason: 'KubernetesNotReady', message: 'no' } : {}),
     };
     this.say({ type, data } as unknown as Fact);
   }

@@ -59,6 +59,8 @@ export class FakeCloud {
   readonly deletedUids = new Set<string>();
   machinesMax = Number.POSITIVE_INFINITY;
   nlb = true;
+  /** The address of the API; it may be that of a machine. */
+  address: Pick<LoadBalancer, 'host' | 'placement'> = { host: '127.2.0.1' };
   zones: readonly string[] = ['lab-1a', 'lab-1b', 'lab-1c'];
   calls = 0;
 
@@ -160,7 +162,7 @@ export class FakeProvider implements InfrastructureProvider {
     return this.call('ensure load balancer', signal, () => {
       if (!this.cloud.balancers.has(desired.name)) this.cloud.count('balancer', desired.name);
       this.cloud.balancers.set(desired.name, desired);
-      return { name: desired.name, host: '127.2.0.1', port: 6443 };
+      return { name: desired.name, ...this.cloud.address, port: 6443 };
     });
   }
 

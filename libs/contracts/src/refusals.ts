@@ -266,6 +266,16 @@ export const REFUSALS = {
     'The number of control planes cannot be changed while etcd is external: it is {before}, not {after}',
     'Members of an external etcd can be neither added nor removed. Keep {before}, or create a cluster with etcd local.',
   ),
+  'cluster.control-plane-machines': definition(
+    422,
+    '{field} cannot be changed while etcd is external: it is {before}, not {after}',
+    'Control planes with an external etcd cannot be replaced. Keep {before}, or create a cluster with etcd local.',
+  ),
+  'cluster.control-plane-surge': definition(
+    422,
+    'maxSurge of the control plane can be 0 with {min} control planes or more, not with {count}',
+    'Set maxSurge to 1: the new control plane then joins before the old one leaves.',
+  ),
   'pool.rollout-blocked': definition(
     422,
     'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',

@@ -15,6 +15,7 @@ export const SUSPENSION_REASONS = [
   'TooManyUnhealthy',
   'Meltdown',
   'NoQuorum',
+  'ControlPlaneChanging',
   'UpgradeInProgress',
   'RestoreInProgress',
 ] as const;
@@ -66,6 +67,7 @@ export const SUSPENSION_WORDS: Readonly<Record<SuspensionReason, string>> = {
   TooManyUnhealthy: '',
   Meltdown: ' because more of all nodes look dead than is plausible (rule E1)',
   NoQuorum: ' because etcd needs the others for its quorum',
+  ControlPlaneChanging: ' while another control plane joins or leaves',
   UpgradeInProgress: ' while an upgrade is in progress',
   RestoreInProgress: ' while etcd is being restored',
 };

@@ -183,6 +183,24 @@ describe('an end', () => {
     expect(desiredAfter(...leaving)).toEqual([`RemoveNode/${cp(2)}`, ...workers]);
   });
 
+  it('a control plane that never joined is removed once no request to the API reaches it', () => {
+    const balancedOver = (...targets: NodeName[]): Fact => ({
+      type: 'LoadBalancerUpdated',
+      data: { uid: UID, targets },
+    });
+    const all = [cp(1), cp(2), cp(3)];
+    const facts: readonly Fact[] = [
+      ...wholeCluster(),
+      created([machine(cp(4))]),
+      balancedOver(...all, cp(4)),
+      { type: 'NodesAbandoned', data: { uid: UID, requestId: 'r', nodes: [cp(4)] } },
+    ];
+    const drained: Fact = { type: 'NodeDrained', data: { uid: UID, node: cp(4), evictedPods: 0, dead: true } };
+    expect(desiredAfter(...facts)).toEqual([`RemoveNode/${cp(4)}`]);
+    expect(desiredAfter(...facts, drained)).toEqual([]);
+    expect(desiredAfter(...facts, drained, balancedOver(...all))).toEqual([`RemoveNode/${cp(4)}`]);
+  });
+
   it('nothing is planned for a failed cluster until a retry is requested, and then the step that failed [CB-Ladybug 13]', () => {
     const failed: Fact = {
       type: 'ClusterFailed',

@@ -71,7 +71,8 @@ export const successor = ({ hosts, ...cluster }: Cluster): Host | undefined => {
 
 /** Whether it may be drained, or is drained and may be taken out of etcd and Kubernetes. */
 export const mayBeRemoved = (cluster: Cluster, host: Host): boolean => {
-  if (hasNoMember(host)) return true;
+  // Also one that never joined: requests are balanced over it as soon as its machine runs.
   if (host.removal === 'drained') return !isBehindBalancer(cluster, host);
+  if (hasNoMember(host)) return true;
   return host.departure?.status === 'prepared' && cluster.controlPlane?.node !== host.machine.name;
 };

@@ -9,7 +9,7 @@ const DOING: Readonly<Record<Kind, string>> = {
   'add-nodes': 'adding nodes',
   'remove-node': 'removing a node',
   'replace-node': 'replacing a node',
-  'replace-nodes': 'replacing the nodes of a pool',
+  'replace-nodes': 'replacing nodes',
   delete: 'deleting',
   upgrade: 'upgrading',
   retry: 'retrying',

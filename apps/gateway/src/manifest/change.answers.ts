@@ -25,6 +25,8 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.field-immutable',
   'cluster.version-by-upgrade',
   'cluster.control-plane-replicas',
+  'cluster.control-plane-machines',
+  'cluster.control-plane-surge',
   'pool.rollout-blocked',
   'cluster.control-plane-even',
   'cluster.control-plane-too-many',

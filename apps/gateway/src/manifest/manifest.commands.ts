@@ -1,6 +1,8 @@
 import {
   addedControlPlanes,
   additionsOf,
+  controlPlaneRolloutFaults,
+  controlPlaneSurgeOf,
   surgesOf,
   changeFaults,
   ClusterManifest,
@@ -169,7 +171,7 @@ export class ManifestCommands {
     const isNew = declared === undefined;
     if (isNew) {
       const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace));
-      refuseAny(inManifest(faults, sets));
+      refuseAny([...inManifest(faults, sets), ...controlPlaneRolloutFaults(manifest.spec)]);
     }
     const spec = specOfManifest(manifest.spec, declared?.spec);
     const plan = planFor(state, spec, named);
@@ -184,7 +186,7 @@ export class ManifestCommands {
         ]
       : [
           { field: 'worker', sets: [...additionsOf(plan, spec), ...surgesOf(plan, spec)] },
-          { field: 'controlPlane', sets: added === undefined ? [] : [added] },
+          { field: 'controlPlane', sets: [added, controlPlaneSurgeOf(plan, spec)].filter((set) => set !== undefined) },
         ];
     const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));

@@ -82,6 +82,15 @@ describe('a change of a manifest', () => {
     expect([patched.status, patched.body.errors[0]?.help]).toEqual([400, 'Did you mean spec.network?']);
   });
 
+  it('is planned for the control planes, in the order in which they are replaced [Cluster API 21]', async () => {
+    const before = await logLength();
+    const planned = await patch({ spec: { controlPlane: { machineType: 'lab.large' } } }, '?dryRun=All');
+    expect(planned.status).toBe(200);
+    expect(planned.body.spec.controlPlane.rollout).toEqual({ strategy: 'RollingUpdate', maxSurge: 1 });
+    expect(planned.body.plan).toMatchObject([{ action: 'replace-nodes', pool: 'control-plane', count: 3 }]);
+    expect(await logLength()).toBe(before);
+  });
+
   it('is refused when the cluster is another one, or has changed since it was read', async () => {
     const stale = await patch({ metadata: { resourceVersion: '1' } });
     expect([stale.status, stale.body.reason]).toEqual([409, 'cluster.resource-version']);
@@ -95,6 +104,12 @@ describe('a change of a manifest', () => {
     [{ version: 'v1.35.4' }, 422, 'cluster.version-by-upgrade', 'spec.version'],
     [{ network: { podCidr: '10.0.0.0/16' } }, 422, 'cluster.field-immutable', 'spec.network.podCidr'],
     [{ controlPlane: { replicas: 4 } }, 400, 'cluster.control-plane-even', 'spec.controlPlane.replicas'],
+    [
+      { controlPlane: { replicas: 1, rollout: { maxSurge: 0 } } },
+      422,
+      'cluster.control-plane-surge',
+      'spec.controlPlane.rollout.maxSurge',
+    ],
     [
       { pools: [{ name: 'gpu', replicas: 1, ...machines, connection: 'moon' }] },
       422,

@@ -64,7 +64,8 @@ const poolsOf = (declared: Declared, { cluster, nodes, now }: ManifestRows): Poo
 };
 
 const controlPlaneOf = (declared: Declared, { nodes, now }: ManifestRows): ReplicaCounts => {
-  const pool = { name: CONTROL_PLANE_POOL, ...declared.spec.controlPlane };
+  const { rollout: _pace, ...controlPlane } = declared.spec.controlPlane;
+  const pool = { name: CONTROL_PLANE_POOL, ...controlPlane };
   const { members } = membersIn(declared, nodes)(CONTROL_PLANE_POOL);
   return countsOf(members, { pool, version: desiredVersion(declared), now });
 };

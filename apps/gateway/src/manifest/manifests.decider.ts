@@ -5,6 +5,7 @@ import {
   changedFields,
   changeFaults,
   clusterSpecOf,
+  CONTROL_PLANE_POOL,
   declaredAfter,
   isRefusal,
   planOf,
@@ -88,8 +89,8 @@ export const poolMembers = ({ cluster, declared }: ManifestState): readonly Pool
   return Object.entries(declared.nodes).flatMap(([name, pool]) => {
     const member = cluster.members.get(name);
     if (member === undefined) return [];
-    const { ready, lost, joined, zone, machine } = member;
-    return [{ name, pool, ready: ready && !lost, joined, zone, machine }];
+    const { ready, lost, joined, zone, machine, leader } = member;
+    return [{ name, pool, ready: ready && !lost, joined, zone, machine, leader }];
   });
 };
 
@@ -233,16 +234,18 @@ const strangerIn = (declared: Declared, { plan, spec }: ApplyManifest['data']): 
     : refuse('cluster.single-connection', { connection }, `spec.pools[${at}].connection`);
 };
 
+const fieldOf = (pool: string): string => (pool === CONTROL_PLANE_POOL ? 'controlPlane.' : `pools[${pool}].`);
+
 /** A rollout that has failed is requested again, too, when its pool is changed: nothing may be left of it to replace. */
 const rolloutFacts = ({ cluster, declared }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] => {
   if (cluster.status === 'absent' || declared === undefined) return nothing;
   const { uid, additions } = cluster;
   const planned = new Set(rolloutsOf(data.plan));
   const isChanged = (pool: string): boolean =>
-    changedFields(declared.spec, data.spec).some(({ field }) => field.startsWith(`pools[${pool}].`));
-  return data.spec.pools
-    .filter(({ name }) => planned.has(name) || (hasFailedRollout(additions, name) && isChanged(name)))
-    .map(({ name: pool }) => ({
+    changedFields(declared.spec, data.spec).some(({ field }) => field.startsWith(fieldOf(pool)));
+  return [CONTROL_PLANE_POOL, ...data.spec.pools.map(({ name }) => name)]
+    .filter((pool) => planned.has(pool) || (hasFailedRollout(additions, pool) && isChanged(pool)))
+    .map((pool) => ({
       type: 'PoolRolloutRequested',
       data: { uid, requestId: `${data.requestId}-${pool}`, pool },
     }));

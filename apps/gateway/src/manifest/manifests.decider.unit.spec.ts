@@ -154,6 +154,55 @@ describe('a manifest that is applied', () => {
     expect(log.state.declared).toMatchObject({ spec: { controlPlane: { replicas: 1 } }, requests: {} });
   });
 
+  describe('for other machines of the control plane', () => {
+    const large = (more: Partial<DeclaredSpec['controlPlane']> = {}): DeclaredSpec => {
+      const spec = declared(pool('web', 1));
+      return { ...spec, controlPlane: { ...spec.controlPlane, machineType: 'lab.large', ...more } };
+    };
+    const log = (): Log => provisioned(pool('web', 1));
+    const rolling = (): Log => {
+      const begun = log();
+      return begun.say(...(begun.apply(large()) as readonly Fact[]));
+    };
+
+    it('requests their rollout, and nothing in a dry run [Cluster API 21]', () => {
+      const facts = log().apply(large());
+      expect(typesOf(facts)).toEqual(['PoolRolloutRequested', 'ClusterSpecChanged']);
+      expect(facts).toMatchObject([{ data: { pool: 'control-plane' } }, {}]);
+      expect(log().apply(large(), { dryRun: true })).toEqual([]);
+      expect(typesOf(log().apply(large({ rollout: { strategy: 'OnDelete', maxSurge: 1 } })))).toEqual([
+        'ClusterSpecChanged',
+      ]);
+    });
+
+    it('is refused when there is no room for another machine, or the machines cannot be replaced', () => {
+      const connectionFaults = [refuse('connection.unknown', { connection: 'lab' })];
+      expect(log().apply(large(), { connectionFaults })).toBe('connection.unknown');
+      expect(log().apply(large({ rollout: { strategy: 'RollingUpdate', maxSurge: 0 } }))).toBe(
+        'cluster.control-plane-surge',
+      );
+    });
+
+    it('may change again during their rollout; their number may not', () => {
+      expect(rolling().apply(large({ replicas: 3 }))).toBe('cluster.busy');
+      expect(typesOf(rolling().apply(large({ machineType: 'lab.small' })))).toEqual([
+        'PoolRolloutRequested',
+        'ClusterSpecChanged',
+      ]);
+    });
+
+    it('goes back after a failed rollout with one that has nothing left to replace', () => {
+      const failed = rolling();
+      const [rollout] = [...(failed.state.cluster.status === 'present' ? failed.state.cluster.additions.keys() : [])];
+      const cause = { operation: 'create machines', target: 'lab', message: 'no' };
+      failed.say({
+        type: 'PoolRolloutFailed',
+        data: { uid, requestId: rollout ?? '', pool: 'control-plane', cause },
+      } as Fact);
+      expect(typesOf(failed.apply(declared(pool('web', 1))))).toEqual(['PoolRolloutRequested', 'ClusterSpecChanged']);
+    });
+  });
+
   it('requests the machines that a pool lacks, by the name of the pool', () => {
     const [nodes, spec] = provisioned(pool('web', 2)).apply(declared(pool('web', 4), pool('gpu', 1))) as Fact[];
     expect(nodes).toMatchObject({

@@ -1,4 +1,4 @@
-import type { Fact, NodeName, ReplacementOrder } from '@fairlead/contracts';
+import { declaredOf, type Fact, type NodeName, type ReplacementOrder } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterSpec, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream } from '../../test/memory.service.js';
@@ -74,6 +74,34 @@ describe('the machine of a node that is replaced', () => {
     await story.begin(registered());
     await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
     expect(announced()).toEqual([worker(3)]);
+  });
+
+  it('of a control plane stays when the API has its address: the rollout fails with that cause', async () => {
+    const alone = new Story();
+    alone.cloud.address = { host: '127.1.0.1', placement: 'elsewhere' };
+    await alone.begin();
+    const [spec, node] = [clusterSpec({ controlPlane: nodeSet(1) }), machineName('demo', UID, 'control-plane', 1)];
+    await alone.request(requested(spec));
+    await alone.log.say(bootstrapStream, {
+      type: 'NodeReady',
+      data: { uid: UID, node, revision: 1, software: {} },
+    } as unknown as Fact);
+    const declared = declaredOf(spec);
+    await alone.request(
+      { type: 'PoolRolloutRequested', data: { uid: UID, requestId: 'r1', pool: 'control-plane' } },
+      {
+        type: 'ClusterSpecChanged',
+        data: {
+          uid: UID,
+          revision: 1,
+          spec: { ...declared, controlPlane: { ...declared.controlPlane, machineType: 'lab.large' } },
+        },
+      },
+    );
+    expect(alone.last('NodeReplacementPlanned')).toMatchObject({ node, order: 'create-first' });
+    expect(alone.last('NodesRejected')).toMatchObject({ requestId: 'r1-1', code: 'cluster.api-unbalanced' });
+    expect(alone.last('PoolRolloutFailed')).toMatchObject({ requestId: 'r1', pool: 'control-plane' });
+    expect([...alone.cloud.machines.values()].map(({ name }) => name)).toContain(node);
   });
 
   it('is replaced once, whatever is asked meanwhile', async () => {

@@ -1,13 +1,17 @@
 import {
+  CONTROL_PLANE_POOL,
+  controlPlaneRolloutOf,
+  controlPlaneSurge,
   differences,
   rolloutLimits,
   rolloutOf,
   templateOf,
   type Declared,
-  type DeclaredPool,
   type EventData,
   type MachinePlan,
+  type MachineTemplate,
   type NodeName,
+  type PoolRollout as Limits,
   type ReplacementOrder,
 } from '@fairlead/contracts';
 import type { Cluster } from './machines.state.js';
@@ -21,9 +25,12 @@ interface Outdated {
   readonly reason: string;
 }
 
-/** A pool as far as its rollout is concerned. */
+/** A pool of workers, or the control plane, as far as its rollout is concerned. */
 interface Pool {
-  readonly declared: DeclaredPool;
+  readonly name: string;
+  readonly declared: MachineTemplate & { readonly replicas: number };
+  readonly strategy: Limits['strategy'];
+  readonly limits: ReturnType<typeof rolloutLimits>;
   /** Its machines, in the order in which they were planned: also those on their way in and out. */
   readonly machines: readonly MachinePlan[];
   /** Names of those that its replicas count. */
@@ -33,17 +40,33 @@ interface Pool {
   readonly awaited: number;
 }
 
+type Rules = Pick<Pool, 'declared' | 'strategy' | 'limits'>;
+
+/** How a pool is declared, and replaced; undefined: it is declared no longer. */
+const rulesOf = ({ controlPlane, pools }: Declared['spec'], name: string): Rules | undefined => {
+  if (name === CONTROL_PLANE_POOL) {
+    const { strategy } = controlPlaneRolloutOf(controlPlane);
+    const surge = controlPlaneSurge(controlPlane);
+    return { declared: controlPlane, strategy, limits: { surge, unavailable: 1 - surge } };
+  }
+  const pool = pools.find((one) => one.name === name);
+  if (pool === undefined) return undefined;
+  const rollout = rolloutOf(pool);
+  return { declared: pool, strategy: rollout.strategy, limits: rolloutLimits(rollout, pool.replicas) };
+};
+
 const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined => {
-  const pool = declared?.spec.pools.find((one) => one.name === name);
-  if (declared === undefined || pool === undefined) return undefined;
+  const rules = declared === undefined ? undefined : rulesOf(declared.spec, name);
+  if (declared === undefined || rules === undefined) return undefined;
   const replaced = Object.values(declared.replaced ?? {}).filter((one) => one.pool === name);
   const coming = replaced.filter(
     ({ order, vacant, newNode }) => newNode === null && (vacant || order === 'create-first'),
   );
   const requested = Object.values(declared.requests).reduce((sum, { awaited }) => sum + (awaited[name] ?? 0), 0);
   return {
-    declared: pool,
-    machines: planned.filter((plan) => plan.role === 'worker' && plan.pool === name && plan.surge === undefined),
+    name,
+    ...rules,
+    machines: planned.filter((plan) => plan.pool === name && plan.surge === undefined),
     counted: new Set(Object.keys(declared.nodes).filter((node) => declared.nodes[node] === name)),
     replaced,
     awaited: coming.length + requested,
@@ -73,24 +96,45 @@ export interface PlannedReplacement extends Outdated {
   readonly order: ReplacementOrder;
 }
 
+/** Nodes that could be replaced now. A machine that could not be made, and is kept, has no node yet: a retry makes it first. */
+const candidatesIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
+  const busy = new Set(pool.replaced.map(({ node }) => node));
+  return outdatedIn(pool).filter(
+    ({ name }) =>
+      pool.counted.has(name) &&
+      cluster.announced.includes(name) &&
+      !busy.has(name) &&
+      holdOf(cluster, pool.name, name) === undefined,
+  );
+};
+
+/** Nothing of it comes or goes, whoever asked for that. */
+const isSettled = (cluster: Cluster, { machines, counted, replaced, awaited }: Pool): boolean =>
+  replaced.length === 0 &&
+  awaited === 0 &&
+  machines.every(({ name }) => counted.has(name) && cluster.announced.includes(name));
+
+/**
+ * The control plane that is replaced now, one at a time, and only while all others are Ready: each change of the members of etcd begins
+ * with a whole quorum. One that is not Ready goes first; the initial one goes last, so that its part goes to one that stays.
+ */
+const nextControlPlane = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
+  if (!isSettled(cluster, pool)) return [];
+  const rank = ({ name }: Outdated): number =>
+    isAvailable(cluster, name) ? 1 + Number(name === cluster.rollouts.initial) : 0;
+  const [next] = candidatesIn(cluster, pool).toSorted((one, other) => rank(one) - rank(other));
+  const others = pool.machines.filter(({ name }) => name !== next?.name);
+  if (next === undefined || !others.every(({ name }) => isAvailable(cluster, name))) return [];
+  return [{ ...next, order: pool.limits.surge === 0 ? 'remove-first' : 'create-first' }];
+};
+
 /**
  * The replacements that may begin now. New nodes come first as long as the pool may have more machines; then nodes leave first as long as
  * enough of them are available. Nodes that are not available go first, and cost nothing; then the oldest.
  */
-const nextIn = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
-  const { declared, machines, counted, replaced, awaited } = pool;
-  const rollout = rolloutOf(declared);
-  if (rollout.strategy === 'OnDelete') return [];
-  const limits = rolloutLimits(rollout, declared.replicas);
-  const busy = new Set(replaced.map(({ node }) => node));
-  // A machine that could not be made, and is kept, has no node yet: a retry makes it first.
-  const candidates = outdatedIn(pool).filter(
-    ({ name }) =>
-      counted.has(name) &&
-      cluster.announced.includes(name) &&
-      !busy.has(name) &&
-      holdOf(cluster, declared.name, name) === undefined,
-  );
+const nextWorkers = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
+  const { declared, limits, machines, replaced, awaited } = pool;
+  const candidates = candidatesIn(cluster, pool);
   const failing = candidates.filter(({ name }) => !isAvailable(cluster, name));
   const serving = candidates.filter(({ name }) => isAvailable(cluster, name));
   const sorted = [...failing, ...serving].slice(0, Math.max(0, REPLACEMENTS_AT_ONCE_MAX - replaced.length));
@@ -111,10 +155,15 @@ const nextIn = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => 
   ];
 };
 
+const nextIn = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
+  if (pool.strategy === 'OnDelete') return [];
+  return pool.name === CONTROL_PLANE_POOL ? nextControlPlane(cluster, pool) : nextWorkers(cluster, pool);
+};
+
 /** Nodes that are still to be replaced, or on their way out of the cluster. */
 const unfinishedIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
-  const isHeld = ({ name }: Outdated): boolean => holdOf(cluster, pool.declared.name, name) !== undefined;
-  const isOnDelete = rolloutOf(pool.declared).strategy === 'OnDelete';
+  const isHeld = ({ name }: Outdated): boolean => holdOf(cluster, pool.name, name) !== undefined;
+  const isOnDelete = pool.strategy === 'OnDelete';
   return outdatedIn(pool).filter(
     (one) => cluster.deletions[one.name] === undefined && (!pool.counted.has(one.name) || !(isHeld(one) || isOnDelete)),
   );
@@ -122,7 +171,7 @@ const unfinishedIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
 
 const heldIn = (cluster: Cluster, pool: Pool): EventData<'PoolRolloutCompleted'>['heldBack'] =>
   outdatedIn(pool).flatMap(({ name }) => {
-    const reason = holdOf(cluster, pool.declared.name, name);
+    const reason = holdOf(cluster, pool.name, name);
     return reason === undefined || !pool.counted.has(name) ? [] : [{ node: name, reason }];
   });
 

@@ -36,6 +36,8 @@ export interface Rollouts {
   /** Why nodes and pools are held out of changes. */
   readonly heldNodes: Readonly<Record<string, string>>;
   readonly heldPools: Readonly<Record<string, string>>;
+  /** The initial control plane; absent: no machine is planned. */
+  readonly initial?: NodeName;
 }
 
 export const NO_ROLLOUTS: Rollouts = { pools: {}, underWay: {}, ready: {}, lost: {}, heldNodes: {}, heldPools: {} };
@@ -117,7 +119,12 @@ const retried = (rollouts: Rollouts): Rollouts => ({
   ),
 });
 
-/** What agents report of nodes. */
+const begunWith = (rollouts: Rollouts, { machines }: EventData<'VmsPlanned'>): Rollouts => {
+  const initial = machines.find(({ leader }) => leader)?.name;
+  return initial === undefined ? rollouts : { ...rollouts, initial };
+};
+
+/** What becomes known of nodes. */
 const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
   switch (event.type) {
     case 'NodeReady':
@@ -134,6 +141,10 @@ const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
       return { ...rollouts, lost: omit(rollouts.lost, event.data.node) };
     case 'UpdatesDisabledSet':
       return held(rollouts, event.data);
+    case 'VmsPlanned':
+      return begunWith(rollouts, event.data);
+    case 'InitialControlPlaneChanged':
+      return { ...rollouts, initial: event.data.to };
     default: {
       const replacement = replacementIn(event);
       return replacement?.rollout === undefined ? rollouts : planned(rollouts, replacement);

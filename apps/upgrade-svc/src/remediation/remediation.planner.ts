@@ -96,6 +96,15 @@ const quorumLostBy = ({ members: all, etcd }: Known): UnhealthyCount | undefined
   return isSafe ? undefined : { unhealthy: members - healthy, total: members, limit: Math.max(0, members - needed) };
 };
 
+/** Someone else replaces or removes a control plane: never two at a time. */
+const isAnyChanged = ({ members, open }: Known): boolean => {
+  const own = new Set(Object.values(open).map(({ node }) => node as string));
+  return Object.values(members).some(
+    ({ name, role, leaving, replacedBy }) =>
+      role === 'control-plane' && !own.has(name) && (leaving || replacedBy !== null),
+  );
+};
+
 /** Everything that forbids to begin with a node of the pool; the first one is stated. */
 const suspensionOf = (state: Known, pool: CheckedPool): Suspension | undefined => {
   const { count } = pool;
@@ -105,8 +114,10 @@ const suspensionOf = (state: Known, pool: CheckedPool): Suspension | undefined =
   if (meltdown !== undefined) return { reason: 'Meltdown', ...meltdown };
   if (count.unhealthy > count.limit || count.unhealthy < (count.least ?? 0))
     return { reason: 'TooManyUnhealthy', ...count };
-  const quorum = isControlPlanes(pool) ? quorumLostBy(state) : undefined;
-  return quorum === undefined ? undefined : { reason: 'NoQuorum', ...quorum };
+  if (!isControlPlanes(pool)) return undefined;
+  const quorum = quorumLostBy(state);
+  if (quorum !== undefined) return { reason: 'NoQuorum', ...quorum };
+  return isAnyChanged(state) ? { reason: 'ControlPlaneChanging', ...count } : undefined;
 };
 
 interface Due extends Unhealthy {

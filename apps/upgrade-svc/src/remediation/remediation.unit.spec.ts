@@ -212,6 +212,18 @@ describe('control planes', () => {
     ]);
   });
 
+  it('are not remediated while someone replaces or removes another one [Cluster API 21]', () => {
+    const order = 'create-first' as const;
+    const story = cluster().join('cp-4', 'control-plane').join('cp-5', 'control-plane');
+    story.say(nodeFact('NodeReplacementRequested', 'cp-2', { requestId: 'r', order, reason: '' }));
+    story.join('cp-6', 'control-plane', 'r');
+    story.notReady('cp-3').after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationSuspended', data: { reason: 'ControlPlaneChanging' } }]);
+    story.say(nodeFact('NodeReplacementReady', 'cp-2', { requestId: 'r', newNode: 'cp-6' }));
+    expect(story.settle()).toEqual([]);
+    expect(typesOf(story.gone('cp-2').settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
+  });
+
   it.each([
     ['notReady', 'create-first'],
     ['lost', 'remove-first'],

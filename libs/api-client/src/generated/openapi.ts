@@ -1692,6 +1692,21 @@ export interface components {
           /** @enum {string} */
           etcd: 'local' | 'external';
           schedulable: boolean;
+          /** @description Absent in events from before there was one: its default */
+          rollout?: {
+            /**
+             * @description RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them
+             * @default RollingUpdate
+             * @enum {string}
+             */
+            strategy: 'RollingUpdate' | 'OnDelete';
+            /**
+             * @description 1: the new control plane joins before the old one leaves; 0: the old one leaves first, of 3 or more
+             * @default 1
+             * @enum {number}
+             */
+            maxSurge: 0 | 1;
+          };
           health?: components['schemas']['HealthCheck'];
         };
         pools: {
@@ -1993,6 +2008,24 @@ export interface components {
          * @default false
          */
         schedulable: boolean;
+        /**
+         * @description How control planes are replaced, one at a time, when their machine template changes
+         * @default {}
+         */
+        rollout: {
+          /**
+           * @description RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them
+           * @default RollingUpdate
+           * @enum {string}
+           */
+          strategy: 'RollingUpdate' | 'OnDelete';
+          /**
+           * @description 1: the new control plane joins before the old one leaves; 0: the old one leaves first, of 3 or more
+           * @default 1
+           * @enum {number}
+           */
+          maxSurge: 0 | 1;
+        };
         health?: components['schemas']['ManifestHealthCheck'];
       };
       /** @default [] */
@@ -6885,7 +6918,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7041,7 +7074,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7324,7 +7357,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

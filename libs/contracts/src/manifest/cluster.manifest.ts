@@ -9,7 +9,7 @@ import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
 import { Labels, poolFields } from './pool.fields.js';
-import { PoolRollout } from './pool.rollout.js';
+import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { PoolStatus, ReplicaCounts } from './pool.status.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
@@ -78,6 +78,9 @@ export const ManifestSpec = z
         .boolean()
         .default(false)
         .describe('Workloads run on the only control plane of a new cluster without workers'),
+      rollout: ControlPlaneRollout.prefault({}).describe(
+        'How control planes are replaced, one at a time, when their machine template changes',
+      ),
       health: ManifestHealthCheck.optional(),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),

@@ -12,7 +12,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { HealthCheck } from './health.check.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
-import { PoolRollout, rolloutOf } from './pool.rollout.js';
+import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -58,15 +58,34 @@ export const DeclaredSpec = z.strictObject({
   loadBalancer: z.enum(LOAD_BALANCERS),
   network: z.strictObject({ podCidr: z.string(), serviceCidr: z.string(), dnsDomain: z.string(), cni: Cni }),
   storage: z.strictObject({ nfs: z.strictObject({ server: z.string(), path: z.string() }) }).optional(),
-  controlPlane: z.strictObject({ ...machines, etcd: z.enum(ETCDS), schedulable: z.boolean(), health }),
+  controlPlane: z.strictObject({
+    ...machines,
+    etcd: z.enum(ETCDS),
+    schedulable: z.boolean(),
+    rollout: ControlPlaneRollout.optional().describe('Absent in events from before there was one: its default'),
+    health,
+  }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
+type CompleteControlPlane = DeclaredSpec['controlPlane'] & { readonly rollout: ControlPlaneRollout };
+
+export const completeControlPlane = (controlPlane: DeclaredSpec['controlPlane']): CompleteControlPlane => ({
+  ...controlPlane,
+  rollout: controlPlaneRolloutOf(controlPlane),
+});
+
+interface CompleteSpec extends Omit<DeclaredSpec, 'controlPlane' | 'pools'> {
+  readonly controlPlane: CompleteControlPlane;
+  readonly pools: CompletePool[];
+}
+
 /** A spec with every default, also those that its event is older than. */
-export const completeSpec = (spec: DeclaredSpec): Omit<DeclaredSpec, 'pools'> & { readonly pools: CompletePool[] } => ({
+export const completeSpec = (spec: DeclaredSpec): CompleteSpec => ({
   ...spec,
+  controlPlane: completeControlPlane(spec.controlPlane),
   pools: spec.pools.map(completePool),
 });
 

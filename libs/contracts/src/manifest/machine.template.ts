@@ -1,6 +1,6 @@
 import type { DeclaredPool } from './declared.js';
 
-/** What a machine of a pool is made like. */
+/** What a machine of a pool, or of the control plane, is made like. */
 export type MachineTemplate = Pick<DeclaredPool, 'connection' | 'machineType' | 'rootDisk'>;
 
 const FIELDS: Readonly<Record<string, (template: MachineTemplate) => string>> = {

@@ -1,4 +1,4 @@
-import { completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { completeControlPlane, completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { taintKey } from './pool.fields.js';
 
 /** A field that differs; null: it is not there. */
@@ -29,7 +29,8 @@ const poolLeaves = (pool: DeclaredPool): readonly Leaf[] => {
 /** Pools are known by their names: their order means nothing. */
 const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
   if (spec === undefined) return new Map();
-  const { pools, ...others } = spec;
+  const { pools, ...rest } = spec;
+  const others = { ...rest, controlPlane: completeControlPlane(spec.controlPlane) };
   return new Map([...leavesOf(others, ''), ...pools.flatMap(poolLeaves)]);
 };
 

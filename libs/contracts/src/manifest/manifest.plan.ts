@@ -9,10 +9,18 @@ import {
   type DeclaredPool,
   type DeclaredSpec,
 } from './declared.js';
-import { changesOf, differences } from './machine.template.js';
+import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
 import { nodeMetadata } from './pool.fields.js';
-import { rolloutLimits, rolloutOf } from './pool.rollout.js';
+import {
+  controlPlaneRolloutOf,
+  controlPlaneSurge,
+  REMOVE_FIRST_CONTROL_PLANES_MIN,
+  ROLLOUT_DEFAULTS,
+  rolloutLimits,
+  rolloutOf,
+  type PoolRollout,
+} from './pool.rollout.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';
 
 export const PLAN_ACTIONS = [
@@ -85,42 +93,53 @@ const scaled = (
 
 const nodesOf = (count: number): string => `${count} node${count === 1 ? '' : 's'}`;
 
-/** Nodes whose machines are not as the pool is declared, once its machines or its strategy change. */
-const replaced = (
-  pool: DeclaredPool,
-  was: DeclaredPool | undefined,
-  members: readonly PoolMember[],
-): readonly PlanStep[] => {
-  if (was === undefined || !isChanged(was, pool)) return [];
+type Template = MachineTemplate & { readonly rollout?: Pick<PoolRollout, 'strategy'> | undefined };
+
+const strategyOf = ({ rollout }: Template): PoolRollout['strategy'] => rollout?.strategy ?? ROLLOUT_DEFAULTS.strategy;
+
+const isChanged = (was: Template, is: Template): boolean =>
+  changesOf(was, is).length > 0 || strategyOf(was) !== strategyOf(is);
+
+/** What nodes that may have to be replaced were declared like, and are now. `pace`: how fast they are replaced. */
+interface Replacing {
+  readonly was: Template | undefined;
+  readonly is: Template;
+  readonly pace: string;
+}
+
+/** Nodes whose machines are not as their pool is declared, once its machines or its strategy change. */
+const replaced = (pool: string, { was, is, pace }: Replacing, members: readonly PoolMember[]): readonly PlanStep[] => {
+  if (was === undefined || !isChanged(was, is)) return [];
   const outdated = members.flatMap(({ name, machine }) => {
-    const differs = differences(machine, pool);
+    const differs = differences(machine, is);
     return differs.length === 0 ? [] : [{ name, reason: differs.join(', ') }];
   });
   if (outdated.length === 0) return [];
-  const rollout = rolloutOf(pool);
-  const why = changesOf(was, pool);
+  const why = changesOf(was, is);
   const what = why.length === 0 ? 'machines that differ' : why.join(', ');
-  if (rollout.strategy === 'OnDelete') {
+  if (strategyOf(is) === 'OnDelete') {
     const reason = `${what}: ${nodesOf(outdated.length)} stay until someone replaces or removes them (OnDelete)`;
-    return [step('replace-nodes', pool.name, { reason, count: 0 })];
+    return [step('replace-nodes', pool, { reason, count: 0 })];
   }
-  const { surge, unavailable } = rolloutLimits(rollout, pool.replicas);
-  const reason = `${what}: ${nodesOf(outdated.length)} replaced, at most ${surge} extra and ${unavailable} unavailable`;
-  return [step('replace-nodes', pool.name, { reason, count: outdated.length, nodes: outdated })];
+  const reason = `${what}: ${nodesOf(outdated.length)} replaced, ${pace}`;
+  return [step('replace-nodes', pool, { reason, count: outdated.length, nodes: outdated })];
 };
 
-const isChanged = (was: DeclaredPool, is: DeclaredPool): boolean =>
-  changesOf(was, is).length > 0 || rolloutOf(was).strategy !== rolloutOf(is).strategy;
+const paceOf = (pool: DeclaredPool): string => {
+  const { surge, unavailable } = rolloutLimits(rolloutOf(pool), pool.replicas);
+  return `at most ${surge} extra and ${unavailable} unavailable`;
+};
+
+interface ControlPlaneScaling extends Omit<Scaling, 'was'> {
+  readonly was: DeclaredSpec['controlPlane'];
+  /** A request for control planes is abandoned by the same plan. */
+  readonly isAbandoned: boolean;
+}
+
 /** One by one, so that etcd keeps its quorum. */
 const scaledControlPlane = (
   { replicas }: DeclaredSpec['controlPlane'],
-  {
-    was,
-    members,
-    awaited,
-    named,
-    isAbandoned,
-  }: Omit<Scaling, 'was'> & { readonly was: DeclaredSpec['controlPlane']; readonly isAbandoned: boolean },
+  { was, members, awaited, named, isAbandoned }: ControlPlaneScaling,
 ): readonly PlanStep[] => {
   if (was.replicas === replicas && !isAbandoned) return [];
   const change = replicas - members.length - awaited;
@@ -134,6 +153,25 @@ const scaledControlPlane = (
   const nodes = victimsOf(members, -change, { named });
   const less = `${reason}: ${machines(-change)} less, removed one by one`;
   return [step('remove-nodes', pool, { reason: less, count: -change, nodes })];
+};
+
+/** Those that are not Ready are replaced first, and the initial one last: its part then goes to one that stays. */
+const inTurn = (controlPlanes: readonly PoolMember[]): readonly PoolMember[] => {
+  const rank = ({ ready, leader }: PoolMember): number => (ready ? 1 + Number(leader === true) : 0);
+  return controlPlanes.toSorted((one, other) => rank(one) - rank(other));
+};
+
+/** Control planes that are removed are not replaced. */
+const changedControlPlane = (is: DeclaredSpec['controlPlane'], scaling: ControlPlaneScaling): readonly PlanStep[] => {
+  const sized = scaledControlPlane(is, scaling);
+  const pace = `one at a time, the ${controlPlaneSurge(is) === 1 ? 'new' : 'old'} one first`;
+  const staying = inTurn(stayingAfter(sized, scaling.members));
+  return [...sized, ...replaced(CONTROL_PLANE_POOL, { was: scaling.was, is, pace }, staying)];
+};
+
+const stayingAfter = (steps: readonly PlanStep[], members: readonly PoolMember[]): readonly PoolMember[] => {
+  const leaving = new Set(steps.flatMap(({ nodes }) => nodes.map(({ name }) => name)));
+  return members.filter(({ name }) => !leaving.has(name));
 };
 
 /** Nodes that exist change in place. */
@@ -201,7 +239,7 @@ export const planOf = (
   const kept = Object.fromEntries(Object.entries(requests).filter(([id]) => !(id in ended)));
   return [
     ...abandoned(ended),
-    ...scaledControlPlane(after.controlPlane, {
+    ...changedControlPlane(after.controlPlane, {
       was: before.controlPlane,
       members: members.filter(({ pool }) => pool === CONTROL_PLANE_POOL),
       awaited: awaitedIn(kept, CONTROL_PLANE_POOL),
@@ -224,9 +262,8 @@ export const planOf = (
 const changedPool = (pool: DeclaredPool, scaling: Scaling): readonly PlanStep[] => {
   const { was, members } = scaling;
   const sized = scaled(pool, scaling);
-  const leaving = new Set(sized.flatMap(({ nodes }) => nodes.map(({ name }) => name)));
-  const staying = members.filter(({ name }) => !leaving.has(name));
-  return [...sized, ...replaced(pool, was, staying), ...relabelled(pool, was, members)];
+  const rolled = replaced(pool.name, { was, is: pool, pace: paceOf(pool) }, stayingAfter(sized, members));
+  return [...sized, ...rolled, ...relabelled(pool, was, members)];
 };
 
 /** The machines that a plan asks for, pool by pool. */
@@ -246,6 +283,13 @@ export const surgesOf = (plan: readonly PlanStep[], { pools }: DeclaredSpec): re
     const { surge } = rolloutLimits(rolloutOf(pool), pool.replicas);
     return [nodeSetOf(pool, Math.min(surge, count))];
   });
+
+/** The control plane beyond their number that there may be while a plan replaces them; undefined: it replaces none. */
+export const controlPlaneSurgeOf = (plan: readonly PlanStep[], { controlPlane }: DeclaredSpec): NodeSet | undefined =>
+  rolloutsOf(plan).includes(CONTROL_PLANE_POOL)
+    ? controlPlaneSetOf(controlPlane, controlPlaneSurge(controlPlane))
+    : undefined;
+
 /** The control planes that a plan adds; undefined: none. */
 export const addedControlPlanes = (plan: readonly PlanStep[], { controlPlane }: DeclaredSpec): NodeSet | undefined => {
   const added = plan.find(({ action, pool }) => action === 'add-nodes' && pool === CONTROL_PLANE_POOL);
@@ -267,7 +311,7 @@ export const abandonedOf = (plan: readonly PlanStep[]): readonly string[] => [
 
 type Read = (spec: DeclaredSpec) => unknown;
 
-/** What a cluster is made with, and keeps. */
+/** What a cluster is made with, and keeps. The balancer of the API is on the connection of the control planes. */
 const IMMUTABLE: Readonly<Record<string, Read>> = {
   serviceType: ({ serviceType }) => serviceType,
   loadBalancer: ({ loadBalancer }) => loadBalancer,
@@ -278,9 +322,6 @@ const IMMUTABLE: Readonly<Record<string, Read>> = {
   'storage.nfs.server': ({ storage }) => storage?.nfs.server,
   'storage.nfs.path': ({ storage }) => storage?.nfs.path,
   'controlPlane.connection': ({ controlPlane }) => controlPlane.connection,
-  'controlPlane.machineType': ({ controlPlane }) => controlPlane.machineType,
-  'controlPlane.rootDisk.type': ({ controlPlane }) => controlPlane.rootDisk.type,
-  'controlPlane.rootDisk.size': ({ controlPlane }) => controlPlane.rootDisk.size,
   'controlPlane.etcd': ({ controlPlane }) => controlPlane.etcd,
   'controlPlane.schedulable': ({ controlPlane }) => controlPlane.schedulable,
 };
@@ -301,16 +342,58 @@ const controlPlaneFaults = (
   return after % 2 === 0 ? [refuse('cluster.control-plane-even', { count: after }, field)] : [];
 };
 
+const CONTROL_PLANE_MACHINE: Readonly<Record<string, Read>> = {
+  'controlPlane.machineType': ({ controlPlane }) => controlPlane.machineType,
+  'controlPlane.rootDisk.type': ({ controlPlane }) => controlPlane.rootDisk.type,
+  'controlPlane.rootDisk.size': ({ controlPlane }) => controlPlane.rootDisk.size,
+};
+
+const fieldFaults = (
+  fields: Readonly<Record<string, Read>>,
+  code: 'cluster.field-immutable' | 'cluster.control-plane-machines',
+  [before, after]: readonly [DeclaredSpec, DeclaredSpec],
+): readonly Refusal[] =>
+  Object.entries(fields).flatMap(([field, read]) => {
+    const [was, is] = [shown(read(before)), shown(read(after))];
+    return was === is ? [] : [refuse(code, { field, before: was, after: is }, `spec.${field}`)];
+  });
+
+/** Why control planes cannot be replaced: a member of an external etcd stays, and only `kubeadm init` makes one that takes workloads. */
+const machineFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
+  const { etcd, schedulable } = before.controlPlane;
+  if (etcd === 'external') return fieldFaults(CONTROL_PLANE_MACHINE, 'cluster.control-plane-machines', [before, after]);
+  return schedulable ? fieldFaults(CONTROL_PLANE_MACHINE, 'cluster.field-immutable', [before, after]) : [];
+};
+
+/** Why control planes cannot be replaced as declared. */
+export const controlPlaneRolloutFaults = ({
+  controlPlane,
+}: {
+  readonly controlPlane: Pick<DeclaredSpec['controlPlane'], 'replicas' | 'rollout'>;
+}): readonly Refusal[] => {
+  const { replicas } = controlPlane;
+  const min = REMOVE_FIRST_CONTROL_PLANES_MIN;
+  return controlPlaneRolloutOf(controlPlane).maxSurge === 0 && replicas < min
+    ? [refuse('cluster.control-plane-surge', { min, count: replicas }, 'spec.controlPlane.rollout.maxSurge')]
+    : [];
+};
+
+/** Removals may have left too few: that is no reason to refuse what does not concern them. */
+const rolloutFaults = ({ controlPlane: was }: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
+  const { controlPlane: is } = after;
+  const isSame =
+    was.replicas === is.replicas && controlPlaneRolloutOf(was).maxSurge === controlPlaneRolloutOf(is).maxSurge;
+  return isSame ? [] : controlPlaneRolloutFaults(after);
+};
+
 /** Why a cluster cannot become what is declared, each with the field and what to do instead. */
 export const changeFaults = (cluster: string, before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
-  const fields = Object.entries(IMMUTABLE).flatMap(([field, read]) => {
-    const [was, is] = [shown(read(before)), shown(read(after))];
-    return was === is ? [] : [refuse('cluster.field-immutable', { field, before: was, after: is }, `spec.${field}`)];
-  });
   const versions = { cluster, before: before.version, after: after.version };
   return [
-    ...fields,
+    ...fieldFaults(IMMUTABLE, 'cluster.field-immutable', [before, after]),
     ...(versions.before === versions.after ? [] : [refuse('cluster.version-by-upgrade', versions, 'spec.version')]),
     ...controlPlaneFaults(before, after),
+    ...machineFaults(before, after),
+    ...rolloutFaults(before, after),
   ];
 };

@@ -7,9 +7,18 @@ import { clusterSpecOf, completeSpec, declaredOf, type DeclaredPool, type Declar
 import { changedFields } from './manifest.diff.js';
 import { declaredAfter, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
-import { addedControlPlanes, additionsOf, changeFaults, planOf, removalsOf, rolloutsOf } from './manifest.plan.js';
+import {
+  addedControlPlanes,
+  additionsOf,
+  changeFaults,
+  controlPlaneRolloutFaults,
+  controlPlaneSurgeOf,
+  planOf,
+  removalsOf,
+  rolloutsOf,
+} from './manifest.plan.js';
 import { mergePatch } from './merge.patch.js';
-import { rolloutLimits } from './pool.rollout.js';
+import { controlPlaneSurge, rolloutLimits } from './pool.rollout.js';
 import type { PoolMember } from './victims.js';
 
 const NAME = 'demo' as ClusterName;
@@ -314,6 +323,81 @@ describe('the plan of a change', () => {
       expect(faults({ etcd: 'external' })).toEqual(['cluster.control-plane-replicas']);
       expect(faults({ schedulable: true })).toEqual(['cluster.single-node']);
       expect(faults({})).toEqual([]);
+    });
+
+    describe('whose machines change', () => {
+      const large = { machineType: 'lab.large' };
+      const three = [1, 2, 3].map((index) => ({
+        ...member(`cp-${index}`, 'control-plane', index !== 3),
+        leader: index === 1,
+      }));
+      const stepsTo = (more: Partial<DeclaredSpec['controlPlane']>, replicas = 3) =>
+        planOf(withReplicas(3), withReplicas(replicas, more), { members: three });
+      const rollout = (maxSurge: 0 | 1) => ({ strategy: 'RollingUpdate', maxSurge }) as const;
+
+      it('replaces them one at a time: not Ready ones first, the initial one last [Cluster API 21]', () => {
+        expect(stepsTo(large)).toEqual([
+          {
+            action: 'replace-nodes',
+            pool: 'control-plane',
+            count: 3,
+            nodes: ['cp-3', 'cp-2', 'cp-1'].map((name) => ({ name, reason: 'machineType lab.medium' })),
+            reason: 'machineType lab.medium → lab.large: 3 nodes replaced, one at a time, the new one first',
+          },
+        ]);
+        expect(rolloutsOf(stepsTo(large))).toEqual(['control-plane']);
+        expect(changeFaults('demo', withReplicas(3), withReplicas(3, large))).toEqual([]);
+      });
+
+      it('needs room for one more machine, or with maxSurge 0 for none', () => {
+        const surges = ([1, 0] as const).map((maxSurge) => {
+          const after = { ...large, rollout: rollout(maxSurge) };
+          const steps = stepsTo(after);
+          return [steps[0]?.reason.split(', ').at(-1), controlPlaneSurgeOf(steps, withReplicas(3, after))];
+        });
+        const set = { connection: 'lab', spec: 'lab.large', pool: 'control-plane' };
+        expect(surges).toMatchObject([
+          ['the new one first', { ...set, count: 1 }],
+          ['the old one first', { ...set, count: 0 }],
+        ]);
+        expect(controlPlaneSurgeOf([], withReplicas(3))).toBeUndefined();
+      });
+
+      it('replaces none that is removed anyway, and with OnDelete none by itself', () => {
+        expect(stepsTo(large, 1).map(({ action, count }) => [action, count])).toEqual([
+          ['remove-nodes', 2],
+          ['replace-nodes', 1],
+        ]);
+        const waiting = stepsTo({ ...large, rollout: { strategy: 'OnDelete', maxSurge: 1 } });
+        expect([waiting.map(({ count }) => count), rolloutsOf(waiting)]).toEqual([[0], []]);
+      });
+
+      it('has no difference where only defaults are written out', () =>
+        expect(changedFields(withReplicas(3), withReplicas(3, { rollout: rollout(1) }))).toEqual([]));
+
+      it.each([
+        ['cluster.control-plane-machines', { etcd: 'external' }, large, 'spec.controlPlane.machineType'],
+        ['cluster.field-immutable', { schedulable: true }, large, 'spec.controlPlane.machineType'],
+        ['cluster.field-immutable', {}, { connection: 'other' as never }, 'spec.controlPlane.connection'],
+      ] as const)('is refused with %s: %j to %j', (code, before, change, field) =>
+        expect(changeFaults('demo', withReplicas(3, before), withReplicas(3, { ...before, ...change }))).toMatchObject([
+          { code, field },
+        ]),
+      );
+
+      it('is refused with maxSurge 0 where fewer than 3 are declared, unless that was so before [Cluster API 21]', () => {
+        const first = (replicas: number): DeclaredSpec => withReplicas(replicas, { rollout: rollout(0) });
+        const [fault] = changeFaults('demo', first(3), first(1));
+        expect(fault).toMatchObject({
+          code: 'cluster.control-plane-surge',
+          field: 'spec.controlPlane.rollout.maxSurge',
+          message: 'maxSurge of the control plane can be 0 with 3 control planes or more, not with 1',
+        });
+        expect(controlPlaneRolloutFaults(first(1))).toEqual([fault]);
+        expect(controlPlaneRolloutFaults(first(3))).toEqual([]);
+        expect(changeFaults('demo', first(1), { ...first(1), pools: [pool('web', 1)] })).toEqual([]);
+        expect(controlPlaneSurge(first(1).controlPlane)).toBe(1);
+      });
     });
   });
 

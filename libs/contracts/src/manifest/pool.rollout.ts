@@ -19,6 +19,36 @@ export const PoolRollout = z.strictObject({
 });
 export type PoolRollout = z.infer<typeof PoolRollout>;
 
+/** How control planes are replaced when their machine template changes: always one at a time. */
+export const ControlPlaneRollout = z.strictObject({
+  strategy: PoolRollout.shape.strategy,
+  maxSurge: z
+    .literal([0, 1])
+    .default(ROLLOUT_DEFAULTS.maxSurge)
+    .describe('1: the new control plane joins before the old one leaves; 0: the old one leaves first, of 3 or more'),
+});
+export type ControlPlaneRollout = z.infer<typeof ControlPlaneRollout>;
+
+const CONTROL_PLANE_ROLLOUT: ControlPlaneRollout = {
+  strategy: ROLLOUT_DEFAULTS.strategy,
+  maxSurge: ROLLOUT_DEFAULTS.maxSurge,
+};
+
+export const controlPlaneRolloutOf = ({
+  rollout,
+}: {
+  readonly rollout?: ControlPlaneRollout | undefined;
+}): ControlPlaneRollout => rollout ?? CONTROL_PLANE_ROLLOUT;
+
+/** With fewer, etcd would have no failure left to tolerate, or no member, while a control plane is missing. */
+export const REMOVE_FIRST_CONTROL_PLANES_MIN = 3;
+
+/** How many control planes more than declared there may be: also 1 where removals have left too few since it was declared 0. */
+export const controlPlaneSurge = (of: {
+  readonly replicas: number;
+  readonly rollout?: ControlPlaneRollout | undefined;
+}): 0 | 1 => (of.replicas < REMOVE_FIRST_CONTROL_PLANES_MIN ? 1 : controlPlaneRolloutOf(of).maxSurge);
+
 export const rolloutOf = ({ rollout }: { readonly rollout?: PoolRollout | undefined }): PoolRollout =>
   rollout ?? ROLLOUT_DEFAULTS;
 

@@ -11,6 +11,8 @@ export interface PoolMember {
   readonly joined: boolean;
   /** Empty: the provider chose, and has not said which yet. */
   readonly zone: string;
+  /** It is the initial control plane. */
+  readonly leader?: boolean;
   /** What its machine was made like. */
   readonly machine: MachineTemplate;
 }
