@@ -61,7 +61,7 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
 });
 
 /** People take their time to approve a plan, and a rollout has limits of its own for each node. */
-const UNLIMITED: ReadonlySet<string> = new Set(['approve', 'rollout']);
+const UNLIMITED: ReadonlySet<string> = new Set(['approve', 'rollout', 'replace-nodes']);
 
 const stepsOf = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): OperationFacts['steps'] =>
   operationView(uid, operation, nodes)
