@@ -1,4 +1,5 @@
 import type { ClusterManifestView, ClusterView, ErrorView, StoredEvent } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSystem, type System } from './system/system.js';
 
@@ -37,6 +38,8 @@ describe('a cluster that is paused while it grows', () => {
     expect((await call('PUT', '/manifest', manifest(2))).status).toBe(202);
     const planned = (event: StoredEvent): boolean => event.type === 'VmsPlanned' && event.data.requestId !== undefined;
     await system.until('shop', planned, TIMEOUT_MS);
+    // The provider has been asked for both.
+    await eventually(async () => (await system.standing())['machines'] === 3, { withinMs: TIMEOUT_MS / 2 });
     const { status, body } = await call('POST', '/pause', { reason: 'the provider is under maintenance' });
     expect([status, body.status.state, body.status.reasons]).toEqual([200, 'Paused', ['ClusterPaused']]);
     pausedAt = body.lastSeq;

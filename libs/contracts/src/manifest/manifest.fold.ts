@@ -47,12 +47,16 @@ export interface Declared {
   readonly rollingTo?: DeclaredSpec['version'];
   /** Labels of the cluster itself; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** Nodes of the requests that were planned last: the decision to abandon one may not have seen its plan. Absent: none. */
+  readonly planned?: Readonly<Record<string, readonly string[]>>;
   /** Requests that were abandoned before their machines were named: machines that are named all the same do not count. */
   readonly abandoned?: readonly string[];
 }
 
 /** Far more than can be abandoned between a request and its plan. */
 const ABANDONED_MAX = 50;
+/** As many requests as a cluster may have open. */
+const PLANNED_MAX = 20;
 
 const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
   const { [key]: _gone, ...others } = record;
@@ -144,6 +148,13 @@ const plannedReplacement = (declared: Declared, requestId: string, replaced: Rep
   return replaced.vacant ? exchanged(declared, requestId, known) : withReplaced(declared, requestId, known);
 };
 
+const withPlan = (
+  { planned: before = {} }: Declared,
+  requestId: string,
+  names: readonly string[],
+): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries([...Object.entries(without(before, requestId)), [requestId, names] as const].slice(-PLANNED_MAX));
+
 const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Declared => {
   const { requestId } = data;
   const replaced = declared.replaced?.[requestId ?? ''];
@@ -153,8 +164,9 @@ const planned = (declared: Declared, { data }: StoredEvent<'VmsPlanned'>): Decla
   if (requestId !== undefined && declared.abandoned?.includes(requestId) === true) return declared;
   const machines = data.machines.filter(({ name, surge }) => surge === undefined && !(name in declared.nodes));
   const added = Object.fromEntries(machines.map(({ name, pool }) => [name, pool]));
-  const counted = { ...declared, nodes: { ...declared.nodes, ...added } };
-  if (requestId === undefined) return counted;
+  const nodes = { ...declared.nodes, ...added };
+  if (requestId === undefined) return { ...declared, nodes };
+  const counted = { ...declared, nodes, planned: withPlan(declared, requestId, Object.keys(added)) };
   const { awaited = {} } = declared.requests[requestId] ?? {};
   const extra = machines.filter(({ pool }) => awaited[pool] === undefined);
   const before = new Set(declared.spec.pools.map(({ name }) => name));
@@ -197,7 +209,9 @@ const undo = (declared: Declared, requestId: string, nodes: readonly string[]): 
 };
 
 const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAbandoned'>): Declared => {
-  const left = undo(declared, requestId, nodes);
+  // Without nodes, it was decided before its plan was seen: all of them leave.
+  const leaving = nodes.length > 0 ? nodes : (declared.planned?.[requestId] ?? []);
+  const left = undo(declared, requestId, leaving);
   if (declared.requests[requestId]?.unplanned !== true) return left;
   return { ...left, abandoned: [...(left.abandoned ?? []), requestId].slice(-ABANDONED_MAX) };
 };

@@ -333,6 +333,17 @@ describe('what is declared', () => {
     expect([after.spec.pools[0]?.replicas, Object.keys(after.nodes)]).toEqual([2, ['w-1', 'w-2']]);
   });
 
+  it('does not count machines whose request was abandoned by a decision that had not seen their plan', () => {
+    const change = (replicas: number, revision: number) =>
+      fact('ClusterSpecChanged', { revision, spec: declared([pool('web', replicas)]) });
+    const plan = fact('VmsPlanned', { requestId: 'r1', machines: [{ name: 'w-3', pool: 'web' }] });
+    const gone = fact('VmDeleted', { name: 'w-3' });
+    const after = fold(asked, change(3, 2), plan, abandoned, change(1, 3), gone);
+    expect([after.spec.pools[0]?.replicas, Object.keys(after.nodes)]).toEqual([1, ['w-1', 'w-2']]);
+    const partly = fact('NodesAbandoned', { requestId: 'r1', nodes: ['w-9'] });
+    expect(Object.keys(fold(asked, change(3, 2), plan, partly).nodes)).toEqual(['w-1', 'w-2', 'w-3']);
+  });
+
   it('holds a pool out of upgrades by whichever route it was asked for [ORBITER 16]', () => {
     const held = fold(
       fact('UpdatesDisabledSet', { scope: { kind: 'pool', pool: 'web' }, disabled: true, reason: 'x' }),
