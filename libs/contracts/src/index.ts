@@ -90,5 +90,6 @@ export * from './views/operation.views.js';
 export * from './views/status.views.js';
 export * from './views/token.views.js';
 export * from './views/upgrade.views.js';
+export * from './version.path.js';
 export * from './versions.js';
 export * from './windows.js';

@@ -256,10 +256,20 @@ export const REFUSALS = {
     '{field} cannot be changed: it is {before}, not {after}',
     'Create a cluster with the new value, and delete this one.',
   ),
-  'cluster.version-by-upgrade': definition(
+  'cluster.version-with-changes': definition(
+    409,
+    'The manifest changes the version from {before} to {after}, and what needs nodes to come, go or change beside it: {fields}',
+    'An upgrade and other changes of nodes never mix. Apply the version alone, and the rest when the upgrade is over; or the other way round.',
+  ),
+  'cluster.version-lower': definition(
     422,
-    'The version is changed by an upgrade, from {before} to {after}',
-    'Run "fairlead upgrade start {cluster} --to {after}", and keep {before} in the manifest until it has ended.',
+    '{after} is a lower minor version than {before}, and Kubernetes cannot go back to one',
+    'Declare {before}, or a later version. For a lower one, create another cluster.',
+  ),
+  'cluster.version-path': definition(
+    422,
+    'The way from {before} to {after} leads through {missing}, of which Fairlead knows no release',
+    'Update Fairlead, or declare a nearer version.',
   ),
   'cluster.control-plane-replicas': definition(
     422,

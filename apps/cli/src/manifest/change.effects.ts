@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/api.ports.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Answer } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
+import { planText } from '../upgrade/plan.text.js';
+import { orFail } from '../upgrade/upgrade.answers.js';
+import { followUpgrade, isOver, planned as untilPlanned } from '../upgrade/upgrade.follow.effects.js';
+import { upgradeMeant } from '../upgrade/upgrade.options.js';
 import { changeText, diffLines } from './change.text.js';
 
 export interface ChangeOptions {
@@ -54,6 +58,22 @@ const asShown = (manifest: Manifest, before: ManifestView | undefined): Manifest
   metadata: { resourceVersion: before?.metadata.resourceVersion ?? ONLY_IF_ABSENT, ...manifest.metadata },
 });
 
+/**
+ * What a change of the version would do to each node, and what the checks find; undefined: the version stays. Of a paused cluster no
+ * upgrade is planned.
+ */
+const planUpgrade = async (
+  session: Session,
+  at: ClusterAt,
+  { before, planned }: PlannedChange,
+): Promise<UpgradeView | undefined> => {
+  if (planned.plan?.some(({ action }) => action === 'upgrade') !== true || before?.spec.paused === true)
+    return undefined;
+  const asked = { dryRun: true, idempotencyKey: randomUUID() };
+  const request = { version: planned.spec.version };
+  return untilPlanned(session, at, await session.api.requestUpgrade(at, request, asked));
+};
+
 /** Plans a change, shows it, asks, applies it and follows its operations. */
 export const changeManifest = async (
   session: Session,
@@ -66,8 +86,16 @@ export const changeManifest = async (
   if (before !== undefined && diffLines(before, planned, io.colors).length === 0)
     return answerOf(at, planned, 'unchanged');
   io.err(`${changeText(before, planned, io.colors)}\n`);
+  const upgrade = await planUpgrade(session, at, { before, planned });
+  if (upgrade !== undefined) {
+    io.err(`\n${planText(upgrade)}\n`);
+    orFail(upgrade);
+  }
   const outcome = before === undefined ? 'created' : 'configured';
-  if (options.dryRun === true) return answerOf(at, planned, outcome, ' (dry run: nothing is changed)');
+  if (options.dryRun === true) {
+    const answer = answerOf(at, planned, outcome, ' (dry run: nothing is changed)');
+    return upgrade === undefined ? answer : { ...answer, data: { ...planned, upgrade } };
+  }
   if (options.yes !== true) await confirm(session);
   const { seq, manifest: applied } = await api.putManifest(at, asShown(manifest, before), {
     dryRun: false,
@@ -79,11 +107,12 @@ export const changeManifest = async (
 
 /** Operation by operation, in the order in which they were requested. */
 const follow = async (
-  { api, io }: Session,
+  session: Session,
   at: ClusterAt,
   { seq, operations }: { readonly seq: number; readonly operations: readonly string[] },
   { wait, timeout }: ChangeOptions,
 ): Promise<void> => {
+  const { api, io } = session;
   if (operations.length === 0) return;
   if (wait !== true) {
     io.err(`Watch it with "fairlead events ${at.cluster} --follow".\n`);
@@ -93,6 +122,10 @@ const follow = async (
   const requested = (await api.operations(at, seq)).filter(({ id }) => operations.includes(id));
   for (const operation of requested) {
     const timeoutMs = deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - io.now());
-    await followOperation(api, io, at, { requestSeq: operation.seq, timeoutMs, what: `the change of ${at.cluster}` });
+    if (operation.kind === 'upgrade') {
+      const id = await upgradeMeant(session, at, {});
+      orFail(await followUpgrade(api, io, { at, id }, { until: isOver, timeoutMs }));
+    } else
+      await followOperation(api, io, at, { requestSeq: operation.seq, timeoutMs, what: `the change of ${at.cluster}` });
   }
 };

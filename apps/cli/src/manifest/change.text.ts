@@ -3,6 +3,7 @@ import type { Colors } from 'picocolors/types.js';
 import type { ManifestView } from '../api/api.ports.js';
 
 const SIGNS = {
+  upgrade: '~',
   'create-cluster': '+',
   'create-pool': '+',
   'abandon-nodes': '-',

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { FakeGateway, refusal, type Received } from '../spec/gateway.fixtures.js';
+import { STORY, upgradeView } from '../upgrade/upgrade.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
 
 const PATH = '/ns/default/clusters/demo/manifest';
@@ -142,6 +143,59 @@ describe('fairlead apply', () => {
     );
     const { code, stderr } = await ask(['apply', '-f', '-'], applyIo(3));
     expect([code, stderr]).toEqual([7, expect.stringContaining('Did you mean machineType?')]);
+  });
+});
+
+describe('fairlead apply of another version', () => {
+  const UPGRADES = '/ns/default/clusters/demo/upgrades';
+  const asked = (): unknown[] => gateway.asked('POST', UPGRADES).map(({ query, body }) => [query, body]);
+  const later = (answer?: string): FakeIo => {
+    const { spec } = manifestOf(2);
+    const manifest = { ...manifestOf(2), metadata: { name: 'demo' }, spec: { ...spec, version: 'v1.35.4' } };
+    return fakeIo({ stdin: JSON.stringify(manifest), ...(answer === undefined ? {} : { answer }) });
+  };
+
+  beforeEach(() => {
+    gateway.on('PUT', PATH, (received) => {
+      const answer = change(received);
+      const step = { action: 'upgrade', pool: null, count: 3, nodes: [], reason: 'v1.34.4 → v1.35.4: 3 nodes' };
+      return { ...answer, body: { ...answer.body, plan: [step] } };
+    });
+    gateway.on('POST', UPGRADES, { body: STORY.planned });
+  });
+
+  it('shows what the upgrade would do to each node, and why, before it asks', async () => {
+    const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--no-wait'], later('y'));
+    expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
+    expect(stderr).toContain('~ cluster: v1.34.4 → v1.35.4: 3 nodes');
+    expect(stderr.indexOf('canary: ')).toBeGreaterThan(0);
+    expect(stderr.indexOf('canary: ')).toBeLessThan(stderr.indexOf('Apply this? [y/N]'));
+    expect(asked()).toEqual([[{ dryRun: 'true' }, { version: 'v1.35.4' }]]);
+    expect(changes()).toHaveLength(1);
+  });
+
+  it('answers a dry run with that plan, and changes nothing', async () => {
+    const { code, stdout } = await ask(['apply', '-f', '-', '--dry-run', '--output', 'json'], later());
+    expect([code, JSON.parse(stdout).upgrade.plan]).toEqual([0, STORY.planned.plan]);
+    expect(changes()).toEqual([]);
+  });
+
+  it('changes nothing when the checks reject it', async () => {
+    gateway.on('POST', UPGRADES, { body: upgradeView({ phase: 'Rejected', plan: null, planHash: null }) });
+    const { code, stderr } = await ask(['apply', '-f', '-', '--yes'], later());
+    expect([code, stderr]).toEqual([7, expect.stringContaining('would break a rule')]);
+    expect(changes()).toEqual([]);
+  });
+
+  it('shows the upgrade until it is over', async () => {
+    const operation = { id: 'op-13', seq: 13, kind: 'upgrade' };
+    gateway.on('GET', '/ns/default/clusters/demo/operations', { body: { items: [operation] } });
+    gateway.on('GET', UPGRADES, { body: { items: [STORY.completed] } });
+    gateway.on('GET', `${UPGRADES}/${STORY.completed.id}`, { body: STORY.completed });
+    const { code, stdout } = await ask(['apply', '-f', '-', '--yes'], later());
+    expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
+    gateway.on('GET', `${UPGRADES}/${STORY.completed.id}`, { body: STORY.halted });
+    expect((await ask(['apply', '-f', '-', '--yes'], later())).code).not.toBe(0);
   });
 });
 

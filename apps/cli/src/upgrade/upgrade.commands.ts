@@ -11,7 +11,7 @@ import type { Answer } from '../output/format.js';
 import { planText } from './plan.text.js';
 import { addSteeringCommands } from './steering.commands.js';
 import { orFail, planAnswer, statusAnswer, summaryAnswer, upgradesAnswer } from './upgrade.answers.js';
-import { followUpgrade, hasPlan, isOver } from './upgrade.follow.effects.js';
+import { followUpgrade, isOver, planned } from './upgrade.follow.effects.js';
 import {
   addWhichOption,
   addRequestOptions,
@@ -30,17 +30,6 @@ export const addUpgradeCommands = (program: Command, io: Io): void => {
   addStatus(upgrade, io);
   addList(upgrade, io);
   addSteeringCommands(upgrade, io);
-};
-
-/** However long the checks take, they are shown to be under way no longer than this. */
-const PLAN_TIMEOUT_MS = 15 * 60_000;
-
-/** Until there is a plan, which the answer to the request nearly always holds already. */
-const planned = async (session: Session, at: ClusterAt, upgrade: UpgradeView): Promise<UpgradeView> => {
-  if (hasPlan(upgrade)) return upgrade;
-  session.io.err(`The rules are being checked, and ${at.cluster} is looked at ...\n`);
-  const options = { until: hasPlan, timeoutMs: PLAN_TIMEOUT_MS, quiet: true };
-  return followUpgrade(session.api, session.io, { at, id: upgrade.id }, options);
 };
 
 const addPlan = (parent: Command, io: Io): void => {

@@ -1,4 +1,5 @@
 import type { Api, ClusterAt, UpgradeView } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
@@ -48,6 +49,20 @@ export const followUpgrade = async (
   );
   if (end === 'reached') return view;
   throw stillGoing(view, end, timeoutMs);
+};
+
+/** However long the checks take, they are shown to be under way no longer than this. */
+const PLAN_TIMEOUT_MS = 15 * 60_000;
+
+/** Until there is a plan, which the answer to the request nearly always holds already. */
+export const planned = async (
+  { api, io }: Pick<Session, 'api' | 'io'>,
+  at: ClusterAt,
+  upgrade: UpgradeView,
+): Promise<UpgradeView> => {
+  if (hasPlan(upgrade)) return upgrade;
+  io.err(`The rules are being checked, and ${at.cluster} is looked at ...\n`);
+  return followUpgrade(api, io, { at, id: upgrade.id }, { until: hasPlan, timeoutMs: PLAN_TIMEOUT_MS, quiet: true });
 };
 
 const stillGoing = (upgrade: UpgradeView, exit: 'interrupted' | 'timed-out', timeoutMs = 0): CliFailure => {

@@ -14,6 +14,7 @@ import {
   NodeSet,
   refuse,
   releaseOf,
+  withV,
   SERVICE_TYPES,
   type ClusterRequest,
   type NodeSetRequest,
@@ -177,8 +178,6 @@ const nfs: Rule = (request) => {
     ...when(path !== '' && !isPath(path), () => refuse('cluster.nfs-path', {}, `${field}.path`)),
   ];
 };
-
-const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
 const knownVersions = KUBERNETES_RELEASES.map((release) => release.version).join(', ');
 

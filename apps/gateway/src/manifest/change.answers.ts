@@ -6,6 +6,7 @@ import type { Exchange } from '../http/caller.js';
 import { CommandAnswers } from '../http/command.answers.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { additionsAfter, isGrowing, NO_ADDITIONS } from '../lifecycle/additions.js';
+import { isRolledOut } from '../upgrades/upgrade.ends.js';
 import type { AppliedManifest } from './manifest.commands.js';
 import { isOperation } from './manifest.view.js';
 
@@ -23,7 +24,10 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.pause-with-changes',
   'upgrade.open',
   'cluster.field-immutable',
-  'cluster.version-by-upgrade',
+  'cluster.version-with-changes',
+  'cluster.version-lower',
+  'cluster.version-path',
+  'upgrade.version-invalid',
   'cluster.control-plane-replicas',
   'cluster.control-plane-machines',
   'cluster.control-plane-surge',
@@ -57,17 +61,27 @@ const ENDED: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterDeletionRequested',
 ]);
 
+/** Of the upgrade that was requested: nothing of it goes on by itself. */
+const isEndOf = (requested: StoredEvent, event: StoredEvent): boolean =>
+  'upgradeId' in requested.data &&
+  'upgradeId' in event.data &&
+  event.data.upgradeId === requested.data.upgradeId &&
+  isRolledOut(event);
+
 /** Holds at the event after which nothing that a decision requested is under way. It remembers what has ended. */
 const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => boolean) => {
   const leaving = new Set(requested.flatMap((one) => (one.type === 'NodeRemovalRequested' ? [one.data.node] : [])));
+  const upgrade = requested.find(({ type }) => type === 'UpgradeRequested');
+  let isUpgraded = upgrade === undefined;
   let isCreated = !requested.some(({ type }) => type === 'ClusterRequested');
   let additions = requested.reduce(additionsAfter, NO_ADDITIONS);
   return (event) => {
     if (ENDED.has(event.type)) return true;
     if (event.type === 'ClusterReady') isCreated = true;
     if (event.type !== 'NodesRequested') additions = additionsAfter(additions, event);
+    if (upgrade !== undefined && isEndOf(upgrade, event)) isUpgraded = true;
     if (event.type === 'VmDeleted') leaving.delete(event.data.name);
-    return isCreated && !isGrowing(additions) && leaving.size === 0;
+    return isCreated && isUpgraded && !isGrowing(additions) && leaving.size === 0;
   };
 };
 

@@ -14,6 +14,7 @@ import {
   MANIFEST_KIND,
   mergePatch,
   refuse,
+  specBeforeUpgrade,
   specOfManifest,
   type ClusterUid,
   type Declared,
@@ -22,6 +23,7 @@ import {
   type PlanStep,
   type Refusal,
   type ScaleRequest,
+  UpgradeRequest,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
@@ -34,7 +36,8 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
-import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest } from './manifest.rules.js';
+import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
+import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
@@ -151,6 +154,7 @@ export class ManifestCommands {
           requestHash: hashOfSpec(clusterSpecOf(address.cluster, spec)),
           actor: caller.identity.actor,
           connectionFaults,
+          upgrade: upgradeOrderOf(UpgradeRequest.parse({ version: spec.version }), caller),
         },
       },
       causeOf(caller),
@@ -173,10 +177,11 @@ export class ManifestCommands {
       const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace));
       refuseAny([...inManifest(faults, sets), ...controlPlaneRolloutFaults(manifest.spec)]);
     }
+    if (!isNew) refuseAny(versionFaults(manifest.spec));
     const spec = specOfManifest(manifest.spec, declared?.spec);
     const plan = planFor(state, spec, named);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
-    if (!isNew) refuseAny(changeFaults(cluster, declared.spec, spec));
+    if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew

@@ -1,4 +1,12 @@
-import type { ClusterManifestView, ClusterView, ErrorView, Fact, ScaleView } from '@fairlead/contracts';
+import type {
+  ClusterManifestView,
+  ClusterUid,
+  ClusterView,
+  ErrorView,
+  Fact,
+  ScaleView,
+  UpgradeId,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { request, useGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
@@ -101,7 +109,10 @@ describe('a change of a manifest', () => {
   });
 
   it.each([
-    [{ version: 'v1.35.4' }, 422, 'cluster.version-by-upgrade', 'spec.version'],
+    [{ version: 'v1.33.13' }, 422, 'cluster.version-lower', 'spec.version'],
+    [{ version: 'v1.38.0' }, 422, 'cluster.version-path', 'spec.version'],
+    [{ version: 'latest' }, 400, 'upgrade.version-invalid', 'spec.version'],
+    [{ version: 'v1.36.3', pools: [] }, 409, 'cluster.version-with-changes', 'spec.version'],
     [{ network: { podCidr: '10.0.0.0/16' } }, 422, 'cluster.field-immutable', 'spec.network.podCidr'],
     [{ controlPlane: { replicas: 4 } }, 400, 'cluster.control-plane-even', 'spec.controlPlane.replicas'],
     [
@@ -150,6 +161,29 @@ describe('a change of a manifest', () => {
       ['worker-1', 2],
       ['gpu', 0],
     ]);
+  });
+});
+
+describe('another version in a manifest', () => {
+  it('is planned by a dry run, requested as an upgrade, and declared no more when that is rejected [ORBITER 14]', async () => {
+    const { version } = (await read()).spec;
+    const dry = await patch({ spec: { version: '1.36.3' } }, '?dryRun=All');
+    expect(dry.body.plan).toMatchObject([
+      { action: 'upgrade', pool: null, reason: expect.stringContaining('v1.35.4 → v1.36.3') },
+    ]);
+    const { status, body } = await patch({ spec: { version: '1.36.3' } });
+    expect([status, body.spec.version, body.plan]).toEqual([202, 'v1.36.3', dry.body.plan]);
+    const [requested] = await gateway.log('evt.*.default.demo.request.UpgradeRequested');
+    expect(requested?.data).toMatchObject({ uid, mode: 'go', target: { kubernetes: 'v1.36.3' }, controlPlane: true });
+    expect(body.operations).toEqual([requested?.meta.id]);
+    const open = await patch({ spec: { version } });
+    expect([open.status, open.body.reason]).toEqual([409, 'upgrade.open']);
+    const { upgradeId } = requested!.data as { readonly upgradeId: UpgradeId };
+    const findings = [
+      { rule: 'B2', severity: 'refuse' as const, sentence: 'a node is not Ready', facts: {}, help: '' },
+    ];
+    await gateway.state({ type: 'UpgradeRejected', data: { uid: uid as ClusterUid, upgradeId, findings } });
+    expect((await read()).spec.version).toBe(version);
   });
 });
 

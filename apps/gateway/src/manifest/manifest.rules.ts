@@ -1,9 +1,12 @@
 import {
   CONTROL_PLANE_POOL,
+  DEFAULT_KUBERNETES_VERSION,
   healthCheckFaults,
   isBlocked,
+  KubernetesVersion,
   metadataFaults,
   refuse,
+  withV,
   type ClusterManifest,
   type ClusterRequest,
   type ManifestSpec,
@@ -33,7 +36,7 @@ export const requestOfManifest = ({ metadata, spec }: ClusterManifest): ClusterR
     singleNode: controlPlane.schedulable,
     config: {
       kubernetes: {
-        version: spec.version,
+        version: spec.version ?? DEFAULT_KUBERNETES_VERSION,
         ...(network.cni === undefined ? {} : { networkCni: network.cni }),
         podCidr: network.podCidr,
         serviceCidr: network.serviceCidr,
@@ -98,6 +101,12 @@ const nameFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
     const isTaken = pools.findIndex(({ name }) => name === pool) < index;
     return isTaken ? [refuse('pool.name-taken', { pool }, field)] : [];
   });
+
+/** Of a cluster that there is: which versions a new one may have is a rule of its own. */
+export const versionFaults = ({ version }: ManifestSpec): readonly Refusal[] =>
+  version === undefined || KubernetesVersion.safeParse(withV(version)).success
+    ? []
+    : [refuse('upgrade.version-invalid', { version }, 'spec.version')];
 
 const rolloutFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
   pools.flatMap(({ name: pool, rollout }, index) =>

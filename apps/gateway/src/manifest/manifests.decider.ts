@@ -5,6 +5,7 @@ import {
   changedFields,
   changeFaults,
   clusterSpecOf,
+  isUpgradePlan,
   CONTROL_PLANE_POOL,
   declaredAfter,
   isRefusal,
@@ -12,6 +13,7 @@ import {
   refuse,
   removalsOf,
   rolloutsOf,
+  specBeforeUpgrade,
   type ClusterName,
   type ClusterUid,
   type Declared,
@@ -30,6 +32,7 @@ import { busy, clusters, upgrading, type ClusterState } from '../clusters/cluste
 import { sameJson } from '../common/json.js';
 import { hasFailedRollout, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
+import { upgrades, type UpgradeOrder, type UpgradesState } from '../upgrades/upgrades.decider.js';
 
 interface Named {
   readonly namespace: string;
@@ -60,6 +63,8 @@ export type ApplyManifest = Command<
     readonly actor: string;
     /** Why connections cannot be used, or have no room. */
     readonly connectionFaults: readonly Refusal[];
+    /** The upgrade to the version of the spec: requested if that is another one. */
+    readonly upgrade: UpgradeOrder;
   }
 >;
 export type ManifestCommand = ReadManifest | ApplyManifest;
@@ -69,6 +74,7 @@ type PresentState = Extract<ClusterState, { status: 'present' }>;
 export interface ManifestState {
   readonly cluster: ClusterState;
   readonly declared: Declared | undefined;
+  readonly upgrades: UpgradesState;
 }
 
 type ManifestFact = Fact<
@@ -81,6 +87,7 @@ type ManifestFact = Fact<
   | 'NodeRemovalRequested'
   | 'PoolRolloutRequested'
   | 'UpdatesDisabledSet'
+  | 'UpgradeRequested'
 >;
 
 /** The nodes that control plane and pools count, in the order in which they were planned. */
@@ -237,7 +244,10 @@ const strangerIn = (declared: Declared, { plan, spec }: ApplyManifest['data']): 
 const fieldOf = (pool: string): string => (pool === CONTROL_PLANE_POOL ? 'controlPlane.' : `pools[${pool}].`);
 
 /** A rollout that has failed is requested again, too, when its pool is changed: nothing may be left of it to replace. */
-const rolloutFacts = ({ cluster, declared }: ManifestState, { data }: ApplyManifest): readonly ManifestFact[] => {
+const rolloutFacts = (
+  { cluster, declared }: Pick<ManifestState, 'cluster' | 'declared'>,
+  { data }: ApplyManifest,
+): readonly ManifestFact[] => {
   if (cluster.status === 'absent' || declared === undefined) return nothing;
   const { uid, additions } = cluster;
   const planned = new Set(rolloutsOf(data.plan));
@@ -273,6 +283,31 @@ const hindranceOf = (cluster: PresentState, before: DeclaredSpec, { data }: Appl
   return isBlocked ? busy(data, action) : upgrading(cluster, data, action);
 };
 
+/** An upgrade goes node by node, and nothing else happens to nodes beside it (B1). What needs none of them may change with it. */
+const upgradeFacts = (
+  { upgrades: before }: ManifestState,
+  declared: Declared,
+  { data: { namespace, cluster, plan, spec, upgrade, actor } }: ApplyManifest,
+): readonly ManifestFact[] | Refusal => {
+  if (!isUpgradePlan(plan)) return nothing;
+  const others = plan.filter(({ action }) => action !== 'upgrade');
+  if (others.length > 0) {
+    const fields = [...new Set(others.map(({ pool, action }) => `${pool ?? cluster} (${action})`))].join(', ');
+    const versions = { before: declared.spec.version, after: spec.version };
+    return refuse('cluster.version-with-changes', { ...versions, fields }, 'spec.version');
+  }
+  const resumed = before.cluster === undefined ? before : { ...before, cluster: { ...before.cluster, pause: null } };
+  // Whoever applies the manifest approves the plan.
+  const data = { namespace, cluster, actor, ...upgrade, mode: 'go' as const };
+  return upgrades.decide(resumed, { type: 'RequestUpgrade', data }) as readonly ManifestFact[] | Refusal;
+};
+
+/** The same command was carried out, and its upgrade is over: what it declared may be declared no more. */
+const isRepetition = (
+  { upgrades: { latest, over } }: ManifestState,
+  { plan, upgrade: { upgradeId } }: ApplyManifest['data'],
+): boolean => isUpgradePlan(plan) && (latest?.id === upgradeId || over.has(upgradeId));
+
 /** What changes, whether it may, and what has to be done for it. */
 const change = (
   state: ManifestState,
@@ -284,32 +319,36 @@ const change = (
   if (cluster.status === 'absent') throw new Error('a cluster that is declared is present');
   const exceeds = namedFault(data.plan, data, poolMembers(state));
   if (exceeds !== undefined) return exceeds;
-  if (isDeclared(state, data.spec, data.labels)) return nothing;
-  const [fault] = changeFaults(data.cluster, declared.spec, data.spec);
+  if (isDeclared(state, data.spec, data.labels) || isRepetition(state, data)) return nothing;
+  const [fault] = changeFaults(specBeforeUpgrade(declared), data.spec);
   if (fault !== undefined) return fault;
   const pause = pauseFacts(cluster, declared, data);
   if (isRefusal(pause)) return pause;
   const { uid, revision } = declared;
   const changed = specChanged({ uid, revision: revision + 1, spec: data.spec }, data.labels ?? declared.labels);
   if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
-  const facts = changeFacts({ ...cluster, pause: null }, declared, command);
+  const facts = changeFacts({ ...state, cluster: { ...cluster, pause: null } }, declared, command);
   return isRefusal(facts) ? facts : [...pause, ...facts, changed];
 };
 
 /** What is requested for a change of anything but the pause. */
 const changeFacts = (
-  cluster: PresentState,
+  state: ManifestState & { readonly cluster: PresentState },
   declared: Declared,
   command: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
+  const { cluster } = state;
   const hindrance = hindranceOf(cluster, declared.spec, command);
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(cluster, declared, command);
   if (isRefusal(facts)) return facts;
-  const rollouts = rolloutFacts({ cluster, declared }, command);
+  const upgrade = upgradeFacts(state, declared, command);
+  if (isRefusal(upgrade)) return upgrade;
+  const rollouts = rolloutFacts(state, command);
   const { data } = command;
   const unusable = rollouts.length === 0 ? undefined : (strangerIn(declared, data) ?? data.connectionFaults[0]);
-  return unusable ?? [...facts, ...rollouts, ...holdFacts(declared.uid, declared.spec.pools, data.spec.pools)];
+  const holds = holdFacts(declared.uid, declared.spec.pools, data.spec.pools);
+  return unusable ?? [...facts, ...rollouts, ...holds, ...upgrade];
 };
 
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {
@@ -328,11 +367,12 @@ const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestF
  * by the same rules; the spec itself is the last fact of the decision, so that what was declared is what stands at its end.
  */
 export const manifests: Decider<ManifestState, ManifestCommand, ManifestFact> = {
-  initial: { cluster: clusters.initial, declared: undefined },
+  initial: { cluster: clusters.initial, declared: undefined, upgrades: upgrades.initial },
   reads: 'cluster',
   decide: (state, command) => (command.type === 'ReadManifest' ? nothing : apply(state, command)),
-  evolve: ({ cluster, declared }, event) => ({
-    cluster: clusters.evolve(cluster, event),
-    declared: declaredAfter(declared, event),
+  evolve: (state, event) => ({
+    cluster: clusters.evolve(state.cluster, event),
+    declared: declaredAfter(state.declared, event),
+    upgrades: upgrades.evolve(state.upgrades, event),
   }),
 };

@@ -4,6 +4,7 @@ import {
   refuse,
   removalsOf,
   requestedSets,
+  UpgradeStrategy,
   type ClusterName,
   type ClusterUid,
   type DeclaredPool,
@@ -34,6 +35,20 @@ const declared = (...pools: readonly DeclaredPool[]): DeclaredSpec => ({
   pools: [...pools],
 });
 
+const withVersion = (version: string, ...pools: readonly DeclaredPool[]): DeclaredSpec => ({
+  ...declared(...pools),
+  version: version as DeclaredSpec['version'],
+});
+const UPGRADE: ApplyManifest['data']['upgrade'] = {
+  upgradeId: 'u-000001' as never,
+  target: { kubernetes: 'v1.35.4' as never, renewCertificates: false, reboot: false },
+  pools: null,
+  controlPlane: true,
+  strategy: UpgradeStrategy.parse({}),
+  overrides: [],
+  requestHash: 'hash',
+};
+
 /** The log of a cluster, with what infra-svc and bootstrap-svc would say. */
 class Log {
   state: ManifestState = manifests.initial;
@@ -59,6 +74,7 @@ class Log {
         requestHash: 'hash',
         actor: 'user/spec',
         connectionFaults: [],
+        upgrade: UPGRADE,
         ...change,
       },
     });
@@ -345,9 +361,52 @@ describe('a manifest that is applied', () => {
     expect(log.apply(spec, { labels: {} })).toEqual([]);
   });
 
+  describe('with another version', () => {
+    const later = withVersion('v1.35.4', pool('web', 1));
+
+    it('requests its upgrade, approved, in the same decision [ORBITER 14, Cluster API 24]', () => {
+      const log = provisioned(pool('web', 1));
+      const facts = log.apply(later) as readonly Fact[];
+      expect(typesOf(facts)).toEqual(['UpgradeRequested', 'ClusterSpecChanged']);
+      expect(facts[0]?.data).toEqual({ uid, ...UPGRADE, mode: 'go' });
+      log.say(...facts);
+      expect(log.apply(later)).toEqual([]);
+      const another = { upgrade: { ...UPGRADE, upgradeId: 'u-000002' as never } };
+      expect(log.apply(declared(pool('web', 1)), another)).toBe('upgrade.open');
+      log.say({ type: 'UpgradeRejected', data: { uid, upgradeId: UPGRADE.upgradeId, findings: [] } });
+      expect(log.state.declared?.spec.version).toBe('v1.34.4');
+      expect(typesOf(log.apply(later, another))).toEqual(['UpgradeRequested', 'ClusterSpecChanged']);
+    });
+
+    it('records nothing for a command that was carried out before, when its upgrade is over', () => {
+      const log = provisioned(pool('web', 1));
+      log.say(...(log.apply(later) as readonly Fact[]));
+      log.say({ type: 'UpgradeRejected', data: { uid, upgradeId: UPGRADE.upgradeId, findings: [] } });
+      expect(log.apply(later)).toEqual([]);
+    });
+
+    it('may change what needs no node, also holds, and nothing else', () => {
+      const log = provisioned(pool('web', 1));
+      const held = withVersion('v1.35.4', { ...pool('web', 1), updatesDisabled: true, deletePolicy: 'Oldest' });
+      expect(typesOf(log.apply(held))).toEqual(['UpdatesDisabledSet', 'UpgradeRequested', 'ClusterSpecChanged']);
+      for (const other of [pool('web', 2), { ...pool('web', 1), labels: { tier: 'front' } }])
+        expect(log.apply(withVersion('v1.35.4', other))).toBe('cluster.version-with-changes');
+      expect(log.apply(withVersion('v1.35.4'))).toBe('cluster.version-with-changes');
+    });
+
+    it('waits for nodes that come, and resumes a cluster that is paused', () => {
+      const growing = provisioned(pool('web', 1));
+      growing.say(...(growing.apply(declared(pool('web', 2))) as readonly Fact[]));
+      expect(growing.apply(withVersion('v1.35.4', pool('web', 2)))).toBe('cluster.busy');
+      const paused = provisioned(pool('web', 1));
+      paused.carryOut({ ...declared(pool('web', 1)), paused: true });
+      expect(typesOf(paused.apply(later))).toEqual(['ClusterResumed', 'UpgradeRequested', 'ClusterSpecChanged']);
+    });
+  });
+
   it('refuses what a cluster keeps, with what to do instead', () => {
     const log = provisioned(pool('web', 1));
-    expect(log.apply({ ...declared(pool('web', 1)), version: 'v1.35.4' as never })).toBe('cluster.version-by-upgrade');
+    expect(log.apply(withVersion('v1.33.13', pool('web', 1)))).toBe('cluster.version-lower');
     expect(log.apply({ ...declared(pool('web', 1)), serviceType: 'multi' })).toBe('cluster.field-immutable');
   });
 });

@@ -7,7 +7,13 @@ import { canonicalJson } from '../common/json.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import type { UpgradeMode } from '../lifecycle/upgrade.phase.js';
-import { upgrades, type SteeringCommand, type UpgradeCommand, type UpgradesState } from './upgrades.decider.js';
+import {
+  upgrades,
+  type SteeringCommand,
+  type UpgradeCommand,
+  type UpgradeOrder,
+  type UpgradesState,
+} from './upgrades.decider.js';
 import { faultsOfOverride, faultsOfUpgrade, toUpgradeTarget } from './upgrades.rules.js';
 
 /** Which upgrade a request is about. */
@@ -29,6 +35,13 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const idOf = ({ commandId = randomUUID() }: Caller): UpgradeId =>
   `u-${sha256(commandId).slice(0, ID_LENGTH)}` as UpgradeId;
 
+/** A request without faults, as it is decided. */
+export const upgradeOrderOf = (request: UpgradeRequest, caller: Caller): UpgradeOrder => {
+  const { pools, controlPlane, strategy, overrides } = request;
+  const fact = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
+  return { ...fact, upgradeId: idOf(caller), requestHash: sha256(canonicalJson(fact)) };
+};
+
 const modeOf = (request: UpgradeRequest, dryRun: boolean): UpgradeMode => {
   if (dryRun) return 'dry-run';
   return request.approved ? 'go' : 'ask';
@@ -46,21 +59,11 @@ export class UpgradeCommands {
   ): Promise<DecidedUpgrade> {
     const { request, dryRun } = asked;
     refuseAny(faultsOfUpgrade(request));
-    const upgradeId = idOf(caller);
-    const { pools, controlPlane, strategy, overrides } = request;
-    const fact = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
+    const order = upgradeOrderOf(request, caller);
+    const { upgradeId } = order;
+    const { actor } = caller.identity;
     const decided = await this.decide(
-      {
-        type: 'RequestUpgrade',
-        data: {
-          ...address,
-          ...fact,
-          upgradeId,
-          mode: modeOf(request, dryRun),
-          requestHash: sha256(canonicalJson(fact)),
-          actor: caller.identity.actor,
-        },
-      },
+      { type: 'RequestUpgrade', data: { ...address, ...order, mode: modeOf(request, dryRun), actor } },
       address,
       caller,
     );

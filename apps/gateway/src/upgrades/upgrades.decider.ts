@@ -28,6 +28,8 @@ export type RequestUpgrade = Command<
   'RequestUpgrade',
   Named & Omit<EventData<'UpgradeRequested'>, 'uid'> & { readonly actor: string }
 >;
+/** What is requested, whoever asks for which cluster. */
+export type UpgradeOrder = Omit<RequestUpgrade['data'], keyof Named | 'mode' | 'actor'>;
 export type ApproveUpgrade = Command<'ApproveUpgrade', About & { readonly planHash: string }>;
 export type PauseUpgrade = Command<'PauseUpgrade', About & { readonly reason: string }>;
 export type ResumeUpgrade = Command<'ResumeUpgrade', About>;

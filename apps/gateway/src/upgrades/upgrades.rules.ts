@@ -5,6 +5,7 @@ import {
   refuse,
   UPGRADE_RULES,
   DesiredSoftware,
+  withV,
   type Refusal,
   type UpgradeRequest,
   type UpgradeStrategy,
@@ -17,15 +18,13 @@ const KUBERNETES_PACKAGES: readonly string[] = ['kubeadm', 'kubelet', 'kubectl']
 
 const when = (wrong: boolean, refusal: () => Refusal): readonly Refusal[] => (wrong ? [refusal()] : []);
 
-const normal = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
-
 const target = ({ version, software, renewCertificates, reboot }: UpgradeRequest): readonly Refusal[] =>
   when(version === undefined && Object.keys(software ?? {}).length === 0 && !renewCertificates && !reboot, () =>
     refuse('upgrade.no-changes'),
   );
 
 const version = ({ version: asked }: UpgradeRequest): readonly Refusal[] =>
-  when(asked !== undefined && !KubernetesVersion.safeParse(normal(asked)).success, () =>
+  when(asked !== undefined && !KubernetesVersion.safeParse(withV(asked)).success, () =>
     refuse('upgrade.version-invalid', { version: asked ?? '' }, 'version'),
   );
 
@@ -83,7 +82,7 @@ export const faultsOfUpgrade = (request: UpgradeRequest): readonly Refusal[] =>
 
 /** The target of a request without faults. */
 export const toUpgradeTarget = (request: UpgradeRequest): UpgradeTarget => ({
-  ...(request.version === undefined ? {} : { kubernetes: normal(request.version) as KubernetesVersion }),
+  ...(request.version === undefined ? {} : { kubernetes: withV(request.version) as KubernetesVersion }),
   ...(Object.keys(request.software ?? {}).length === 0 ? {} : { software: request.software }),
   renewCertificates: request.renewCertificates,
   reboot: request.reboot,

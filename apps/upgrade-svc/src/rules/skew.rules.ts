@@ -2,14 +2,13 @@ import {
   compareVersions,
   type Finding,
   type KubernetesRelease,
-  minorOf,
   minorsAhead,
   newestVersion,
   type NodeName,
   type NodeRole,
   oldestVersion,
   type PlanOperation,
-  versionOf,
+  versionPath,
 } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
@@ -142,26 +141,12 @@ export interface Path {
   readonly findings: readonly Finding[];
 }
 
-const latestOf = (releases: readonly KubernetesRelease[], minor: string): string | undefined =>
-  newestVersion(releases.map(({ version }) => version).filter((version) => minorOf(version) === minor));
-
-/**
- * A4: first the latest patch of the present minor, then minor by minor, each at its latest patch; the target as it was asked
- * for. A minor that no release is known of ends the way.
- */
+/** A4: what keeps a target from being reached is a finding. */
 export const a4Path = (present: string, target: string, releases: readonly KubernetesRelease[]): Path => {
-  const ahead = minorsAhead(present, target);
-  if (ahead < 0) return { versions: [present], findings: a1NoMinorSkipped(present, target) };
-  if (ahead === 0) return { versions: present === target ? [present] : [present, target], findings: [] };
-  const { major, minor } = versionOf(present);
-  const latest = latestOf(releases, minorOf(present));
-  const versions = [present, ...(latest !== undefined && compareVersions(latest, present) > 0 ? [latest] : [])];
-  for (let next = minor + 1; next < minor + ahead; next += 1) {
-    const between = latestOf(releases, `${major}.${next}`);
-    if (between === undefined) return { versions, findings: [a4MinorUnknown(present, target, `${major}.${next}`)] };
-    versions.push(between);
-  }
-  return { versions: [...versions, target], findings: [] };
+  const { versions, obstacle } = versionPath(present, target, releases);
+  if (obstacle === undefined) return { versions, findings: [] };
+  if (obstacle.kind === 'lower') return { versions, findings: a1NoMinorSkipped(present, target) };
+  return { versions, findings: [a4MinorUnknown(present, target, obstacle.missing)] };
 };
 
 const a4MinorUnknown = (from: string, to: string, missing: string): Finding =>

@@ -1859,6 +1859,7 @@ export interface components {
     PlanStep: {
       /** @enum {string} */
       action:
+        | 'upgrade'
         | 'create-cluster'
         | 'create-pool'
         | 'abandon-nodes'
@@ -1869,7 +1870,7 @@ export interface components {
         | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
-      /** @description How many machines are made, removed or replaced */
+      /** @description How many machines are made, removed or replaced, or nodes are changed */
       count: number;
       /** @description Those that are removed or replaced */
       nodes: {
@@ -1938,11 +1939,8 @@ export interface components {
     };
     /** @description What the cluster must be */
     ManifestSpec: {
-      /**
-       * @description A known Kubernetes version, with or without the "v". It is changed by an upgrade
-       * @default v1.34.4
-       */
-      version: string;
+      /** @description A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: v1.34.4 */
+      version?: string;
       /**
        * @description multi: nodes may be on several connections; single: all on one
        * @default multi
@@ -6855,7 +6853,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6891,7 +6889,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6918,7 +6916,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7011,7 +7009,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7047,7 +7045,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7074,7 +7072,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7294,7 +7292,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7330,7 +7328,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7357,7 +7355,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-by-upgrade, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

@@ -59,8 +59,10 @@ const Network = z.strictObject({
 export const ManifestSpec = z
   .strictObject({
     version: text
-      .default(DEFAULT_KUBERNETES_VERSION)
-      .describe('A known Kubernetes version, with or without the "v". It is changed by an upgrade'),
+      .optional()
+      .describe(
+        `A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: ${DEFAULT_KUBERNETES_VERSION}`,
+      ),
     serviceType: ServiceType.default(CLUSTER_DEFAULTS.serviceType).describe(
       'multi: nodes may be on several connections; single: all on one',
     ),
@@ -137,7 +139,8 @@ export const ClusterManifest = z
   });
 export type ClusterManifest = z.infer<typeof ClusterManifest>;
 
-const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
+/** Versions are written with a v; people may leave it out. */
+export const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
 
 const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefined }>({ health, ...of }: Of) => ({
   ...of,
@@ -146,13 +149,14 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
 
 /**
  * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
- * mention a pause leaves it as it is: whoever keeps one in a repository does not resume what someone has paused.
+ * mention a pause, or a version, leaves it as it is: whoever keeps one in a repository does not resume what someone has paused, and a
+ * newer release of Fairlead upgrades no cluster by its default.
  */
-export const specOfManifest = ({ paused, ...spec }: ManifestSpec, current?: DeclaredSpec): DeclaredSpec =>
+export const specOfManifest = ({ paused, version, ...spec }: ManifestSpec, current?: DeclaredSpec): DeclaredSpec =>
   DeclaredSpec.parse({
     ...spec,
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
-    version: withV(spec.version),
+    version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
     controlPlane: withHealth(spec.controlPlane),
     pools: spec.pools.map(withHealth),

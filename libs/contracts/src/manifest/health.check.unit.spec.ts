@@ -85,7 +85,7 @@ describe('a health check', () => {
     const rollout = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
     expect(before).toEqual(completeSpec(declared([pool('web', 2, { rollout })])));
     expect(changedFields(after, manifest({ maxUnhealthy: 1 }))).toEqual([]);
-    expect(changeFaults('demo', before, after)).toEqual([]);
+    expect(changeFaults(before, after)).toEqual([]);
     expect(
       planOf(before, after, {
         members: ['a', 'b'].map((name) => ({

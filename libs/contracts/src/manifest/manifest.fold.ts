@@ -45,6 +45,8 @@ export interface Declared {
   readonly targets: Readonly<Record<string, DeclaredSpec['version']>>;
   /** The version that a rollout brings to nodes now; absent: there is no rollout. */
   readonly rollingTo?: DeclaredSpec['version'];
+  /** A manifest declares a version that nodes do not have yet; absent: there is no such upgrade. */
+  readonly upgrading?: { readonly upgradeId: string; readonly from: DeclaredSpec['version'] };
   /** Labels of the cluster itself; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Nodes of the requests that were planned last: the decision to abandon one may not have seen its plan. Absent: none. */
@@ -216,9 +218,20 @@ const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAband
   return { ...left, abandoned: [...(left.abandoned ?? []), requestId].slice(-ABANDONED_MAX) };
 };
 
+/** The upgrade was requested by the same decision. */
+const upgradingTo = (
+  { spec: { version: from }, targets, upgrading }: Declared,
+  to: DeclaredSpec['version'],
+): Pick<Declared, 'upgrading'> => {
+  const upgradeId = Object.entries(targets).findLast(([, target]) => target === to)?.[0];
+  if (from === to || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
+  return { upgrading: { upgradeId, from } };
+};
+
 const applied = (declared: Declared, { spec, revision, labels }: EventData<'ClusterSpecChanged'>): Declared => {
   const { labels: _before, ...others } = declared;
-  return { ...others, spec, revision, ...(labels === undefined ? {} : { labels }) };
+  const upgrading = upgradingTo(declared, spec.version);
+  return { ...others, ...upgrading, spec, revision, ...(labels === undefined ? {} : { labels }) };
 };
 
 /** A pool is held out of upgrades, or released, by whichever route. */
@@ -231,10 +244,14 @@ const held = (declared: Declared, { scope, disabled }: EventData<'UpdatesDisable
   return { ...declared, spec: { ...declared.spec, pools: changed } };
 };
 
-const upgradeEnded = ({ rollingTo: _version, ...declared }: Declared, upgradeId: string): Declared => ({
-  ...declared,
-  targets: without(declared.targets, upgradeId),
-});
+/** A version that was not reached is declared no more: the cause is fixed, and it is applied again. */
+const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
+  const { rollingTo: _version, upgrading, ...others } = declared;
+  const ended = { ...others, targets: without(declared.targets, upgradeId) };
+  if (upgrading === undefined) return ended;
+  if (upgrading.upgradeId !== upgradeId) return { ...ended, upgrading };
+  return { ...ended, spec: { ...declared.spec, version: upgrading.from } };
+};
 
 /** What an upgrade means for what is declared. */
 const upgraded = (declared: Declared, event: StoredEvent): Declared => {
@@ -304,7 +321,12 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
 };
 
 /** The version that the nodes of a cluster are to have now. */
-export const desiredVersion = ({ rollingTo, spec }: Declared): DeclaredSpec['version'] => rollingTo ?? spec.version;
+export const desiredVersion = ({ rollingTo, upgrading, spec }: Declared): DeclaredSpec['version'] =>
+  rollingTo ?? upgrading?.from ?? spec.version;
+
+/** What was declared, with the version that an upgrade under way leads away from. */
+export const specBeforeUpgrade = ({ upgrading, spec }: Declared): DeclaredSpec =>
+  upgrading === undefined ? spec : { ...spec, version: upgrading.from };
 
 /** The events that change what is declared, or what has to be known to change it. */
 const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([

@@ -21,9 +21,11 @@ import {
   rolloutOf,
   type PoolRollout,
 } from './pool.rollout.js';
+import { versionPath } from '../version.path.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';
 
 export const PLAN_ACTIONS = [
+  'upgrade',
   'create-cluster',
   'create-pool',
   'abandon-nodes',
@@ -39,7 +41,7 @@ export const PlanStep = z
   .strictObject({
     action: z.enum(PLAN_ACTIONS),
     pool: z.string().nullable().describe('null: the cluster'),
-    count: z.int().describe('How many machines are made, removed or replaced'),
+    count: z.int().describe('How many machines are made, removed or replaced, or nodes are changed'),
     nodes: z
       .array(z.strictObject({ name: z.string(), reason: z.string() }))
       .describe('Those that are removed or replaced'),
@@ -225,6 +227,14 @@ const abandoned = (requests: Requests): readonly PlanStep[] =>
     })),
   );
 
+/** Its operations are planned, with their reasons, when the nodes have been looked at. */
+const upgraded = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
+  if (before.version === after.version) return [];
+  const { versions } = versionPath(before.version, after.version);
+  const path = versions.join(' → ');
+  return [step('upgrade', null, { reason: `${path}: ${nodesOf(count)}, control planes before workers`, count })];
+};
+
 /** What has to be done so that a cluster is as declared: the same for a dry run and for the change. `before` undefined: there is none. */
 export const planOf = (
   before: DeclaredSpec | undefined,
@@ -238,6 +248,7 @@ export const planOf = (
   const ended = excessive(requests, after, members);
   const kept = Object.fromEntries(Object.entries(requests).filter(([id]) => !(id in ended)));
   return [
+    ...upgraded(before, after, members.length),
     ...abandoned(ended),
     ...changedControlPlane(after.controlPlane, {
       was: before.controlPlane,
@@ -303,6 +314,9 @@ export const removalsOf = (plan: readonly PlanStep[]): readonly string[] =>
 /** The pools whose nodes a plan replaces now. */
 export const rolloutsOf = (plan: readonly PlanStep[]): readonly string[] =>
   plan.flatMap(({ action, pool, count }) => (action === 'replace-nodes' && pool !== null && count > 0 ? [pool] : []));
+
+/** Whether a plan changes the version. */
+export const isUpgradePlan = (plan: readonly PlanStep[]): boolean => plan.some(({ action }) => action === 'upgrade');
 
 /** The requests that a plan abandons. */
 export const abandonedOf = (plan: readonly PlanStep[]): readonly string[] => [
@@ -386,14 +400,20 @@ const rolloutFaults = ({ controlPlane: was }: DeclaredSpec, after: DeclaredSpec)
   return isSame ? [] : controlPlaneRolloutFaults(after);
 };
 
-/** Why a cluster cannot become what is declared, each with the field and what to do instead. */
-export const changeFaults = (cluster: string, before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
-  const versions = { cluster, before: before.version, after: after.version };
-  return [
-    ...fieldFaults(IMMUTABLE, 'cluster.field-immutable', [before, after]),
-    ...(versions.before === versions.after ? [] : [refuse('cluster.version-by-upgrade', versions, 'spec.version')]),
-    ...controlPlaneFaults(before, after),
-    ...machineFaults(before, after),
-    ...rolloutFaults(before, after),
-  ];
+/** Why no upgrade leads to the declared version. What the nodes have to say to it, its checks find. */
+const versionFaults = ({ version: before }: DeclaredSpec, { version: after }: DeclaredSpec): readonly Refusal[] => {
+  const { obstacle } = versionPath(before, after);
+  if (obstacle === undefined) return [];
+  return obstacle.kind === 'lower'
+    ? [refuse('cluster.version-lower', { before, after }, 'spec.version')]
+    : [refuse('cluster.version-path', { before, after, missing: obstacle.missing }, 'spec.version')];
 };
+
+/** Why a cluster cannot become what is declared, each with the field and what to do instead. */
+export const changeFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => [
+  ...fieldFaults(IMMUTABLE, 'cluster.field-immutable', [before, after]),
+  ...versionFaults(before, after),
+  ...controlPlaneFaults(before, after),
+  ...machineFaults(before, after),
+  ...rolloutFaults(before, after),
+];

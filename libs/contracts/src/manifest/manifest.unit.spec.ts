@@ -5,7 +5,7 @@ import type { MachinePlan } from '../machines.js';
 import { ClusterManifest, manifestJsonSchema, specOfManifest } from './cluster.manifest.js';
 import { clusterSpecOf, completeSpec, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { changedFields } from './manifest.diff.js';
-import { declaredAfter, type Declared } from './manifest.fold.js';
+import { declaredAfter, desiredVersion, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
 import {
   addedControlPlanes,
@@ -17,6 +17,7 @@ import {
   removalsOf,
   rolloutsOf,
 } from './manifest.plan.js';
+import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { mergePatch } from './merge.patch.js';
 import { controlPlaneSurge, rolloutLimits } from './pool.rollout.js';
 import type { PoolMember } from './victims.js';
@@ -233,6 +234,37 @@ describe('what is declared of a cluster', () => {
     expect(fold([...begun, upgrade, completed])?.spec.version).toBe('v1.35.4');
   });
 
+  describe('that declares a later version', () => {
+    const to = 'v1.35.4';
+    const upgrade = fact('UpgradeRequested', { upgradeId: 'u-000001', mode: 'go', target: { kubernetes: to } });
+    const spec = { ...fold(begun)!.spec, version: to };
+    const facts = [...begun, upgrade, fact('ClusterSpecChanged', { revision: 1, spec })];
+    const about = (type: string): Fact => fact(type, { upgradeId: 'u-000001', upgraded: [], tookMs: 1 });
+    const versions = (...more: readonly Fact[]) => {
+      const declared = fold([...facts, ...more])!;
+      return [declared.spec.version, desiredVersion(declared)];
+    };
+
+    it('has it at once, and its nodes are to have it when they are changed', () => {
+      expect(versions()).toEqual([to, 'v1.34.4']);
+      expect(versions(about('RolloutStarted'))).toEqual([to, to]);
+      expect(versions(about('RolloutStarted'), about('RolloutCompleted'))).toEqual([to, to]);
+    });
+
+    it('has the version before again when the upgrade is rejected or aborted', () => {
+      expect(versions(about('UpgradeRejected'))).toEqual(['v1.34.4', 'v1.34.4']);
+      expect(versions(about('RolloutStarted'), about('RolloutAborted'))).toEqual(['v1.34.4', 'v1.34.4']);
+      const dryRun = fact('UpgradeRejected', { upgradeId: 'u-000002' });
+      expect(versions(dryRun)).toEqual([to, 'v1.34.4']);
+    });
+
+    it('keeps both when something else is declared meanwhile', () => {
+      const same = fact('ClusterSpecChanged', { revision: 2, spec });
+      expect(versions(same)).toEqual([to, 'v1.34.4']);
+      expect(versions(same, about('UpgradeRejected'))).toEqual(['v1.34.4', 'v1.34.4']);
+    });
+  });
+
   it('has a resourceVersion that changes with it alone', () => {
     const seqs = [
       begun,
@@ -319,7 +351,7 @@ describe('the plan of a change', () => {
 
     it('is refused while etcd is external, and where the only one takes workloads', () => {
       const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
-        changeFaults('demo', withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
+        changeFaults(withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
       expect(faults({ etcd: 'external' })).toEqual(['cluster.control-plane-replicas']);
       expect(faults({ schedulable: true })).toEqual(['cluster.single-node']);
       expect(faults({})).toEqual([]);
@@ -346,7 +378,7 @@ describe('the plan of a change', () => {
           },
         ]);
         expect(rolloutsOf(stepsTo(large))).toEqual(['control-plane']);
-        expect(changeFaults('demo', withReplicas(3), withReplicas(3, large))).toEqual([]);
+        expect(changeFaults(withReplicas(3), withReplicas(3, large))).toEqual([]);
       });
 
       it('needs room for one more machine, or with maxSurge 0 for none', () => {
@@ -380,14 +412,14 @@ describe('the plan of a change', () => {
         ['cluster.field-immutable', { schedulable: true }, large, 'spec.controlPlane.machineType'],
         ['cluster.field-immutable', {}, { connection: 'other' as never }, 'spec.controlPlane.connection'],
       ] as const)('is refused with %s: %j to %j', (code, before, change, field) =>
-        expect(changeFaults('demo', withReplicas(3, before), withReplicas(3, { ...before, ...change }))).toMatchObject([
+        expect(changeFaults(withReplicas(3, before), withReplicas(3, { ...before, ...change }))).toMatchObject([
           { code, field },
         ]),
       );
 
       it('is refused with maxSurge 0 where fewer than 3 are declared, unless that was so before [Cluster API 21]', () => {
         const first = (replicas: number): DeclaredSpec => withReplicas(replicas, { rollout: rollout(0) });
-        const [fault] = changeFaults('demo', first(3), first(1));
+        const [fault] = changeFaults(first(3), first(1));
         expect(fault).toMatchObject({
           code: 'cluster.control-plane-surge',
           field: 'spec.controlPlane.rollout.maxSurge',
@@ -395,7 +427,7 @@ describe('the plan of a change', () => {
         });
         expect(controlPlaneRolloutFaults(first(1))).toEqual([fault]);
         expect(controlPlaneRolloutFaults(first(3))).toEqual([]);
-        expect(changeFaults('demo', first(1), { ...first(1), pools: [pool('web', 1)] })).toEqual([]);
+        expect(changeFaults(first(1), { ...first(1), pools: [pool('web', 1)] })).toEqual([]);
         expect(controlPlaneSurge(first(1).controlPlane)).toBe(1);
       });
     });
@@ -410,7 +442,8 @@ describe('the plan of a change', () => {
 
   it.each([
     ['cluster.field-immutable', declared([pool('web', 3)], { serviceType: 'multi' }), 'spec.serviceType'],
-    ['cluster.version-by-upgrade', declared([pool('web', 3)], { version: 'v1.35.4' as never }), 'spec.version'],
+    ['cluster.version-lower', declared([pool('web', 3)], { version: 'v1.33.13' as never }), 'spec.version'],
+    ['cluster.version-path', declared([pool('web', 3)], { version: 'v1.38.0' as never }), 'spec.version'],
     [
       'cluster.control-plane-even',
       declared([pool('web', 3)], { controlPlane: { ...declared([]).controlPlane, replicas: 4 } }),
@@ -422,8 +455,30 @@ describe('the plan of a change', () => {
       'spec.controlPlane.replicas',
     ],
   ])('is refused with %s', (code, after, field) =>
-    expect(changeFaults('demo', declared([pool('web', 3)]), after)).toMatchObject([{ code, field }]),
+    expect(changeFaults(declared([pool('web', 3)]), after)).toMatchObject([{ code, field }]),
   );
+
+  it('of the version is one upgrade, through every minor on the way [ORBITER 14, Cluster API 24]', () => {
+    const [old, late] = [declared([], { version: 'v1.33.13' as never }), declared([], { version: 'v1.35.4' as never })];
+    const members = [member('cp-1', 'control-plane'), member('w-1', 'web')];
+    expect(changeFaults(old, late)).toEqual([]);
+    expect(planOf(old, late, { members })).toEqual([
+      {
+        action: 'upgrade',
+        pool: null,
+        count: 2,
+        nodes: [],
+        reason: 'v1.33.13 → v1.34.4 → v1.35.4: 2 nodes, control planes before workers',
+      },
+    ]);
+  });
+
+  it('of the version is none when the manifest leaves it out, whatever the default is by then', () => {
+    const { version: _version, ...spec } = ClusterManifest.parse(minimal).spec;
+    const current = declared([pool('web', 3)], { version: 'v1.35.4' as never });
+    expect(specOfManifest(spec, current).version).toBe('v1.35.4');
+    expect(specOfManifest(spec).version).toBe(DEFAULT_KUBERNETES_VERSION);
+  });
 
   describe('of the machines of a pool', () => {
     const before = declared([pool('web', 3), pool('idle', 0)]);
@@ -444,7 +499,7 @@ describe('the plan of a change', () => {
         },
       ]);
       expect([removalsOf(steps), rolloutsOf(steps)]).toEqual([[], ['web']]);
-      expect(changeFaults('demo', before, declared([pool('web', 3, large), pool('idle', 0)]))).toEqual([]);
+      expect(changeFaults(before, declared([pool('web', 3, large), pool('idle', 0)]))).toEqual([]);
     });
 
     it('replaces none that is removed anyway, and none where the pool has none', () => {
