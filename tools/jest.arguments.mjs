@@ -30,6 +30,7 @@ export const LONG_STORIES = [
   'test/surge',
   'test/two-steps',
   'test/upgrade',
+  'test/version',
   'test/watch',
 ];
 const fileOf = (story) => `**/${story}.e2e.spec.ts`;
