@@ -1,6 +1,7 @@
 import {
   CONTROL_PLANE_POOL,
   isRefusal,
+  UpgradeStrategy,
   type ClusterName,
   pauseAfter,
   type ClusterPause,
@@ -284,6 +285,15 @@ export class GrowthWorld {
         requestHash: 'h',
         actor: 'user/sim',
         connectionFaults: [],
+        upgrade: {
+          upgradeId: 'u-000001' as UpgradeId,
+          target: { kubernetes: spec.version, renewCertificates: false, reboot: false },
+          pools: null,
+          controlPlane: true,
+          strategy: UpgradeStrategy.parse({}),
+          overrides: [],
+          requestHash: 'h',
+        },
       },
     });
     return !isRefusal(decided);

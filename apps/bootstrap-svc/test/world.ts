@@ -67,6 +67,8 @@ export class FakeWorld {
   readonly nodes = new Set<string>();
   /** Labels of nodes, with taints as labels `taint/key:effect`. */
   readonly labels = new Map<string, ReadonlyMap<string, string>>();
+  /** Names of the pods whose eviction a budget refuses. */
+  readonly protected = new Set<string>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
   readonly inits: string[] = [];
@@ -325,6 +327,7 @@ const podOn = (node: string, name: string): DrainPod => ({
   deleting: false,
   mirror: false,
   controller: { kind: 'ReplicaSet', name: 'web' },
+  labels: {},
   annotations: {},
   priority: 0,
   claims: [],
@@ -401,8 +404,10 @@ class FakeCluster implements KubernetesCluster {
     );
   }
 
-  evict({ uid }: PodIdentity): Promise<EvictionAnswer> {
+  evict({ uid, name }: PodIdentity): Promise<EvictionAnswer> {
     return this.pass('evict', () => {
+      if (this.world.protected.has(name))
+        return { answer: 'refused', budget: 'default/web', message: 'the disruption budget web says no' };
       this.world.evicted.add(uid);
       return { answer: 'evicted' };
     });

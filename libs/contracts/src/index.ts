@@ -29,6 +29,7 @@ export * from './kubeconfigs.js';
 export * from './machines.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/declared.js';
+export * from './manifest/drain.policy.js';
 export * from './manifest/health.check.js';
 export * from './manifest/manifest.diff.js';
 export * from './manifest/manifest.fold.js';

@@ -209,8 +209,16 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `etcd keeps its quorum without ${node} (${quorumWords(quorum)}), and is saved as ${snapshot}`,
   ControlPlaneRemovalBlocked: ({ node, quorum, cause, attempt }) =>
     `${node} cannot leave yet: ${sentenceOf(cause)}${quorum === null ? '' : ` (${quorumWords(quorum)})`} (attempt ${attempt})`,
-  NodeDrained: ({ node, evictedPods, dead }) =>
-    dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
+  NodeDrainBlocked: ({ node, left, pods }) =>
+    `${node} cannot be drained yet: ${count(left, 'pod')} left, such as ${pods[0]?.pod ?? 'one'} (${pods[0]?.reason ?? 'it has not ended'})`,
+  NodeDrained: ({ node, evictedPods, dead, leftPods = 0, attachedVolumes = 0 }) => {
+    if (dead) return `${node} was found dead`;
+    const left = [
+      ...(leftPods === 0 ? [] : [`, ${count(leftPods, 'pod')} left`]),
+      ...(attachedVolumes === 0 ? [] : [`, ${count(attachedVolumes, 'volume')} still attached`]),
+    ];
+    return `${node} is drained (${count(evictedPods, 'pod')} evicted${left.join('')})`;
+  },
   NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,
   ClusterDismantled: () => 'no step of the cluster runs any more',
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>

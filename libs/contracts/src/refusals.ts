@@ -286,6 +286,26 @@ export const REFUSALS = {
     'maxSurge of the control plane can be 0 with {min} control planes or more, not with {count}',
     'Set maxSurge to 1: the new control plane then joins before the old one leaves.',
   ),
+  'drain.rule-twice': definition(
+    400,
+    'There are two drain rules {rule}',
+    'Give each rule a name of its own; the first rule that applies to a pod decides.',
+  ),
+  'drain.rule-order': definition(
+    400,
+    'The drain rule {rule} has an order, but its pods stay (Skip)',
+    'Leave the order out, or choose Drain or WaitCompleted.',
+  ),
+  'drain.rule-pool': definition(
+    422,
+    'The drain rule {rule} is about pool {pool}, which is not declared',
+    'Name pools of the manifest, or control-plane.',
+  ),
+  'drain.detach-timeout': definition(
+    400,
+    'Volumes cannot be given {given} to be detached; the most is {max}',
+    'Give a shorter time.',
+  ),
   'pool.rollout-blocked': definition(
     422,
     'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',

@@ -1,2 +1,10 @@
-export { DRAIN_ORDER, leaves, type DrainPod } from './drain/drain.planner.js';
-export { drainNode, NodeDrain, type DrainableCluster, type Drained, type Refusal } from './drain/node.drain.js';
+export { DRAIN_LABEL, DRAIN_ORDER, leaves, leavingOf, rulesFor, type DrainPod } from './drain/drain.planner.js';
+export {
+  drainNode,
+  NodeDrain,
+  type DrainableCluster,
+  type Drained,
+  type Draining,
+  type LeftPod,
+  type Refusal,
+} from './drain/node.drain.js';

@@ -62,6 +62,7 @@ export type BootstrapFact = Fact<
   | 'NodeReplacementReady'
   | 'ControlPlaneRemovalStarted'
   | 'InitialControlPlaneChanged'
+  | 'NodeDrainBlocked'
   | 'NodeDrained'
   | 'NodeRemoved'
   | 'ClusterDismantled'
@@ -89,6 +90,7 @@ export type Outcome = Extract<
       | 'ControlPlaneReady'
       | 'WorkerJoined'
       | 'NodeLabelsSet'
+      | 'NodeDrainBlocked'
       | 'NodeDrained'
       | 'NodeRemoved'
       | 'ClusterDismantled';
@@ -160,6 +162,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return host !== undefined && !isSet(host, data);
     case 'ControlPlaneReady':
       return data.nodes.some((node) => !cluster.healthy.includes(node));
+    case 'NodeDrainBlocked':
+      return host?.removal === 'desired' && host.drainingSince === undefined;
     case 'NodeDrained':
       return host?.removal === 'desired';
     case 'NodeRemoved':

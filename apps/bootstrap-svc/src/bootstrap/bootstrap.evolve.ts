@@ -296,6 +296,8 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return placed(cluster, event.data);
     case 'EtcdSnapshotRemoved':
       return withoutSnapshot(cluster, event.data);
+    case 'NodeDrainBlocked':
+      return withHost(cluster, event.data.node, { drainingSince: event.data.since });
     case 'NodeDrained':
       return withHost(cluster, event.data.node, { removal: 'drained' });
     case 'NodeRemoved':

@@ -161,6 +161,12 @@ const grow = (cluster: Cluster): readonly Operation[] => {
 const goesBecause = ({ machine }: Host): string =>
   machine.surge === undefined ? 'someone asked for it to go' : 'it was extra, and is not needed any more';
 
+/** Those whose drain waits, perhaps for days, do not keep others from leaving. */
+const inTurn = (workers: readonly Host[]): readonly Host[] => {
+  const isWaiting = ({ removal, drainingSince }: Host): boolean => removal === 'desired' && drainingSince !== undefined;
+  return [...workers.filter((host) => !isWaiting(host)).slice(0, REMOVALS_AT_ONCE_MAX), ...workers.filter(isWaiting)];
+};
+
 /** Control planes leave one at a time: each departure changes the quorum of the next. */
 const removals = (cluster: Cluster): readonly Operation[] => {
   if (cluster.controlPlane === null) return [];
@@ -171,7 +177,7 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ];
   return [
     ...leaving.filter((host) => isControlPlane(host) && mayBeRemoved(cluster, host)).slice(0, 1),
-    ...leaving.filter((host) => !isControlPlane(host)).slice(0, REMOVALS_AT_ONCE_MAX),
+    ...inTurn(leaving.filter((host) => !isControlPlane(host))),
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 

@@ -99,7 +99,7 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 11,
+  version: 12,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),

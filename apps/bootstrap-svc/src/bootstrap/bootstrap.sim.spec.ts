@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Fact, NodeName, StoredEvent, UpgradeId } from '@fairlead/contracts';
+import {
+  declaredOf,
+  type DrainPolicy,
+  type Fact,
+  type Namespace,
+  type NodeName,
+  type StoredEvent,
+  type UpgradeId,
+} from '@fairlead/contracts';
 import { forSeeds } from '../../test/seeds.js';
 import { Simulation, type Troubles, CALM, ROUGH } from '../../test/simulation.js';
 import {
@@ -320,6 +328,67 @@ describe('what a cluster is asked to have', () => {
       expect(simulation.world.host(w(1)).etcd).toBeNull();
     },
   );
+});
+
+describe('a drain that a disruption budget holds up', () => {
+  const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
+  const held = async (drain?: DrainPolicy): Promise<Simulation> => {
+    const simulation = new Simulation(1, CALM);
+    await begin(simulation);
+    await simulation.run();
+    const begun = requested(3, 2);
+    if (begun.type !== 'ClusterRequested') throw new Error(begun.type);
+    const declared = { ...declaredOf(begun.data.spec), ...(drain === undefined ? {} : { drain }) };
+    await simulation.say('request', { type: 'ClusterSpecChanged', data: { uid: UID, revision: 1, spec: declared } });
+    simulation.world.protected.add('web-2');
+    await simulation.say('request', removal);
+    return simulation;
+  };
+  const until = async (simulation: Simulation, type: StoredEvent['type']): Promise<void> => {
+    for (let steps = 0; steps < 100 * STEPS_MAX && simulation.count(type, w(1)) === 0; steps += 1)
+      await simulation.run(1);
+    expect(simulation.count(type, w(1))).toBe(1);
+  };
+  const told = (simulation: Simulation, type: StoredEvent['type']) =>
+    simulation.store.events.find((event) => event.type === type)?.data;
+
+  it('is waited for: it is stated once which pods are left and why, and it goes on when they may leave [Cluster API 27]', async () => {
+    const simulation = await held();
+    await until(simulation, 'NodeDrainBlocked');
+    await simulation.run(50);
+    expect(told(simulation, 'NodeDrainBlocked')).toMatchObject({
+      left: 1,
+      pods: [{ pod: 'default/web-2', reason: 'the disruption budget web says no' }],
+    });
+    expect([simulation.count('NodeDrained'), simulation.count('BootstrapStepFailed')]).toEqual([0, 0]);
+    simulation.world.protected.clear();
+    await simulation.run();
+    expect(simulation.count('NodeDrainBlocked')).toBe(1);
+    expect(told(simulation, 'NodeDrained')).not.toHaveProperty('leftPods');
+    expect(simulation.count('NodeRemoved', w(1))).toBe(1);
+  });
+
+  it('is over after its time, if it has one, and the node is removed with the pods that are left [Cluster API 27]', async () => {
+    const simulation = await held({ timeout: '0s' });
+    await simulation.run();
+    expect(told(simulation, 'NodeDrained')).toMatchObject({ evictedPods: 2, leftPods: 3, dead: false });
+    expect([simulation.count('NodeDrainBlocked'), simulation.count('NodeRemoved', w(1))]).toEqual([0, 1]);
+  });
+
+  it('does not keep other nodes from leaving', async () => {
+    const simulation = await held();
+    await until(simulation, 'NodeDrainBlocked');
+    simulation.world.protected.clear();
+    await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(2) } });
+    await simulation.run();
+    expect(simulation.count('NodeRemoved', w(2))).toBe(1);
+  });
+
+  it('is none where a rule says that the pods stay [Cluster API 27]', async () => {
+    const simulation = await held({ rules: [{ name: 'web', behavior: 'Skip', namespaces: ['default' as Namespace] }] });
+    await simulation.run();
+    expect(told(simulation, 'NodeDrained')).toEqual({ uid: UID, node: w(1), evictedPods: 0, dead: false });
+  });
 });
 
 describe('dead machines', () => {

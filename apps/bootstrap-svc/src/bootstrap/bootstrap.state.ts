@@ -1,4 +1,5 @@
 import type {
+  DrainPolicy,
   Cause,
   ClusterSpec,
   ClusterUid,
@@ -52,6 +53,8 @@ export interface Host {
   /** It was part of the cluster when that last became ready: what happens to it now is not part of a bootstrap. */
   readonly settled: boolean;
   readonly removal: 'none' | 'desired' | 'drained' | 'stuck';
+  /** When a drain began that takes long; absent: none does. */
+  readonly drainingSince?: string;
   /** Of a control plane that leaves; absent: its turn has not come yet. */
   readonly departure?: Departure;
   /** It could not join, and is kept until an operator retries or removes it. */
@@ -201,6 +204,8 @@ export interface Cluster {
   readonly provisioned: boolean;
   /** Requests for more nodes that are not done. */
   readonly requests: Readonly<Record<string, NodesRequest>>;
+  /** How nodes are emptied before they leave; absent: no manifest says it. */
+  readonly drain?: DrainPolicy;
   /** Users of hosts that are gone, which no event revokes yet; absent: there are none. */
   readonly unrevoked?: AgentCredentials;
   /** By connection; absent: no key was rotated. */

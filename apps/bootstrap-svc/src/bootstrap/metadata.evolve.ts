@@ -44,6 +44,10 @@ const poolsOf = ({ pools }: DeclaredSpec): NonNullable<Cluster['pools']> =>
       .filter(([, { labels, taints }]) => Object.keys(labels).length + taints.length > 0),
   );
 
+/** How nodes are emptied before they leave. */
+const withDrain = ({ drain: _before, ...cluster }: Cluster, { drain }: DeclaredSpec): Cluster =>
+  drain === undefined ? cluster : { ...cluster, drain };
+
 const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeLabelsSet'>['data']): Cluster => {
   const host = cluster.hosts[node];
   if (host === undefined) return cluster;
@@ -56,7 +60,7 @@ const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeL
 export const evolveMetadata = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withAllDesired({ ...cluster, pools: poolsOf(event.data.spec) });
+      return withAllDesired(withDrain({ ...cluster, pools: poolsOf(event.data.spec) }, event.data.spec));
     case 'VmsCreated':
       return withAllDesired(cluster);
     case 'NodeLabelsSet':

@@ -1,7 +1,8 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { CONTROL_PLANE_POOL, DETACH_TIMEOUT_DEFAULT, durationMs, WorldFailure } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
-import { drainNode, type Drained } from '@fairlead/kubernetes/drain';
+import { drainNode, rulesFor, type Drained, type Draining } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import { isBehindBalancer, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
@@ -13,8 +14,16 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
 
 const STEPS_END_AGAIN_MS = 500;
+const DRAIN_AGAIN_MS = 1_000;
 /** Under this mark a node that leaves is cordoned. */
 const REMOVAL = 'removal';
+
+const countsOf = ({ evictedPods, dead, leftPods, attachedVolumes }: Drained) => ({
+  evictedPods,
+  dead,
+  ...(leftPods === 0 ? {} : { leftPods }),
+  ...(attachedVolumes === 0 ? {} : { attachedVolumes }),
+});
 
 /** Takes nodes out of their clusters. A host that is dead does not stop it. */
 @Controller()
@@ -25,6 +34,7 @@ export class NodeRemovalEffects {
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'drainLimitMs' | 'lookEveryMs'>,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   @OnTask('RemoveNode', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
@@ -37,8 +47,10 @@ export class NodeRemovalEffects {
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
     const api = await this.clusters.of(step.state.cluster);
     if (host.removal === 'desired') {
-      const { dead, evictedPods } = await this.drain(api, name, step);
-      const after = await step.record({ type: 'NodeDrained', data: { uid, node: name, evictedPods, dead } });
+      const begunAt = this.clock.now().toISOString();
+      const drained = await this.drain(api, host, step);
+      if (drained.outcome === 'waiting') return this.goOn(step, drained, begunAt);
+      const after = await step.record({ type: 'NodeDrained', data: { uid, node: name, ...countsOf(drained) } });
       // It goes on as soon as no request to the API reaches it.
       if (isControlPlane(host) && after.status !== 'absent' && isBehindBalancer(after.cluster, host)) return undefined;
     }
@@ -49,10 +61,34 @@ export class NodeRemovalEffects {
     return undefined;
   }
 
-  private async drain(api: KubernetesCluster, name: string, { signal }: Step): Promise<Drained> {
-    await api.cordon(name, REMOVAL, { leaving: true });
-    const { drainLimitMs: deadlineMs, lookEveryMs: everyMs } = this.settings;
-    return drainNode(api, name, { deadlineMs, everyMs, signal });
+  private async drain(api: KubernetesCluster, host: Host, { signal, state }: Step): Promise<Drained | Draining> {
+    const { machine, drainingSince } = host;
+    const { drain: policy = {}, runStartedAt } = state.cluster;
+    await api.cordon(machine.name, REMOVAL, { leaving: true });
+    const { drainLimitMs: sliceMs, lookEveryMs: everyMs } = this.settings;
+    // A pause is no part of its time.
+    const since =
+      [drainingSince, runStartedAt]
+        .filter((at) => at !== undefined)
+        .toSorted()
+        .at(-1) ?? runStartedAt;
+    const passedMs = drainingSince === undefined ? 0 : this.clock.now().getTime() - Date.parse(since);
+    return drainNode(api, machine.name, {
+      rules: rulesFor(policy, isControlPlane(host) ? CONTROL_PLANE_POOL : machine.pool),
+      sliceMs,
+      remainingMs: policy.timeout === undefined ? undefined : durationMs(policy.timeout) - passedMs,
+      detachMs: durationMs(policy.detachTimeout ?? DETACH_TIMEOUT_DEFAULT),
+      everyMs,
+      signal,
+    });
+  }
+
+  /** Stated once, and then waited for: until its pods are gone, or its time is over. */
+  private async goOn(step: Step, { left, pods }: Draining, begunAt: string): Promise<RequeueAfter> {
+    const { machine, drainingSince: since = begunAt } = hostOf(step);
+    const { uid } = step.state.cluster;
+    await step.record({ type: 'NodeDrainBlocked', data: { uid, node: machine.name, since, left, pods: [...pods] } });
+    return step.requeueAfter(DRAIN_AGAIN_MS, `${left} pods are left on ${machine.name}`);
   }
 
   /** Its machine goes anyway; a host that comes from a stock is better given back clean. */

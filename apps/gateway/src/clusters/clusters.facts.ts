@@ -54,6 +54,7 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
   isReady: isReady(node),
   isLost: node.isLost,
   ...(node.away === undefined ? {} : { away: { since: node.away.since, message: nodeProgress(node).reason } }),
+  ...(node.drain === undefined ? {} : { drain: node.drain }),
   wasReady: node.milestones.ready !== undefined,
   isRemoving: node.isRemoving,
   since: node.readyChangedAt ?? node.changedAt,

@@ -9,6 +9,8 @@ export interface NodeFacts {
   readonly isLost: boolean;
   /** Its machine is gone, missing or stopped, as its provider said; absent: it is not. */
   readonly away?: { readonly since: string; readonly message: string };
+  /** Its drain waits for pods that do not leave; absent: it does not. */
+  readonly drain?: { readonly since: string; readonly message: string };
   /** It was Ready once: before that, it is part of a request that is not done. */
   readonly wasReady: boolean;
   readonly isRemoving: boolean;

@@ -133,6 +133,22 @@ const nodesReady: Read = (facts) => {
 
 const DELETION_FAILED = 'DeleteMCISFailedReason';
 
+/** They go on by themselves once their pods may leave. */
+const drainBlocked = (blocked: readonly NonNullable<NodeFacts['drain']>[], since: string): Reading =>
+  found({
+    status: 'False',
+    reason: 'DrainBlocked',
+    message: `${blocked
+      .map(({ message }) => message)
+      .slice(0, NAMED_MAX)
+      .join('; ')}. Let the pods leave, or set spec.drain.timeout in the manifest`,
+    since: earliestOf(
+      blocked.map((drain) => drain.since),
+      since,
+    ),
+    calls: 'Degraded',
+  });
+
 const machinesReady: Read = (facts) => {
   const { operations, reason, message, changedAt, phase, marks } = facts;
   const stuck = operations.filter(({ kind, state }) => kind === 'remove-node' && state === 'failed');
@@ -148,6 +164,8 @@ const machinesReady: Read = (facts) => {
       ),
       calls: 'Degraded',
     });
+  const blocked = facts.nodes.flatMap(({ drain }) => drain ?? []);
+  if (blocked.length > 0) return drainBlocked(blocked, since);
   if (phase !== 'Provisioned' || reason === '') return holds(since);
   return found({
     status: 'False',

@@ -104,6 +104,11 @@ const TABLE: readonly Row[] = [
     { operations: [{ ...running('remove-node', MADE), state: 'failed', message: 'no route', steps: [] }] },
     ['Degraded', 'RemovalStuck', 'MachinesReady'],
   ),
+  row(
+    'has a node whose drain waits for pods',
+    { nodes: instead(node('w-1', { drain: { since: minutesAgo(5), message: 'w-1 cannot be drained yet' } })) },
+    ['Degraded', 'DrainBlocked', 'MachinesReady'],
+  ),
   row('has a machine that its provider does not delete', { reason: 'DeleteMCISFailedReason', message: 'no' }, [
     'Degraded',
     'RemovalStuck',

@@ -1,6 +1,7 @@
 import {
   CONTROL_PLANE_POOL,
   DEFAULT_KUBERNETES_VERSION,
+  drainFaults,
   healthCheckFaults,
   isBlocked,
   KubernetesVersion,
@@ -132,6 +133,10 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...nameFaults(manifest.spec),
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
+    ...drainFaults(
+      manifest.spec.drain ?? {},
+      manifest.spec.pools.map((pool) => pool.name),
+    ),
     ...manifest.spec.pools.flatMap((pool, at) => metadataFaults(pool, `spec.pools[${at}]`)),
   ];
 };

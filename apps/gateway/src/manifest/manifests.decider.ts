@@ -261,18 +261,18 @@ const rolloutFacts = (
     }));
 };
 
-const HEALTH_FIELD = /(^controlPlane|\])\.health\./;
+const POLICY_FIELD = /(^controlPlane|\])\.health\.|^drain\./;
 
-/** Health checks may always be changed: what they lead to must not keep anyone from stopping it. */
-const changesHealthAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
-  changedFields(before, after).every(({ field }) => HEALTH_FIELD.test(field));
+/** Health checks and drain rules may always be changed: what they lead to must not keep anyone from stopping it. */
+const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
+  changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 
 /**
- * Nodes come and go beside each other. A template may change while pools are rolled out; nothing else but health checks changes
+ * Nodes come and go beside each other. A template may change while pools are rolled out; nothing else but policies changes
  * beside nodes that are replaced, and nodes are not replaced while others come.
  */
 const hindranceOf = (cluster: PresentState, before: DeclaredSpec, { data }: ApplyManifest): Refusal | undefined => {
-  if (changesHealthAlone(before, data.spec)) return undefined;
+  if (changesPoliciesAlone(before, data.spec)) return undefined;
   const action = 'apply a manifest';
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action, phase: cluster.phase });
   const { additions } = cluster;

@@ -342,6 +342,15 @@ describe('a manifest that is applied', () => {
     ]);
   });
 
+  it('changes how nodes are emptied at any time, also while an upgrade is open [Cluster API 27]', () => {
+    const log = provisioned(pool('web', 1));
+    const later = withVersion('v1.35.4', pool('web', 1));
+    log.say(...(log.apply(later) as readonly Fact[]));
+    const change = { upgrade: { ...UPGRADE, upgradeId: 'u-000002' as never } };
+    expect(typesOf(log.apply({ ...later, drain: { timeout: '5m' } }, change))).toEqual(['ClusterSpecChanged']);
+    expect(log.apply({ ...later, drain: { timeout: '5m' }, pools: [] }, change)).toBe('upgrade.open');
+  });
+
   it('removes the nodes that were named, and none besides', () => {
     const log = provisioned(pool('web', 3));
     const named = [Object.keys(log.state.declared!.nodes).find((name) => log.state.declared!.nodes[name] === 'web')!];

@@ -57,6 +57,8 @@ export interface NodeDoc extends MachinePlan {
   readonly isRemoving: boolean;
   /** What its provider says of its machine, where that is not as it should be. Absent: nothing. */
   readonly away?: Away;
+  /** Its drain waits for pods that do not leave; absent: it does not. */
+  readonly drain?: { readonly since: string; readonly message: string };
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
   /** What its health check led to, in one sentence; absent: nothing. */
@@ -104,6 +106,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'RemediationSkipped':
     case 'NodeRemovalRequested':
     case 'ControlPlaneRemovalBlocked':
+    case 'NodeDrainBlocked':
     case 'NodeDrained':
     case 'NodeRemoved':
     case 'VmGone':
@@ -149,6 +152,8 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
     : doc;
 
 const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
+const withoutDrain = ({ drain: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
 /** What its health check leads to. */
 const remediated = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
@@ -197,8 +202,10 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return { ...doc, software: event.data.after, changedAt: time };
     case 'InitialControlPlaneChanged':
       return { ...doc, leader: doc.name === event.data.to, changedAt: time };
+    case 'NodeDrainBlocked':
+      return { ...doc, drain: { since: time, message: sentenceOfEvent(event) }, changedAt: time };
     case 'NodeDrained':
-      return pass(doc, 'drained', time);
+      return pass(withoutDrain(doc), 'drained', time);
     case 'NodeRemoved':
       return pass(doc, 'removed', time);
     case 'NodeRemovalRequested':

@@ -1,6 +1,6 @@
 import { WorldFailure, type NodeName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
-import { NodeDrain } from '@fairlead/kubernetes/drain';
+import { NodeDrain, rulesFor } from '@fairlead/kubernetes/drain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -12,6 +12,7 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { nodeOf, operationOf, recordFacts, viewOf, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { EmptyNode, MarkWorkers, UnmarkWorkers } from '../rollout/rollout.tasks.js';
 import { drainOf, NEW_OPERATION } from '../rollout/rollout.state.js';
+import { poolOf } from '../plan/plan.request.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import { d5OnTimeout } from '../rules/workers.rules.js';
 import { UPGRADE_TAINT } from '../kubernetes/upgrade.taint.js';
@@ -40,9 +41,17 @@ export class EmptyEffects {
     const since = cordoned ?? this.clock.now().toISOString();
     await this.moveLeader(task, cluster, node);
     if (cordoned === undefined) return this.emptied(task, node, { evictedPods: 0, forcedPods: 0, since });
-    const drain = this.drains.get(task.id) ?? new NodeDrain(cluster, node, () => this.clock.now().getTime());
+    const drain = this.drains.get(task.id) ?? this.drainOf(task, cluster);
     this.drains.set(task.id, drain);
     return this.drain(task, drain, since);
+  }
+
+  private drainOf(task: RolloutContext<EmptyNode>, cluster: UpgradeCluster): NodeDrain {
+    const { nodes, drain = {} } = viewOf(task).cluster;
+    const node = nodeOf(task);
+    const planned = nodes[node];
+    const rules = planned === undefined ? [] : rulesFor(drain, poolOf(planned));
+    return new NodeDrain(cluster, node, () => this.clock.now().getTime(), rules);
   }
 
   @OnTask('MarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })

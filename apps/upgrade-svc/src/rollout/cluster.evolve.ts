@@ -1,6 +1,7 @@
 import {
   replacedIn,
   replacementIn,
+  type DeclaredSpec,
   type Machine,
   type MachinePlan,
   type NodeName,
@@ -218,6 +219,10 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   }
 };
 
+/** How nodes are emptied, as it was declared last. */
+const withDrain = ({ drain: _before, ...cluster }: ClusterState, { drain }: DeclaredSpec): ClusterState =>
+  drain === undefined ? cluster : { ...cluster, drain };
+
 const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   switch (event.type) {
     case 'VmsCreated':
@@ -230,6 +235,8 @@ const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState
       return repaired({ ...cluster, life: 'failed' }, 'nodes');
     case 'ClusterDeletionRequested':
       return { ...cluster, life: 'deleting' };
+    case 'ClusterSpecChanged':
+      return withDrain(cluster, event.data.spec);
     case 'UpdatesDisabledSet':
       return { ...cluster, holds: withHold(cluster.holds, event.data) };
     default: {

@@ -1,4 +1,5 @@
 import {
+  type DrainPolicy,
   UPGRADE_RULES,
   type Cause,
   type ClusterSpec,
@@ -160,6 +161,8 @@ export interface ClusterState {
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** The whole cluster is paused: nothing follows from anything. Absent: it is not. */
   readonly isPaused?: true;
+  /** How nodes are emptied; absent: no manifest says it. */
+  readonly drain?: DrainPolicy;
   /** https://host:port of the load balancer. */
   readonly endpoint: string | null;
   readonly nodes: Readonly<Record<string, RolloutNode>>;

@@ -1761,6 +1761,8 @@ export interface components {
           }[];
           updatesDisabled?: boolean;
         }[];
+        /** @description Absent: nodes are emptied as without rules */
+        drain?: components['schemas']['DrainPolicy'];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
       };
@@ -1828,6 +1830,41 @@ export interface components {
        * @example 90s
        */
       minHealthyPeriod: string;
+    };
+    /** @description How nodes are emptied before they leave */
+    DrainPolicy: {
+      /** @description The first that applies to a pod decides */
+      rules?: components['schemas']['DrainRule'][];
+      /**
+       * @description After this time a node that leaves is removed with the pods that are left. Left out: they are waited for, and the cluster is Degraded meanwhile
+       * @example 90s
+       */
+      timeout?: string;
+      /**
+       * @description How long the volumes of a node that leaves may take to be detached, at most 20m. Left out: 5m
+       * @example 90s
+       */
+      detachTimeout?: string;
+    };
+    /** @description Which pods of a node that is drained leave it how */
+    DrainRule: {
+      /** @description Of the rule: a DNS label, unique in the cluster */
+      name: string;
+      /**
+       * @description Drain: they are evicted; Skip: they stay; WaitCompleted: they end by themselves
+       * @enum {string}
+       */
+      behavior: 'Drain' | 'Skip' | 'WaitCompleted';
+      /** @description Pods of a lower order go first, and must be gone before others are evicted. Left out: 0 */
+      order?: number;
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Left out: in every namespace */
+      namespaces?: string[];
+      /** @description Pods with all of these labels. Left out: all */
+      labels?: {
+        [key: string]: string;
+      };
     };
     /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
@@ -2028,6 +2065,7 @@ export interface components {
       };
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
+      drain?: components['schemas']['DrainPolicy'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
     };
@@ -6853,7 +6891,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6916,7 +6954,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7009,7 +7047,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7072,7 +7110,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7292,7 +7330,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7355,7 +7393,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

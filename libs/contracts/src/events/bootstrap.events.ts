@@ -278,12 +278,38 @@ export const bootstrapEvents = {
     doc: 'The control plane on which kubeadm init ran leaves; another one has its part from now on.',
     data: z.strictObject({ uid, from: node, to: node }),
   }),
+  NodeDrainBlocked: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The drain of a node that is being removed takes long. It goes on waiting for the pods that are left.',
+    data: z.strictObject({
+      uid,
+      node,
+      since: z.iso.datetime().describe('When the drain began'),
+      left: z.int().min(1).describe('How many pods are left'),
+      pods: z
+        .array(z.strictObject({ pod: z.string(), reason: z.string() }))
+        .describe('The first of them as namespace/name, each with what it waits for, such as a PodDisruptionBudget'),
+    }),
+  }),
   NodeDrained: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
     doc: 'A node that is being removed is cordoned and its pods are evicted, or it was found dead.',
-    data: z.strictObject({ uid, node, evictedPods: z.int().min(0), dead: z.boolean() }),
+    data: z.strictObject({
+      uid,
+      node,
+      evictedPods: z.int().min(0),
+      dead: z.boolean(),
+      leftPods: z.int().min(1).optional().describe('Pods that were left when its time was over; absent: none'),
+      attachedVolumes: z
+        .int()
+        .min(1)
+        .optional()
+        .describe('Volumes that were still attached when their time was over; absent: none'),
+    }),
   }),
   NodeRemoved: defineEvent({
     version: 1,

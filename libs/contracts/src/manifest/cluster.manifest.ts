@@ -6,6 +6,7 @@ import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
 import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
+import { DrainPolicy } from './drain.policy.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
 import { Labels, poolFields } from './pool.fields.js';
@@ -86,6 +87,7 @@ export const ManifestSpec = z
       health: ManifestHealthCheck.optional(),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
+    drain: DrainPolicy.optional(),
     paused: z
       .boolean()
       .optional()

@@ -10,6 +10,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { DrainPolicy } from './drain.policy.js';
 import { HealthCheck } from './health.check.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
@@ -66,6 +67,7 @@ export const DeclaredSpec = z.strictObject({
     health,
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
+  drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;

@@ -56,6 +56,7 @@ export const CONDITION_REASONS = [
   'NodesLost',
   'NodesNotReady',
   'RemovalStuck',
+  'DrainBlocked',
   'MachinesAway',
   'NodesMissing',
   'NodesWithoutMachine',

@@ -1,3 +1,4 @@
+import type { DrainRule } from '@fairlead/contracts';
 import { expect, it } from '@jest/globals';
 import { budget, eventually } from '../../test/workloads.js';
 import type { ClusterApi, PodView } from '../cluster.ports.js';
@@ -22,7 +23,7 @@ export interface DrainUnderTest {
 
 /** What a drain promises (node.drain.ts). The cases build on each other; afterwards the first worker is dead. */
 export const drainFeatures = (context: () => DrainUnderTest): void => {
-  const limits = { deadlineMs: 30_000, everyMs: 100, signal: new AbortController().signal };
+  const limits = { sliceMs: 30_000, detachMs: 10_000, everyMs: 100, signal: new AbortController().signal };
 
   it(
     'drains a node: evicts what must leave, leaves daemons alone, waits until it is gone [ORBITER 17]',
@@ -36,9 +37,10 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
       await disruptions('web', 1);
       await cluster.cordon(first, 'removal', { leaving: true });
       const drained = await drainNode(cluster, first, limits);
+      if (drained.outcome !== 'drained') throw new Error(JSON.stringify(drained));
       // CoreDNS may have been there, too.
       expect(drained.evictedPods).toBeGreaterThanOrEqual(3);
-      expect(drained.dead).toBe(false);
+      expect([drained.dead, drained.leftPods]).toEqual([false, 0]);
       const left = await cluster.podsOn(first);
       expect(left.map(({ controller }) => controller?.kind)).toEqual(['DaemonSet']);
       await readyPods('web', 3, second);
@@ -47,20 +49,57 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   );
 
   it(
-    'does not force what a disruption budget protects: at the deadline it names each pod and its budget [ORBITER 17]',
+    'does not force what a disruption budget protects: it names each pod and its budget, and proceeds only when its time is over [ORBITER 17, Cluster API 27]',
     async () => {
       const { cluster, second, readyPods, disruptions } = context();
       await cluster.apply([budget('web', 3)]);
       await disruptions('web', 0);
       await cluster.cordon(second, 'removal', { leaving: true });
-      const failure = drainNode(cluster, second, { ...limits, deadlineMs: 500 });
-      await expect(failure).rejects.toMatchObject({
-        name: 'WorldFailure',
-        operation: 'drain',
-        target: second,
-        message: expect.stringMatching(/default\/web-\S+: .*disruption budget web needs 3 healthy pods/),
+      const waiting = await drainNode(cluster, second, { ...limits, sliceMs: 500 });
+      if (waiting.outcome !== 'waiting') throw new Error(JSON.stringify(waiting));
+      expect(waiting.pods).toContainEqual({
+        pod: expect.stringMatching(/^default\/web-/),
+        reason: expect.stringMatching(/disruption budget web needs 3 healthy pods/),
       });
+      const late = await drainNode(cluster, second, { ...limits, remainingMs: 500 });
+      expect(late).toMatchObject({ outcome: 'drained', leftPods: 3 });
       await readyPods('web', 3, second);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  it(
+    'leaves pods where they are that a rule skips, and waits for the end of those that it may not end [Cluster API 27]',
+    async () => {
+      const { cluster, second, readyPods } = context();
+      const rule = (behavior: DrainRule['behavior']) => [{ name: 'web', behavior, labels: { app: 'web' } }];
+      const ending = await drainNode(cluster, second, { ...limits, rules: rule('WaitCompleted'), sliceMs: 500 });
+      expect(ending).toMatchObject({ outcome: 'waiting', left: 3 });
+      const skipping = await drainNode(cluster, second, { ...limits, rules: rule('Skip') });
+      expect(skipping).toMatchObject({ outcome: 'drained', leftPods: 0 });
+      await readyPods('web', 3, second);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  it(
+    'waits for the volumes of a node until they are detached, or their time is over [Cluster API 27]',
+    async () => {
+      const { cluster, client, second } = context();
+      const rules = [{ name: 'all', behavior: 'Skip' as const }];
+      await cluster.apply([
+        {
+          apiVersion: 'storage.k8s.io/v1',
+          kind: 'VolumeAttachment',
+          metadata: { name: 'drained' },
+          spec: { attacher: 'features.fairlead.dev', nodeName: second, source: { persistentVolumeName: 'pv-drained' } },
+        },
+      ]);
+      const late = await drainNode(cluster, second, { ...limits, rules, detachMs: 300 });
+      expect(late).toMatchObject({ outcome: 'drained', attachedVolumes: 1 });
+      const drained = drainNode(cluster, second, { ...limits, rules, detachMs: 45_000 });
+      await client.storage.deleteVolumeAttachment({ name: 'drained' });
+      expect(await drained).toMatchObject({ outcome: 'drained', attachedVolumes: 0 });
     },
     CASE_LIMIT_MS,
   );
@@ -89,7 +128,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
       const { cluster, first, disruptions, stopKubelet } = context();
       await disruptions('web', 0);
       await cluster.cordon(first, 'removal', { leaving: true });
-      const drained = drainNode(cluster, first, { ...limits, deadlineMs: 45_000 });
+      const drained = drainNode(cluster, first, { ...limits, sliceMs: 45_000 });
       await stopKubelet(first);
       expect(await drained).toMatchObject({ dead: true });
     },

@@ -1,13 +1,27 @@
+import type { DrainBehavior, DrainPolicy, DrainRule } from '@fairlead/contracts';
 import type { PodView } from '../cluster.ports.js';
 
 /** What a drain reads of a pod. */
 export type DrainPod = Pick<
   PodView,
-  'namespace' | 'name' | 'uid' | 'phase' | 'deleting' | 'mirror' | 'controller' | 'annotations' | 'priority' | 'claims'
+  | 'namespace'
+  | 'name'
+  | 'uid'
+  | 'phase'
+  | 'deleting'
+  | 'mirror'
+  | 'controller'
+  | 'labels'
+  | 'annotations'
+  | 'priority'
+  | 'claims'
 >;
 
 /** On a pod: a number; pods with a lower one go first, and must be gone before the next ones are asked to go. */
 export const DRAIN_ORDER = 'fairlead.dev/drain-order';
+/** On a pod, stronger than every rule: `skip` or `wait-completed`. */
+export const DRAIN_LABEL = 'fairlead.dev/drain';
+const LABELLED: Readonly<Record<string, DrainBehavior>> = { skip: 'Skip', 'wait-completed': 'WaitCompleted' };
 /** system-cluster-critical and system-node-critical (kubernetes.io, priority and preemption). */
 const CRITICAL_PRIORITY = 2_000_000_000;
 /** Pods that others depend on are evicted after them, unless the pod has another order. */
@@ -17,10 +31,32 @@ const CRITICAL_ORDER = 1_000;
 export const leaves = ({ mirror, controller, phase }: DrainPod): boolean =>
   !mirror && controller?.kind !== 'DaemonSet' && phase !== 'Succeeded' && phase !== 'Failed';
 
-const orderOf = ({ annotations, priority }: DrainPod): number => {
+/** The rules for nodes of a pool, in their order. */
+export const rulesFor = ({ rules = [] }: DrainPolicy, pool: string): readonly DrainRule[] =>
+  rules.filter(({ pools }) => pools === undefined || pools.includes(pool));
+
+const applies = ({ namespaces, labels = {} }: DrainRule, pod: DrainPod): boolean =>
+  (namespaces === undefined || namespaces.some((name) => name === pod.namespace)) &&
+  Object.entries(labels).every(([key, value]) => pod.labels[key] === value);
+
+const orderOf = ({ annotations, priority }: DrainPod, rule: DrainRule | undefined): number => {
   const asked = Number(annotations[DRAIN_ORDER] ?? NaN);
   if (Number.isInteger(asked)) return asked;
-  return priority >= CRITICAL_PRIORITY ? CRITICAL_ORDER : 0;
+  return rule?.order ?? (priority >= CRITICAL_PRIORITY ? CRITICAL_ORDER : 0);
+};
+
+/** How a pod leaves its node, and when. */
+export interface Leaving {
+  readonly behavior: DrainBehavior;
+  readonly order: number;
+}
+
+/** What a pod says of itself decides before the rules do, and of these the first that applies. */
+export const leavingOf = (pod: DrainPod, rules: readonly DrainRule[] = []): Leaving => {
+  if (!leaves(pod)) return { behavior: 'Skip', order: 0 };
+  const rule = rules.find((one) => applies(one, pod));
+  const labelled = LABELLED[pod.labels[DRAIN_LABEL] ?? ''];
+  return { behavior: labelled ?? rule?.behavior ?? 'Drain', order: orderOf(pod, rule) };
 };
 
 /** One step of a drain. */
@@ -29,22 +65,31 @@ export interface DrainStep {
   readonly evict: readonly DrainPod[];
   /** Pods that must leave and have not, including those to evict. */
   readonly left: readonly DrainPod[];
+  /** Those of them that nobody ends. */
+  readonly ending: readonly DrainPod[];
 }
 
 /**
  * The next pods to evict: of the first group that is not gone, all without volumes at once; those with volumes one after the
  * other, so that no volume is waited for by two nodes. `detaching`: a volume of the last one is still attached.
  */
-export const nextEvictions = (pods: readonly DrainPod[], detaching: boolean): DrainStep => {
-  const left = pods.filter(leaves);
-  const first = Math.min(...left.map(orderOf));
-  const group = left.filter((pod) => orderOf(pod) === first);
+export const nextEvictions = (
+  pods: readonly DrainPod[],
+  { detaching, rules }: { readonly detaching: boolean; readonly rules: readonly DrainRule[] },
+): DrainStep => {
+  const leaving = pods.map((pod) => ({ pod, ...leavingOf(pod, rules) })).filter(({ behavior }) => behavior !== 'Skip');
+  const first = Math.min(...leaving.map(({ order }) => order));
+  const group = leaving.flatMap(({ pod, order, behavior }) => (order === first && behavior === 'Drain' ? [pod] : []));
   const withVolumes = group.filter(({ claims }) => claims.length > 0);
   const oneIsGoing = withVolumes.some(({ deleting }) => deleting);
   const [nextWithVolume] = withVolumes.filter(({ deleting }) => !deleting).toSorted(byName);
   const plain = group.filter(({ claims, deleting }) => claims.length === 0 && !deleting);
   const serial = nextWithVolume === undefined || oneIsGoing || detaching ? [] : [nextWithVolume];
-  return { evict: [...plain, ...serial], left };
+  return {
+    evict: [...plain, ...serial],
+    left: leaving.map(({ pod }) => pod),
+    ending: leaving.flatMap(({ pod, behavior }) => (behavior === 'WaitCompleted' ? [pod] : [])),
+  };
 };
 
 const byName = (one: DrainPod, other: DrainPod): number =>

@@ -1,14 +1,16 @@
-import { WorldFailure } from '@fairlead/contracts';
+import type { DrainRule } from '@fairlead/contracts';
 import pLimit from 'p-limit';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterApi, EvictionAnswer, NodeView, PodIdentity } from '../cluster.ports.js';
-import { nextEvictions, type DrainPod } from './drain.planner.js';
+import { leavingOf, nextEvictions, type DrainPod } from './drain.planner.js';
 
 const EVICTIONS_AT_ONCE_MAX = 10;
 /** D4: a volume that does not detach delays the next one for this long, and no longer. */
 const DETACH_LIMIT_MS = 2 * 60_000;
-/** A failure names so many pods; the rest is a number. */
+/** So many pods are named; the rest is a number. */
 const NAMED_PODS_MAX = 20;
+/** Budgets and webhooks choose their words themselves. */
+const REASON_LENGTH_MAX = 300;
 
 /** What a drain needs of a cluster. */
 export interface DrainableCluster extends Pick<ClusterApi, 'evict' | 'deletePod' | 'volumeOf' | 'attachedVolumes'> {
@@ -28,6 +30,8 @@ export interface DrainLook {
   /** namespace/name of the pods that must leave and have not. */
   readonly left: readonly string[];
   readonly refusals: readonly Refusal[];
+  /** Those of them that nobody ends (WaitCompleted). */
+  readonly ending: readonly string[];
 }
 
 const nameOf = ({ namespace, name }: PodIdentity): string => `${namespace}/${name}`;
@@ -45,6 +49,7 @@ export class NodeDrain {
     private readonly cluster: DrainableCluster,
     private readonly node: string,
     private readonly nowMs: () => number,
+    private readonly rules: readonly DrainRule[] = [],
   ) {}
 
   get evictedPods(): number {
@@ -60,18 +65,34 @@ export class NodeDrain {
     const [pods, view] = await Promise.all([this.cluster.podsOn(this.node), this.cluster.node(this.node)]);
     // Without a kubelet nothing ends its pods: a pod that is being deleted counts as gone.
     const present = view?.ready === true ? pods : pods.filter(({ deleting }) => !deleting);
-    const { evict, left } = nextEvictions(present, await this.isDetaching());
-    return { left: left.map(nameOf), refusals: await this.evictAll(evict) };
+    const detaching = await this.isDetaching();
+    const { evict, left, ending } = nextEvictions(present, { detaching, rules: this.rules });
+    return { left: left.map(nameOf), ending: ending.map(nameOf), refusals: await this.evictAll(evict) };
   }
 
   /** Deletes what is left, regardless of budgets. */
   async force(): Promise<DrainLook> {
-    const { left } = nextEvictions(await this.cluster.podsOn(this.node), false);
+    const pods = await this.cluster.podsOn(this.node);
+    const { left, ending } = nextEvictions(pods, { detaching: false, rules: this.rules });
     for (const pod of left.filter(({ uid, deleting }) => !deleting && !this.forced.has(uid))) {
       await this.cluster.deletePod(pod);
       this.forced.add(pod.uid);
     }
-    return { left: left.map(nameOf), refusals: [] };
+    return { left: left.map(nameOf), ending: ending.map(nameOf), refusals: [] };
+  }
+
+  /** Volumes that are attached to the node and that no pod needs which stays on it. */
+  async attached(): Promise<readonly string[]> {
+    const [attached, pods] = await Promise.all([
+      this.cluster.attachedVolumes(this.node),
+      this.cluster.podsOn(this.node),
+    ]);
+    if (attached.length === 0) return [];
+    const staying = pods.filter((pod) => leavingOf(pod, this.rules).behavior === 'Skip');
+    const needed = await Promise.all(
+      staying.flatMap(({ namespace, claims }) => claims.map((claim) => this.cluster.volumeOf(namespace, claim))),
+    );
+    return attached.filter((volume) => !needed.includes(volume));
   }
 
   private async evictAll(pods: readonly DrainPod[]): Promise<readonly Refusal[]> {
@@ -113,43 +134,80 @@ export class NodeDrain {
   }
 }
 
+/** A pod that is left, and what it waits for. */
+export interface LeftPod {
+  readonly pod: string;
+  readonly reason: string;
+}
+
 export interface Drained {
+  readonly outcome: 'drained';
   readonly evictedPods: number;
-  /** The node was not Ready, or stopped being so: its pods are not waited for. */
+  /** The node was not Ready, or stopped being so: neither its pods nor their volumes are waited for. */
   readonly dead: boolean;
+  /** Pods, and volumes, that were left when their time was over. */
+  readonly leftPods: number;
+  readonly attachedVolumes: number;
+}
+
+/** Pods are left, and the drain may go on. */
+export interface Draining {
+  readonly outcome: 'waiting';
+  readonly left: number;
+  /** The first of them. */
+  readonly pods: readonly LeftPod[];
 }
 
 export interface DrainLimits {
-  readonly deadlineMs: number;
+  readonly rules?: readonly DrainRule[];
+  /** How long this call may wait for pods. */
+  readonly sliceMs: number;
+  /** How much of the time for pods is left; undefined: they are waited for, however long that takes. */
+  readonly remainingMs?: number | undefined;
+  /** How long volumes may take to be detached. */
+  readonly detachMs: number;
   readonly everyMs: number;
   readonly signal: AbortSignal;
 }
 
-const lateness = (node: string, { left, refusals }: DrainLook): WorldFailure => {
-  const reasons = left.slice(0, NAMED_PODS_MAX).map((pod) => {
+const waiting = ({ left, refusals, ending }: DrainLook): Draining => ({
+  outcome: 'waiting',
+  left: left.length,
+  pods: left.slice(0, NAMED_PODS_MAX).map((pod) => {
     const refusal = refusals.find(({ pods }) => pods.includes(pod));
-    return `${pod}: ${refusal?.message ?? 'it has not ended yet'}`;
-  });
-  const more = left.length - reasons.length;
-  const message = [...reasons, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
-  return new WorldFailure({ operation: 'drain', target: node, message });
-};
+    const otherwise = ending.includes(pod) ? 'it ends by itself (WaitCompleted)' : 'it has not ended yet';
+    return { pod, reason: (refusal?.message ?? otherwise).slice(0, REASON_LENGTH_MAX) };
+  }),
+});
 
-/** Drains a node that does not come back: to its end, or to the deadline, when it fails and names each pod with its reason. */
+/**
+ * Drains a node that does not come back. Its volumes are detached by the time it is drained, or their time is over: a machine that is
+ * deleted with a volume keeps other nodes from it.
+ */
 export const drainNode = async (
   cluster: DrainableCluster,
   node: string,
-  { deadlineMs, everyMs, signal }: DrainLimits,
-): Promise<Drained> => {
-  const deadline = Date.now() + deadlineMs;
-  const drain = new NodeDrain(cluster, node, () => Date.now());
-  for (;;) {
+  { rules = [], sliceMs, remainingMs, detachMs, everyMs, signal }: DrainLimits,
+): Promise<Drained | Draining> => {
+  const begunMs = Date.now();
+  const drain = new NodeDrain(cluster, node, () => Date.now(), rules);
+  const ended = (more: Partial<Drained>): Drained => ({
+    ...{ outcome: 'drained', evictedPods: drain.evictedPods, dead: false, leftPods: 0, attachedVolumes: 0 },
+    ...more,
+  });
+  for (let detachingSinceMs: number | undefined; ;) {
     // A dead node has no kubelet to end pods, and a budget must not hold it back.
-    const view = await cluster.node(node);
-    if (view?.ready !== true) return { evictedPods: drain.evictedPods, dead: true };
+    if ((await cluster.node(node))?.ready !== true) return ended({ dead: true });
     const look = await drain.look();
-    if (look.left.length === 0) return { evictedPods: drain.evictedPods, dead: false };
-    if (Date.now() >= deadline) throw lateness(node, look);
+    const passedMs = Date.now() - begunMs;
+    if (look.left.length > 0 && remainingMs !== undefined && passedMs >= remainingMs)
+      return ended({ leftPods: look.left.length });
+    if (look.left.length > 0 && passedMs >= sliceMs) return waiting(look);
+    if (look.left.length === 0) {
+      const { length: attachedVolumes } = await drain.attached();
+      detachingSinceMs ??= Date.now();
+      if (attachedVolumes === 0 || Date.now() - detachingSinceMs >= detachMs) return ended({ attachedVolumes });
+    }
     await sleep(everyMs, undefined, { signal });
   }
 };

@@ -12,6 +12,7 @@ const pod = (name: string, claims: readonly string[] = []): DrainPod => ({
   deleting: false,
   mirror: false,
   controller: { kind: 'StatefulSet', name: 'db' },
+  labels: {},
   annotations: {},
   priority: 0,
   claims,
@@ -44,7 +45,8 @@ describe('The drain of a node', () => {
   let cluster: FakeCluster;
   let nowMs: number;
   let drain: NodeDrain;
-  const limits = { deadlineMs: 0, everyMs: 1, signal: new AbortController().signal };
+  const limits = { sliceMs: 0, detachMs: 0, everyMs: 1, signal: new AbortController().signal };
+  const done = { outcome: 'drained', evictedPods: 0, dead: false, leftPods: 0, attachedVolumes: 0 };
 
   beforeEach(() => {
     const pods = [pod('db-0', ['data-0']), pod('db-1', ['data-1']), pod('web')];
@@ -75,16 +77,46 @@ describe('The drain of a node', () => {
 
   it('evicts nothing from a node that is not Ready and leaves: no budget and no webhook holds up its removal', async () => {
     cluster.ready = false;
-    expect(await drainNode(cluster, 'w-1', limits)).toEqual({ evictedPods: 0, dead: true });
+    expect(await drainNode(cluster, 'w-1', limits)).toEqual({ ...done, dead: true });
     expect(cluster.evictions).toEqual([]);
   });
 
-  it('names at its deadline each pod that is left, with who refuses it, or that it has not ended', async () => {
+  it('goes on waiting when its slice is over, and names each pod that is left with who refuses it [Cluster API 27]', async () => {
     cluster.refused.add('web');
-    await expect(drainNode(cluster, 'w-1', limits)).rejects.toMatchObject({
-      operation: 'drain',
-      target: 'w-1',
-      message: expect.stringMatching(/default\/db-1: it has not ended yet; default\/web: the budget db says no/),
+    expect(await drainNode(cluster, 'w-1', limits)).toEqual({
+      outcome: 'waiting',
+      left: 3,
+      pods: [
+        { pod: 'default/db-0', reason: 'it has not ended yet' },
+        { pod: 'default/db-1', reason: 'it has not ended yet' },
+        { pod: 'default/web', reason: 'the budget db says no' },
+      ],
     });
+  });
+
+  it('proceeds with the pods that are left once their time is over [Cluster API 27]', async () => {
+    cluster.refused.add('web');
+    const drained = await drainNode(cluster, 'w-1', { ...limits, sliceMs: 60_000, remainingMs: -1 });
+    expect(drained).toEqual({ ...done, evictedPods: 1, leftPods: 3 });
+  });
+
+  it('waits until volumes are detached, and no longer than it may [Cluster API 27]', async () => {
+    for (const name of ['db-0', 'db-1']) await cluster.deletePod({ name } as never);
+    cluster.attached.add('volume of data-0');
+    expect(await drainNode(cluster, 'w-1', { ...limits, sliceMs: 60_000, detachMs: 20 })).toEqual({
+      ...done,
+      evictedPods: 1,
+      attachedVolumes: 1,
+    });
+    const drained = drainNode(cluster, 'w-1', { ...limits, detachMs: 60_000 });
+    cluster.attached.clear();
+    expect(await drained).toEqual(done);
+  });
+
+  it('does not wait for volumes of pods that stay', async () => {
+    const rules = [{ name: 'db', behavior: 'Skip' as const }];
+    for (const volume of ['data-0', 'data-1']) cluster.attached.add(`volume of ${volume}`);
+    expect(await drainNode(cluster, 'w-1', { ...limits, rules, detachMs: 60_000 })).toEqual(done);
+    expect(cluster.evictions).toEqual([]);
   });
 });
