@@ -7,13 +7,13 @@ import { Labels } from './pool.fields.js';
 /** As the pool of control planes is named where pools are listed. */
 const CONTROL_PLANES = 'control-plane';
 
-/** Drain: the pod is evicted. Skip: it stays. WaitCompleted: nobody ends it, and its end is waited for. */
+/** Drain: the pod is evicted. Skip: it stays. WaitCompleted: it is not evicted, and its end is waited for. */
 export const DRAIN_BEHAVIORS = ['Drain', 'Skip', 'WaitCompleted'] as const;
 export type DrainBehavior = (typeof DRAIN_BEHAVIORS)[number];
 
 const RULES_MAX = 50;
 const NAMES_MAX = 100;
-/** Orders beyond it tell nothing apart. */
+/** Limit of an order, in both directions. */
 const ORDER_MAX = 1_000_000;
 
 /** Which pods of a node that is drained leave it how. */

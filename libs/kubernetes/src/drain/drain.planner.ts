@@ -65,7 +65,7 @@ export interface DrainStep {
   readonly evict: readonly DrainPod[];
   /** Pods that must leave and have not, including those to evict. */
   readonly left: readonly DrainPod[];
-  /** Those of them that nobody ends. */
+  /** Those of them that are not evicted. */
   readonly ending: readonly DrainPod[];
 }
 

@@ -30,7 +30,7 @@ export interface DrainLook {
   /** namespace/name of the pods that must leave and have not. */
   readonly left: readonly string[];
   readonly refusals: readonly Refusal[];
-  /** Those of them that nobody ends (WaitCompleted). */
+  /** Those of them that are not evicted (WaitCompleted). */
   readonly ending: readonly string[];
 }
 
