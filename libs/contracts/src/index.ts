@@ -27,6 +27,7 @@ export * from './ids.js';
 export * from './kubeconfig.limits.js';
 export * from './kubeconfigs.js';
 export * from './machines.js';
+export * from './manifest/autoscaling.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/declared.js';
 export * from './manifest/drain.policy.js';

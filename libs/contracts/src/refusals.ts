@@ -286,6 +286,21 @@ export const REFUSALS = {
     'maxSurge of the control plane can be 0 with {min} control planes or more, not with {count}',
     'Set maxSurge to 1: the new control plane then joins before the old one leaves.',
   ),
+  'pool.autoscaling-bounds': definition(
+    400,
+    'The bounds of pool {pool} are {min} and {max}: the maximum is smaller',
+    'Give a maximum that is at least the minimum.',
+  ),
+  'pool.replicas-autoscaled': definition(
+    422,
+    'Pool {pool} is autoscaled between {min} and {max} nodes, so a manifest cannot give it {replicas}',
+    'Leave replicas out: a new pool begins with the minimum, and others keep their size. To scale it once, run "fairlead pool scale".',
+  ),
+  'pool.scale-out-of-bounds': definition(
+    422,
+    'Pool {pool} has between {min} and {max} nodes, not {replicas}',
+    'Choose a size within the bounds, or change autoscaling in the manifest.',
+  ),
   'drain.rule-twice': definition(
     400,
     'There are two drain rules {rule}',

@@ -20,6 +20,7 @@ export type OrphanView = Schemas['Orphan'];
 export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
 export type ManifestView = Schemas['ClusterManifestView'];
+export type ScaleView = Schemas['Scale'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type OperationView = Schemas['Operation'];
@@ -41,6 +42,12 @@ export type VersionView = Schemas['Version'];
 export interface Manifest {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
+}
+
+/** The size that a pool is to have, and nodes that leave first. */
+export interface ScaleFields {
+  readonly spec: { readonly replicas: number; readonly remove?: string[] };
+  readonly metadata?: { readonly resourceVersion: string };
 }
 
 /** Region, zone and settings may be left out, as the REST API allows. */
@@ -130,6 +137,13 @@ export interface Api {
     manifest: Manifest,
     how: { readonly dryRun: boolean; readonly idempotencyKey: string },
   ): Promise<Accepted & { readonly manifest: ManifestView }>;
+  /** Scales a pool; a dry run says what would be done. */
+  putScale(
+    at: ClusterAt,
+    pool: string,
+    scale: ScaleFields,
+    how: { readonly dryRun: boolean; readonly idempotencyKey: string },
+  ): Promise<Accepted & { readonly scale: ScaleView }>;
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
   /** Answers with the cluster as it is then. */

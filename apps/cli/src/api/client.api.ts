@@ -24,6 +24,7 @@ export const clientApi = (access: Access): Api => {
     ...namespaceMethods(access, client),
     ...connectionMethods(access, client),
     ...clusterMethods(access, client),
+    ...manifestMethods(access, client),
     ...nodeMethods(access, client),
     ...upgradeMethods(access, client),
     ...etcdMethods(access, client),
@@ -192,8 +193,6 @@ type ClusterMethods =
   | 'clusters'
   | 'cluster'
   | 'createCluster'
-  | 'manifest'
-  | 'putManifest'
   | 'deleteCluster'
   | 'retryCluster'
   | 'pauseCluster'
@@ -202,23 +201,9 @@ type ClusterMethods =
   | 'administratorKubeconfig'
   | 'operations';
 
-const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, ClusterMethods> => ({
-  clusters: (namespace) =>
-    allItemsOf(access, (query) => client.GET('/ns/{namespace}/clusters', { params: { path: { namespace }, query } })),
-  cluster: (address, minSeq = 0) =>
-    dataOf(
-      access,
-      client.GET('/ns/{namespace}/clusters/{cluster}', { params: { ...at(address).params, query: { minSeq } } }),
-    ),
-  createCluster: async (namespace, request, key) => {
-    // The generated type wants what has a default, too; the server does not.
-    const body = request as Schemas['ClusterRequest'];
-    const { data, response } = await answerOf(
-      access,
-      client.POST('/ns/{namespace}/clusters', { ...withKey({ namespace }, key), body }),
-    );
-    return { ...accepted(response), cluster: data };
-  },
+type ManifestMethods = 'manifest' | 'putManifest' | 'putScale';
+
+const manifestMethods = (access: Access, client: FairleadClient): Pick<Api, ManifestMethods> => ({
   manifest: (address, minSeq = 0) =>
     dataOf(
       access,
@@ -239,6 +224,39 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
       }),
     );
     return { ...accepted(response), manifest: data };
+  },
+  putScale: async (address, pool, scale, { dryRun, idempotencyKey }) => {
+    const { data, response } = await answerOf(
+      access,
+      client.PUT('/ns/{namespace}/clusters/{cluster}/pools/{pool}/scale', {
+        params: {
+          path: { ...address, pool },
+          query: dryRun ? { dryRun: 'All' } : {},
+          header: { 'Idempotency-Key': idempotencyKey },
+        },
+        body: scale,
+      }),
+    );
+    return { ...accepted(response), scale: data };
+  },
+});
+
+const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, ClusterMethods> => ({
+  clusters: (namespace) =>
+    allItemsOf(access, (query) => client.GET('/ns/{namespace}/clusters', { params: { path: { namespace }, query } })),
+  cluster: (address, minSeq = 0) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}', { params: { ...at(address).params, query: { minSeq } } }),
+    ),
+  createCluster: async (namespace, request, key) => {
+    // The generated type wants what has a default, too; the server does not.
+    const body = request as Schemas['ClusterRequest'];
+    const { data, response } = await answerOf(
+      access,
+      client.POST('/ns/{namespace}/clusters', { ...withKey({ namespace }, key), body }),
+    );
+    return { ...accepted(response), cluster: data };
   },
   deleteCluster: (address) => acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}', at(address))),
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),

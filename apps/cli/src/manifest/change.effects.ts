@@ -74,15 +74,41 @@ const planUpgrade = async (
   return untilPlanned(session, at, await session.api.requestUpgrade(at, request, asked));
 };
 
-/** Plans a change, shows it, asks, applies it and follows its operations. */
-export const changeManifest = async (
+/** How a change is planned, and how what was shown is sent. */
+export interface Change {
+  readonly plan: () => Promise<PlannedChange>;
+  readonly send: (
+    before: ManifestView | undefined,
+    idempotencyKey: string,
+  ) => Promise<{ readonly seq: number; readonly manifest: ManifestView }>;
+}
+
+export const changeManifest = (
   session: Session,
   at: ClusterAt,
   manifest: Manifest,
   options: ChangeOptions,
+): Promise<Answer> =>
+  carryOut(
+    session,
+    at,
+    {
+      plan: () => planChange(session, at, manifest),
+      send: (before, idempotencyKey) =>
+        session.api.putManifest(at, asShown(manifest, before), { dryRun: false, idempotencyKey }),
+    },
+    options,
+  );
+
+/** Shows a change that was planned, asks, sends it and follows its operations. */
+export const carryOut = async (
+  session: Session,
+  at: ClusterAt,
+  change: Change,
+  options: ChangeOptions,
 ): Promise<Answer> => {
-  const { api, io } = session;
-  const { before, planned } = await planChange(session, at, manifest);
+  const { io } = session;
+  const { before, planned } = await change.plan();
   if (before !== undefined && diffLines(before, planned, io.colors).length === 0)
     return answerOf(at, planned, 'unchanged');
   io.err(`${changeText(before, planned, io.colors)}\n`);
@@ -97,10 +123,7 @@ export const changeManifest = async (
     return upgrade === undefined ? answer : { ...answer, data: { ...planned, upgrade } };
   }
   if (options.yes !== true) await confirm(session);
-  const { seq, manifest: applied } = await api.putManifest(at, asShown(manifest, before), {
-    dryRun: false,
-    idempotencyKey: options.idempotencyKey ?? randomUUID(),
-  });
+  const { seq, manifest: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
   await follow(session, at, { seq, operations: applied.operations ?? [] }, options);
   return answerOf(at, applied, outcome);
 };

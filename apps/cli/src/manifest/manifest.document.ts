@@ -40,5 +40,15 @@ export const exported = ({ apiVersion, kind, metadata: { name, namespace }, spec
   apiVersion,
   kind,
   metadata: { name, namespace },
-  spec,
+  spec: { ...spec, pools: spec.pools.map(withoutSize) },
 });
+
+type PoolView = ManifestView['spec']['pools'][number];
+/** A pool as it is declared. */
+export type DeclaredPool = Omit<PoolView, 'replicas'> & Partial<Pick<PoolView, 'replicas'>>;
+
+/** The size of a pool that is autoscaled is no part of its declaration. */
+const withoutSize = (pool: PoolView): DeclaredPool => {
+  const { replicas: _size, ...others } = pool;
+  return pool.autoscaling === undefined ? pool : others;
+};

@@ -29,7 +29,7 @@ const manifestOf = (replicas: number) => ({
 });
 
 interface Sent {
-  readonly spec: ReturnType<typeof manifestOf>['spec'];
+  readonly spec: ReturnType<typeof manifestOf>['spec'] & { readonly replicas?: number };
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -216,6 +216,16 @@ describe('fairlead export', () => {
   });
 });
 
+describe('fairlead export of a pool that is autoscaled', () => {
+  it('leaves its size out, so that applying it undoes nothing [azimuth 30]', async () => {
+    const { spec } = manifestOf(3);
+    const pools = spec.pools.map((pool) => ({ ...pool, autoscaling: { min: 2, max: 5 } }));
+    gateway.on('GET', PATH, { body: { ...manifestOf(3), spec: { ...spec, pools } } });
+    const [pool] = parse((await ask(['export', 'demo'])).stdout).spec.pools;
+    expect([pool.name, pool.replicas, pool.autoscaling]).toEqual(['web', undefined, { min: 2, max: 5 }]);
+  });
+});
+
 describe('fairlead edit', () => {
   const editor = (script: string): string => {
     const file = join(folder, 'editor');
@@ -261,8 +271,58 @@ describe('fairlead pool', () => {
     expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no pool none')]);
   });
 
-  it('scales, creates and deletes by a change of the manifest that was read', async () => {
-    expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '4'])).code).toBe(0);
+  it('scales a pool, and removes the nodes that are named, if the cluster is as it was shown', async () => {
+    const SCALE = '/ns/default/clusters/demo/pools/web/scale';
+    const nodes = [{ name: 'demo-w-1', reason: 'named' }];
+    const plan = [{ action: 'remove-nodes', pool: 'web', count: 1, nodes, reason: '2 → 1: 1 machine less' }];
+    gateway.on('PUT', SCALE, ({ body, query }) => ({
+      status: query['dryRun'] === 'All' ? 200 : 202,
+      headers: { 'x-fairlead-seq': '14' },
+      body: { kind: 'Scale', spec: { replicas: (body as Sent).spec.replicas }, plan, operations: [] },
+    }));
+    const scaled = await ask(['pool', 'scale', 'demo', 'web', '--replicas', '1', '--remove', 'demo-w-1']);
+    expect([scaled.code, scaled.stdout]).toEqual([0, 'cluster/demo configured\n']);
+    expect(scaled.stderr).toContain('~ pools[web].replicas: 2 → 1');
+    expect(scaled.stderr).toContain('remove demo-w-1: named');
+    const spec = { replicas: 1, remove: ['demo-w-1'] };
+    expect(gateway.asked('PUT', SCALE).map(({ query, body }) => [query, body])).toEqual([
+      [{ dryRun: 'All' }, { spec }],
+      [{}, { spec, metadata: { resourceVersion: '12' } }],
+    ]);
+    gateway.on('PUT', SCALE, refusal(422, 'pool.scale-out-of-bounds', 'Pool web has between 2 and 5 nodes, not 1'));
+    expect((await ask(['pool', 'scale', 'demo', 'web', '--replicas', '1'])).stderr).toContain('between 2 and 5');
+  });
+
+  it('creates a pool as its options say', async () => {
+    const options = [
+      ...['--min', '2', '--max', '5', '--label', 'tier=web', '--taint', 'dedicated=web:NoSchedule'],
+      ...['--zone', 'lab-1a', '--zone', 'lab-1b', '--root-disk-size', '80', '--min-ready', '30s'],
+      ...['--strategy', 'OnDelete', '--max-surge', '25%', '--delete-policy', 'Oldest'],
+      ...['--remediation', 'replace', '--unhealthy-after', '5m', '--max-unhealthy', '1'],
+    ];
+    expect((await ask(['pool', 'create', 'demo', 'api', ...options])).code).toBe(0);
+    expect(changes()[0]?.spec.pools[1]).toEqual({
+      name: 'api',
+      ...{ connection: 'lab', machineType: 'lab.medium', autoscaling: { min: 2, max: 5 } },
+      ...{ labels: { tier: 'web' }, taints: [{ key: 'dedicated', value: 'web', effect: 'NoSchedule' }] },
+      ...{ zones: ['lab-1a', 'lab-1b'], rootDisk: { size: '80' }, minReadySeconds: 30 },
+      ...{ rollout: { strategy: 'OnDelete', maxSurge: '25%' }, deletePolicy: 'Oldest' },
+      health: { remediation: 'replace', unhealthyAfter: '5m', maxUnhealthy: 1 },
+    });
+  });
+
+  it.each([
+    [['--min', '2'], 'belong together'],
+    [['--min', '2', '--max', '3', '--replicas', '2'], 'exclude each other'],
+    [['--taint', 'dedicated'], 'key=value:effect'],
+    [['--unhealthy-after', 'soon'], 'a duration'],
+  ])('says what is wrong with %j', async (options, sentence) => {
+    const { code, stderr } = await ask(['pool', 'create', 'demo', 'api', ...options]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
+    expect(changes()).toEqual([]);
+  });
+
+  it('creates and deletes by a change of the manifest that was read', async () => {
     expect((await ask(['pool', 'create', 'demo', 'gpu', '--replicas', '0', '--machine-type', 'lab.large'])).code).toBe(
       0,
     );
@@ -272,7 +332,6 @@ describe('fairlead pool', () => {
       spec.pools.map(({ name, replicas, machineType }) => [name, replicas, machineType]),
     ]);
     expect(sizes).toEqual([
-      ['12', [['web', 4, 'lab.medium']]],
       [
         '12',
         [

@@ -1,16 +1,17 @@
+import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
 import type { Command } from 'commander';
-import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import { randomUUID } from 'node:crypto';
+import type { ClusterAt, Manifest, ManifestView, ScaleView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
-import { duration, integerBetween } from '../command/parsers.js';
+import { collected, duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { changeManifest, type ChangeOptions } from '../manifest/change.effects.js';
-import { exported } from '../manifest/manifest.document.js';
+import { carryOut, changeManifest, type Change, type ChangeOptions } from '../manifest/change.effects.js';
+import { exported, type DeclaredPool } from '../manifest/manifest.document.js';
 import type { Answer } from '../output/format.js';
 import { addHoldCommands } from './hold.commands.js';
-
-const REPLICAS_MAX = 500;
+import { addPoolOptions, poolFieldsOf, REPLICAS_MAX, type PoolFlags } from './pool.options.js';
 
 export const addPoolCommands = (program: Command, io: Io): void => {
   const pool = addGroup(program, 'pool', 'Create, scale, hold and delete pools of workers').alias('pools');
@@ -66,9 +67,17 @@ const taintText = ({ key, value = '', effect }: NonNullable<Pool['taints']>[numb
 
 const listed = (texts: readonly string[], none: string): string => (texts.length === 0 ? none : texts.join(', '));
 
+const rolloutText = ({ rollout }: Pool): string =>
+  rollout === undefined
+    ? 'default'
+    : `${rollout.strategy}, surge ${rollout.maxSurge}, unavailable ${rollout.maxUnavailable}`;
+
+const healthText = ({ health }: Pool): string =>
+  health === undefined ? 'none' : `${health.remediation} after ${health.unhealthyAfter}`;
+
 /** A pool with what it is and how it is, line by line. */
 const poolLines = (pool: Pool, status: Status | undefined): readonly string[] => {
-  const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [] } = pool;
+  const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [], autoscaling } = pool;
   const { readyReplicas = 0, availableReplicas = 0, updatedReplicas = 0 } = status ?? {};
   const rows: readonly (readonly [string, string])[] = [
     ['phase', status?.phase ?? 'not known'],
@@ -76,6 +85,7 @@ const poolLines = (pool: Pool, status: Status | undefined): readonly string[] =>
       'replicas',
       `${replicas} desired, ${status?.replicas ?? 0} there, ${readyReplicas} ready, ${availableReplicas} available, ${updatedReplicas} up to date`,
     ],
+    ['autoscaling', autoscaling === undefined ? 'none' : `${autoscaling.min} to ${autoscaling.max} nodes`],
     ['min ready', `${pool.minReadySeconds ?? 0} s`],
     ['connection', connection],
     ['machine type', machineType],
@@ -89,6 +99,8 @@ const poolLines = (pool: Pool, status: Status | undefined): readonly string[] =>
       ),
     ],
     ['taints', listed(taints.map(taintText), 'none')],
+    ['rollout', rolloutText(pool)],
+    ['health check', healthText(pool)],
     ['delete policy', pool.deletePolicy ?? 'Newest'],
     ['updates', pool.updatesDisabled === true ? 'disabled' : 'enabled'],
   ];
@@ -145,7 +157,7 @@ const changeOptions = (command: Command): Command =>
 const withPools = async (
   { api }: Session,
   at: ClusterAt,
-  change: (pools: readonly Pool[], manifest: ManifestView) => readonly Omit<Pool, 'rootDisk'>[],
+  change: (pools: readonly DeclaredPool[], manifest: ManifestView) => readonly object[],
 ): Promise<Manifest> => {
   const current = await api.manifest(at);
   const { metadata, spec, ...type } = exported(current);
@@ -153,39 +165,72 @@ const withPools = async (
   return { ...type, metadata: { ...metadata, resourceVersion }, spec: { ...spec, pools: change(spec.pools, current) } };
 };
 
-interface CreateOptions extends ChangeOptions {
-  readonly replicas: number;
-  readonly connection?: string;
-  readonly machineType?: string;
-}
-
 const addCreate = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'create <cluster> <pool>',
     summary: 'Add a pool to a cluster',
+    description:
+      'Add a pool to a cluster. Every other field of a pool can be declared in the manifest ("fairlead edit").',
     examples: [
       ['fairlead pool create demo web --replicas 2 --wait', 'With machines like those of the control plane'],
       ['fairlead pool create demo gpu --replicas 0 --machine-type lab.large', 'Declared, without machines yet'],
+      ['fairlead pool create demo batch --min 1 --max 5', 'Scaled between 1 and 5 nodes'],
+      [
+        'fairlead pool create demo db --label tier=db --taint dedicated=db:NoSchedule --zone lab-1a',
+        'Labels, taints and zones of its nodes',
+      ],
+      ['fairlead pool create demo api --remediation replace --unhealthy-after 5m', 'With a health check'],
     ],
-  })
-    .option('--replicas <count>', 'how many workers', integerBetween(0, REPLICAS_MAX), 1)
-    .option('--connection <name>', 'where the machines come from (default: as the control plane)')
-    .option('--machine-type <name>', 'machine size (default: as the control plane)');
-  changeOptions(command).action(
-    runs(io, async (session, cluster: string, name: string, options: CreateOptions) => {
+  });
+  changeOptions(addPoolOptions(command)).action(
+    runs(io, async (session, cluster: string, name: string, options: PoolFlags & ChangeOptions) => {
       const at = clusterAt(session, cluster);
-      const manifest = await withPools(session, at, (pools, { spec: { controlPlane } }) => [
-        ...pools,
-        {
-          name,
-          replicas: options.replicas,
-          connection: options.connection ?? controlPlane.connection,
-          machineType: options.machineType ?? controlPlane.machineType,
-        },
-      ]);
+      const manifest = await withPools(session, at, (pools, { spec: { controlPlane } }) => {
+        const { connection, machineType } = controlPlane;
+        return [...pools, { name, connection, machineType, ...poolFieldsOf(options) }];
+      });
       return changeManifest(session, at, manifest, { ...options, yes: true });
     }),
   );
+};
+
+interface ScaleOptions extends ChangeOptions {
+  readonly replicas: number;
+  readonly remove?: readonly string[];
+}
+
+/** The manifest with another size of one pool, and what is done for it. */
+const withScale = (manifest: ManifestView, name: string, { spec, plan, operations }: ScaleView): ManifestView => {
+  const { controlPlane, pools } = manifest.spec;
+  const { replicas } = spec;
+  const sized =
+    name === CONTROL_PLANE_POOL
+      ? { controlPlane: { ...controlPlane, replicas } }
+      : { pools: pools.map((pool) => (pool.name === name ? { ...pool, replicas } : pool)) };
+  return {
+    ...manifest,
+    spec: { ...manifest.spec, ...sized },
+    ...(plan === undefined ? {} : { plan }),
+    ...(operations === undefined ? {} : { operations }),
+  };
+};
+
+const scaling = ({ api }: Session, at: ClusterAt, name: string, { replicas, remove }: ScaleOptions): Change => {
+  const spec = { replicas, ...(remove === undefined ? {} : { remove: [...remove] }) };
+  const planOn = async (before: ManifestView) => {
+    const { scale } = await api.putScale(at, name, { spec }, { dryRun: true, idempotencyKey: randomUUID() });
+    return { before, planned: withScale(before, name, scale) };
+  };
+  return {
+    plan: async () => planOn(await api.manifest(at)),
+    send: async (before, idempotencyKey) => {
+      if (before === undefined) throw unknownPool(at, name);
+      const { resourceVersion } = before.metadata;
+      const how = { dryRun: false, idempotencyKey };
+      const { seq, scale } = await api.putScale(at, name, { spec, metadata: { resourceVersion } }, how);
+      return { seq, manifest: withScale(before, name, scale) };
+    },
+  };
 };
 
 const addScale = (parent: Command, io: Io): void => {
@@ -193,18 +238,18 @@ const addScale = (parent: Command, io: Io): void => {
     usage: 'scale <cluster> <pool>',
     summary: 'Change the size of a pool',
     description:
-      'Change the size of a pool. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared.',
-    examples: [['fairlead pool scale demo web --replicas 4 --wait', 'Two become four']],
-  }).requiredOption('--replicas <count>', 'how many workers', integerBetween(0, REPLICAS_MAX));
+      'Change the size of a pool. Nodes that are named with --remove go first, then those that are not Ready, then the newest. A pool of 0 stays declared. The pool control-plane has the control planes.',
+    examples: [
+      ['fairlead pool scale demo web --replicas 4 --wait', 'Two become four'],
+      ['fairlead pool scale demo web --replicas 3 --remove demo-w-2-k3x9q', 'One less: this one'],
+    ],
+  })
+    .requiredOption('--replicas <count>', 'how many nodes', integerBetween(0, REPLICAS_MAX))
+    .option('--remove <node>', 'a node that leaves by it; may be given several times', collected);
   changeOptions(command).action(
-    runs(io, async (session, cluster: string, name: string, options: CreateOptions) => {
+    runs(io, async (session, cluster: string, name: string, options: ScaleOptions) => {
       const at = clusterAt(session, cluster);
-      const { replicas } = options;
-      const manifest = await withPools(session, at, (pools, current) => {
-        poolOf(current, at, name);
-        return pools.map((pool) => (pool.name === name ? { ...pool, replicas } : pool));
-      });
-      return changeManifest(session, at, manifest, { ...options, yes: true });
+      return carryOut(session, at, scaling(session, at, name, options), { ...options, yes: true });
     }),
   );
 };

@@ -32,6 +32,8 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.control-plane-machines',
   'cluster.control-plane-surge',
   'pool.rollout-blocked',
+  'pool.autoscaling-bounds',
+  'pool.replicas-autoscaled',
   'drain.rule-twice',
   'drain.rule-order',
   'drain.rule-pool',

@@ -14,6 +14,8 @@ import {
   MANIFEST_KIND,
   mergePatch,
   refuse,
+  scaleFaults,
+  sizeFaults,
   specBeforeUpgrade,
   specOfManifest,
   type ClusterUid,
@@ -77,7 +79,11 @@ export class ManifestCommands {
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
-    return this.apply(address, () => ({ manifest, named: [] }), options);
+    const put: ManifestOf = (declared) => {
+      refuseAny(sizeFaults(manifest.spec.pools, declared?.spec.pools));
+      return { manifest, named: [] };
+    };
+    return this.apply(address, put, options);
   }
 
   patch(address: ClusterAddress, patch: ManifestPatch, options: ApplyOptions): Promise<AppliedManifest> {
@@ -86,7 +92,9 @@ export class ManifestCommands {
       const { cluster: name, namespace } = address;
       const { labels = {}, spec } = declared;
       const current = { ...METADATA, metadata: { name, namespace, labels }, spec };
-      return { manifest: parseBody(ClusterManifest, mergePatch(current, patch)), named: [] };
+      const manifest = parseBody(ClusterManifest, mergePatch(current, patch));
+      refuseAny(sizeFaults(manifest.spec.pools, spec.pools));
+      return { manifest, named: [] };
     };
     return this.apply(address, patched, options);
   }
@@ -106,8 +114,9 @@ export class ManifestCommands {
       });
       if (pool === CONTROL_PLANE_POOL)
         return manifestOf({ ...declared.spec, controlPlane: { ...controlPlane, replicas } });
-      if (!pools.some((one) => one.name === pool))
-        throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
+      const scaledPool = pools.find((one) => one.name === pool);
+      if (scaledPool === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster: name, pool }));
+      refuseAny(scaleFaults(scaledPool, replicas));
       const scaledPools = pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
       return manifestOf({ ...declared.spec, pools: scaledPools });
     };

@@ -219,6 +219,30 @@ describe('the scale of a pool', () => {
   });
 });
 
+describe('a pool that is autoscaled', () => {
+  const autoscaled = (autoscaling: object, more: object = {}) => [
+    { name: 'worker-1', ...machines, autoscaling, ...more },
+  ];
+
+  it('keeps its size within its bounds, is scaled within them, and by no manifest [Cluster API 19, azimuth 30]', async () => {
+    const size = (body: ClusterManifestView) => body.spec.pools[0]?.replicas;
+    const current = (await read()).spec.pools[0]?.replicas ?? 0;
+    const kept = await patch({ spec: { pools: autoscaled({ min: 1, max: 4 }) } });
+    expect([kept.status, size(kept.body)]).toEqual([200, current]);
+    const raised = await patch({ spec: { pools: autoscaled({ min: current + 1, max: 4 }) } }, '?dryRun=All');
+    expect([raised.body.plan?.[0]?.action, size(raised.body)]).toEqual(['add-nodes', current + 1]);
+    const fixed = await patch({ spec: { pools: autoscaled({ min: 1, max: 4 }, { replicas: 4 }) } });
+    expect([fixed.status, fixed.body.reason]).toEqual([422, 'pool.replicas-autoscaled']);
+    const scale = '/ns/default/clusters/demo/pools/worker-1/scale';
+    const far = await gateway.ask<ErrorView>('PUT', scale, { body: { spec: { replicas: 5 } } });
+    expect([far.status, far.body.reason]).toEqual([422, 'pool.scale-out-of-bounds']);
+    const near = await gateway.ask<ScaleView>('PUT', `${scale}?dryRun=All`, { body: { spec: { replicas: 4 } } });
+    expect([near.status, near.body.spec.replicas]).toEqual([200, 4]);
+    await put(await read());
+    expect(size(await read())).toBe(current);
+  });
+});
+
 describe('pools that a manifest cannot declare', () => {
   const declare = async (change: object) => {
     const { spec } = await read();

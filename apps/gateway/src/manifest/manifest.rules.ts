@@ -7,6 +7,7 @@ import {
   KubernetesVersion,
   metadataFaults,
   refuse,
+  sizeOf,
   withV,
   type ClusterManifest,
   type ClusterRequest,
@@ -26,13 +27,18 @@ const setOf = ({ replicas: count, connection, machineType: spec, rootDisk }: Mac
   rootDisk,
 });
 
+const sized = (pool: ManifestSpec['pools'][number]) => ({ ...pool, replicas: sizeOf(pool) });
+
 /** A new cluster by its manifest, as CB-Ladybug's routes ask for one: so that the same rules judge both. */
 export const requestOfManifest = ({ metadata, spec }: ClusterManifest): ClusterRequest => {
   const { controlPlane, network, pools, storage } = spec;
   return {
     name: metadata.name,
     controlPlane: [setOf(controlPlane)],
-    worker: pools.filter(({ replicas }) => replicas > 0).map(setOf),
+    worker: pools
+      .map(sized)
+      .filter(({ replicas }) => replicas > 0)
+      .map(setOf),
     serviceType: spec.serviceType,
     singleNode: controlPlane.schedulable,
     config: {
@@ -93,7 +99,7 @@ export const inManifest = (refusals: readonly Refusal[], sets: readonly number[]
 
 /** Which pools of a manifest are the worker sets of a new cluster. */
 export const poolsOfSets = ({ pools }: Pick<ManifestSpec, 'pools'>): readonly number[] =>
-  pools.flatMap(({ replicas }, index) => (replicas > 0 ? [index] : []));
+  pools.flatMap((pool, index) => (sizeOf(pool) > 0 ? [index] : []));
 
 const nameFaults = ({ pools }: ManifestSpec): readonly Refusal[] =>
   pools.flatMap(({ name: pool }, index) => {

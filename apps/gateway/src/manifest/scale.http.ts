@@ -60,12 +60,12 @@ export class ScaleHttp {
     tag: 'manifests',
     summary: 'Scale a pool',
     description:
-      'The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared. The pool control-plane has the control planes: they come and go one by one.',
+      'The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared. One with autoscaling stays within its bounds. The pool control-plane has the control planes: they come and go one by one.',
     answers: [
       { status: 200, description: 'Nothing has to be done, or a dry run', schema: ScaleView },
       { status: 202, description: 'The change is recorded; Location is its first operation', schema: ScaleView },
     ],
-    refusals: [...CHANGE_REFUSALS, 'pool.unknown'],
+    refusals: [...CHANGE_REFUSALS, 'pool.unknown', 'pool.scale-out-of-bounds'],
   })
   async put(
     @Param({ schema: PoolPath }) path: PoolPath,

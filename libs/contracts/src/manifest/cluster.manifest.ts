@@ -5,6 +5,7 @@ import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../request
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';
+import { Autoscaling, sizeOf } from './autoscaling.js';
 import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
@@ -27,7 +28,13 @@ const machines = {
 export const ManifestPool = z
   .strictObject({
     name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
-    replicas: z.int().min(0).max(CLUSTER_NODES_MAX).describe('How many workers; a pool of 0 stays declared'),
+    replicas: z
+      .int()
+      .min(0)
+      .max(CLUSTER_NODES_MAX)
+      .optional()
+      .describe('How many workers; a pool of 0 stays declared. Left out: as many as it has; a new pool has 1'),
+    autoscaling: Autoscaling.optional().describe('Bounds of its size, in place of replicas'),
     ...machines,
     rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
     health: ManifestHealthCheck.optional(),
@@ -161,7 +168,10 @@ export const specOfManifest = ({ paused, version, ...spec }: ManifestSpec, curre
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
     controlPlane: withHealth(spec.controlPlane),
-    pools: spec.pools.map(withHealth),
+    pools: spec.pools.map((pool) => ({
+      ...withHealth(pool),
+      replicas: sizeOf(pool, current?.pools.find(({ name }) => name === pool.name)?.replicas),
+    })),
   });
 
 const changes = {

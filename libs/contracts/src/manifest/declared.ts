@@ -10,6 +10,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
 import { HealthCheck } from './health.check.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
@@ -33,12 +34,13 @@ export const DeclaredPool = z.strictObject({
   ...machines,
   rollout: PoolRollout.optional().describe('Absent in events from before there was one: its default'),
   health,
+  autoscaling: Autoscaling.optional().describe('Absent: the size is declared'),
   ...z.strictObject(poolFields).partial().shape,
 });
 export type DeclaredPool = z.infer<typeof DeclaredPool>;
 
-type CompletePool = Pick<DeclaredPool, 'health'> & {
-  readonly [Field in Exclude<keyof DeclaredPool, 'health'>]-?: Exclude<DeclaredPool[Field], undefined>;
+type CompletePool = Pick<DeclaredPool, 'health' | 'autoscaling'> & {
+  readonly [Field in Exclude<keyof DeclaredPool, 'health' | 'autoscaling'>]-?: Exclude<DeclaredPool[Field], undefined>;
 };
 
 /** A pool with every default, and with what has no order in one order: equal pools are equal as JSON. */

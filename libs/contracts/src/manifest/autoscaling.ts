@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { refuse, type Refusal } from '../refusals.js';
+import { CLUSTER_NODES_MAX } from '../requests.js';
+
+/** Within these bounds an autoscaler, or anyone who scales the pool, chooses its size. */
+export const Autoscaling = z
+  .strictObject({
+    min: z.int().min(1).max(CLUSTER_NODES_MAX).describe('A new or smaller pool gets this size'),
+    max: z.int().min(1).max(CLUSTER_NODES_MAX).describe('A larger pool gets this size'),
+  })
+  .meta({ id: 'Autoscaling', description: 'Bounds of the size of a pool' });
+export type Autoscaling = z.infer<typeof Autoscaling>;
+
+interface Sized {
+  readonly name: string;
+  readonly replicas?: number | undefined;
+  readonly autoscaling?: Autoscaling | undefined;
+}
+
+/** Of a new pool whose manifest has neither a size nor bounds. */
+const REPLICAS_DEFAULT = 1;
+
+/** The size of a pool: what is declared, or as it is, within its bounds. `before`: its size until now; undefined: it is new. */
+export const sizeOf = ({ replicas, autoscaling }: Sized, before?: number): number => {
+  const size = replicas ?? before;
+  if (autoscaling === undefined) return size ?? REPLICAS_DEFAULT;
+  return Math.min(Math.max(size ?? autoscaling.min, autoscaling.min), autoscaling.max);
+};
+
+/**
+ * What is wrong with the sizes of pools. A manifest declares no size of a pool that is autoscaled: it would undo what the
+ * autoscaler did. The present one may stand there, so that a manifest that was read can be sent back.
+ */
+export const sizeFaults = (pools: readonly Sized[], before: readonly Sized[] = []): readonly Refusal[] =>
+  pools.flatMap(({ name: pool, replicas, autoscaling }, at) => {
+    if (autoscaling === undefined) return [];
+    const { min, max } = autoscaling;
+    if (max < min) return [refuse('pool.autoscaling-bounds', { pool, min, max }, `spec.pools[${at}].autoscaling`)];
+    const current = before.find(({ name }) => name === pool)?.replicas;
+    return replicas === undefined || replicas === current
+      ? []
+      : [refuse('pool.replicas-autoscaled', { pool, replicas, min, max }, `spec.pools[${at}].replicas`)];
+  });
+
+/** Why a pool cannot be scaled to a size. */
+export const scaleFaults = ({ name: pool, autoscaling }: Sized, replicas: number): readonly Refusal[] => {
+  if (autoscaling === undefined) return [];
+  const { min, max } = autoscaling;
+  return replicas >= min && replicas <= max
+    ? []
+    : [refuse('pool.scale-out-of-bounds', { pool, replicas, min, max }, 'spec.replicas')];
+};
