@@ -28,6 +28,12 @@ const Environment = z.object({
     .min(100)
     .default(60_000)
     .describe('Between two lists of the Nodes of a cluster'),
+  NODE_WITHOUT_MACHINE_LIMIT_MS: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .default(60 * 60_000)
+    .describe('A Node without a machine that is not Ready for longer is deleted'),
   UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate is checked again while it waits'),
   UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two checks whether a cluster is healthy (B2)'),
   UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two checks whether leases are renewed (C5)'),
@@ -50,6 +56,8 @@ export interface Settings {
   /** Between two checks for nodes without heartbeats. */
   readonly healthSweepMs: number;
   readonly nodesWatchIntervalMs: number;
+  /** How long a Node of which no machine is recorded may be not Ready. */
+  readonly strangerLimitMs: number;
   readonly lookEveryMs: number;
   readonly passIntervalMs: number;
   /** kube-controller-manager and kube-scheduler renew every 2 s unless they are configured otherwise (--leader-elect-retry-period). */
@@ -75,6 +83,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     nodeLostAfterMs: parsed.NODE_LOST_AFTER_MS,
     healthSweepMs: Math.min(SWEEP_INTERVAL_MAX_MS, parsed.NODE_LOST_AFTER_MS / SWEEPS_PER_LIMIT),
     nodesWatchIntervalMs: parsed.NODES_WATCH_INTERVAL_MS,
+    strangerLimitMs: parsed.NODE_WITHOUT_MACHINE_LIMIT_MS,
     lookEveryMs: parsed.UPGRADE_LOOK_EVERY_MS,
     passIntervalMs: parsed.UPGRADE_PASS_INTERVAL_MS,
     leaseIntervalMs: parsed.UPGRADE_LEASE_INTERVAL_MS,

@@ -147,7 +147,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeMissing: ({ node }) => `Kubernetes has no Node object of ${node}, which is part of the cluster`,
   NodeReturned: ({ node }) => `Kubernetes has the Node object of ${node} again`,
   NodeWithoutMachineFound: ({ name, ready }) =>
-    `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, of which no machine is recorded; it is not deleted`,
+    `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, of which no machine is recorded`,
+  NodeWithoutMachineExpired: ({ name }) =>
+    `the Node ${name}, of which no machine is recorded, is not Ready for too long: it is deleted`,
   NodeWithoutMachineGone: ({ name }) => `the Node ${name} is gone from Kubernetes, or its machine is recorded`,
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which no cluster has planned`,

@@ -14,7 +14,7 @@ export type {
 /** What upgrades use of a cluster's API. */
 export type UpgradeCluster = Omit<
   ClusterApi,
-  'apiServerAddresses' | 'deleteNode' | 'label' | 'releaseLoadBalancers' | 'signClientCertificate' | 'workload'
+  'apiServerAddresses' | 'label' | 'releaseLoadBalancers' | 'signClientCertificate' | 'workload'
 >;
 
 export type KubernetesApi = ClusterApis<UpgradeCluster>;

@@ -9,7 +9,9 @@ export type RecordPresence = Command<
   Findings & { readonly uid: ClusterUid; readonly listed: readonly string[] }
 >;
 
-type PresenceFact = Fact<'NodeMissing' | 'NodeReturned' | 'NodeWithoutMachineFound' | 'NodeWithoutMachineGone'>;
+type PresenceFact = Fact<
+  'NodeMissing' | 'NodeReturned' | 'NodeWithoutMachineFound' | 'NodeWithoutMachineExpired' | 'NodeWithoutMachineGone'
+>;
 
 /** A node that joined and stays should have its Node object; one that leaves loses it any moment. */
 const isExpected = ({ members }: Known, name: string): boolean => {
@@ -27,7 +29,10 @@ const nodesOf = (state: Known, { missing, listed }: RecordPresence['data']): rea
   ];
 };
 
-const strangersOf = (state: Known, { strangers, listed }: RecordPresence['data']): readonly PresenceFact[] => {
+const isStranger = ({ strangers, members }: Known, name: string): boolean =>
+  strangers.has(name) && members[name] === undefined;
+
+const strangersOf = (state: Known, { strangers, overdue, listed }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid, members } = state;
   const there = new Set(listed);
   const over = [...state.strangers].filter((name) => !there.has(name) || members[name] !== undefined);
@@ -35,13 +40,24 @@ const strangersOf = (state: Known, { strangers, listed }: RecordPresence['data']
   const fresh = strangers
     .filter(({ name }) => members[name] === undefined && !state.strangers.has(name))
     .slice(0, Math.max(0, room));
+  const expired = overdue.filter((name) => isStranger(state, name) && !state.expired.has(name) && !state.paused);
   return [
     ...over.map((name): PresenceFact => ({ type: 'NodeWithoutMachineGone', data: { uid, name } })),
     ...fresh.map(({ name, ready }): PresenceFact => ({ type: 'NodeWithoutMachineFound', data: { uid, name, ready } })),
+    ...expired.map((name): PresenceFact => ({ type: 'NodeWithoutMachineExpired', data: { uid, name } })),
   ];
 };
 
-/** Which nodes Kubernetes lacks, and which it has without a machine: each change is stated once. Nothing is done about either. */
+/** The Nodes that may be deleted now: that was stated, and they still have no machine. */
+export const deletable = (
+  state: Presence,
+  { uid, overdue }: Pick<RecordPresence['data'], 'uid' | 'overdue'>,
+): readonly string[] =>
+  state.status === 'absent' || state.uid !== uid || state.deleting || state.restoring || state.paused
+    ? []
+    : overdue.filter((name) => isStranger(state, name) && state.expired.has(name));
+
+/** Which nodes Kubernetes lacks, and which it has without a machine: each change is stated once. */
 export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
   initial: ABSENT,
   reads: 'cluster',

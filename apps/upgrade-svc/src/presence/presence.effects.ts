@@ -5,8 +5,10 @@ import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } f
 import type { Settings } from '../config.js';
 import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
-import { presence } from './presence.decider.js';
+import { deletable, presence } from './presence.decider.js';
+import type { Presence } from './presence.evolve.js';
 import { compare, NO_MEMORY, type Findings, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
@@ -19,7 +21,7 @@ export interface PresenceWorld {
   readonly access: Pick<ClusterAccess, 'of'>;
   readonly handle: Handle;
   readonly metrics: Pick<ServiceMetrics, 'addCounter'>;
-  readonly settings: Pick<Settings, 'nodesWatchIntervalMs'>;
+  readonly settings: Pick<Settings, 'nodesWatchIntervalMs' | 'strangerLimitMs'>;
 }
 
 /** A cluster, as this replica looks at it. */
@@ -41,6 +43,11 @@ const groupsOf = (nodes: PresenceWorld['nodes']): ReadonlyMap<string, readonly N
     rows.push(row);
   }
   return groups;
+};
+
+/** It may have become Ready since it was listed: then it stays. */
+const deleteNode = async (api: Pick<UpgradeCluster, 'node' | 'deleteNode'>, name: string): Promise<void> => {
+  if ((await api.node(name))?.ready === false) await api.deleteNode(name);
 };
 
 /**
@@ -111,14 +118,19 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const api = await this.world.access.of(first.uid, first.cluster);
       const listed = await api.nodes();
       const names = rows.map(({ node }) => node);
-      const { confirmed, memory } = compare(names, listed, looked.memory);
+      const { strangerLimitMs: limitMs } = this.world.settings;
+      const looking = { before: looked.memory, nowMs: performance.now(), limitMs };
+      const { confirmed, memory } = compare(names, listed, looking);
       looked.memory = memory;
-      await this.record(
+      const state = await this.record(
         looked,
         first,
         confirmed,
         listed.map(({ name }) => name),
       );
+      const { overdue } = confirmed;
+      const expired = state === undefined ? [] : deletable(state, { uid: first.uid, overdue });
+      for (const name of expired) await deleteNode(api, name);
       this.count({ outcome: 'answered' });
     } catch (error) {
       // Two answers in a row must agree: one before an outage and one after it do not.
@@ -133,14 +145,16 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     { namespace, cluster, uid, because }: NodeRow,
     confirmed: Findings,
     listed: readonly string[],
-  ): Promise<void> {
+  ): Promise<Presence | undefined> {
     const findings = JSON.stringify(confirmed);
-    if (findings === looked.recorded) return;
+    // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again.
+    if (findings === looked.recorded && confirmed.overdue.length === 0) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
     const command = { type: 'RecordPresence', data: { uid, ...confirmed, listed } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;
+    return outcome.state;
   }
 }

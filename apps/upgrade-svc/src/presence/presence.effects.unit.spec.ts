@@ -1,8 +1,11 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, type Fact } from '@fairlead/contracts';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
+import { stored } from '@fairlead/event-sourcing/spec';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Watched } from '../health/watched.nodes.js';
+import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
+import { presence, type RecordPresence } from './presence.decider.js';
 import type { ListedNode } from './presence.planner.js';
 import { PresenceEffects } from './presence.effects.js';
 
@@ -25,19 +28,33 @@ class Fleet {
   readonly looks: string[] = [];
   readonly recorded: Recorded[] = [];
   readonly counted: string[] = [];
+  readonly deleted: string[] = [];
   readonly effects: PresenceEffects;
 
-  constructor(nodes: readonly Watched[]) {
-    const handle = (async (_decider: unknown, _stream: unknown, { data }: { readonly data: Recorded }) => {
-      this.recorded.push(data);
-      return { kind: 'decided' };
+  /** `state`: of the one cluster whose decisions matter. */
+  constructor(
+    nodes: readonly Watched[],
+    private state = presence.initial,
+  ) {
+    const handle = (async (_decider: unknown, _stream: unknown, command: RecordPresence) => {
+      this.recorded.push(command.data);
+      for (const one of presence.decide(this.state, command) as readonly Fact[])
+        this.state = presence.evolve(this.state, stored(one, 1));
+      return { kind: 'decided', state: this.state };
     }) as unknown as Handle;
     this.effects = new PresenceEffects({
       nodes: { all: () => nodes },
-      access: { of: async (_uid, cluster) => ({ nodes: async () => this.list(cluster) }) as never },
+      access: {
+        of: async (_uid, cluster) =>
+          ({
+            nodes: async () => this.list(cluster),
+            node: async (name: string) => this.list(cluster).find((node) => node.name === name),
+            deleteNode: async (name: string) => void this.deleted.push(name),
+          }) as never,
+      },
       handle,
       metrics: { addCounter: () => (of) => void this.counted.push(String(of['outcome'])) },
-      settings: { nodesWatchIntervalMs: INTERVAL_MS },
+      settings: { nodesWatchIntervalMs: INTERVAL_MS, strangerLimitMs: 5 * INTERVAL_MS },
     });
     this.effects.onApplicationBootstrap();
   }
@@ -70,6 +87,24 @@ describe('the Nodes of clusters', () => {
       expect([name, count >= 8 && count <= 12]).toEqual([name, true]);
     }
     expect(fleet.recorded).toHaveLength(names.length);
+    await fleet.effects.beforeApplicationShutdown();
+  });
+
+  it('are deleted when they have no machine and are not Ready for too long, and only then [ORBITER 23]', async () => {
+    const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
+    const { key, row, ...rest } = watched('shop', 'w-1');
+    const fleet = new Fleet([{ key, ...rest, row: { ...row, uid } }], state);
+    const listed = [...ready('w-1', 'stray'), { name: 'idle', ready: false }];
+    fleet.listed.set('shop', listed);
+    await fleet.after(5);
+    expect(fleet.deleted).toEqual([]);
+    fleet.listed.set('shop', 'no answer');
+    await fleet.after(2);
+    fleet.listed.set('shop', listed);
+    await fleet.after(5);
+    expect(fleet.deleted).toEqual([]);
+    await fleet.after(3);
+    expect(new Set(fleet.deleted)).toEqual(new Set(['idle']));
     await fleet.effects.beforeApplicationShutdown();
   });
 

@@ -14,10 +14,13 @@ export interface Known {
   /** Node objects come and go while the cluster is deleted, or while etcd gets earlier objects. */
   readonly deleting: boolean;
   readonly restoring: boolean;
+  readonly paused: boolean;
   readonly members: Readonly<Record<string, Member>>;
   /** As it was stated. */
   readonly missing: ReadonlySet<string>;
   readonly strangers: ReadonlySet<string>;
+  /** Those of them whose Node object is deleted. */
+  readonly expired: ReadonlySet<string>;
 }
 
 export type Presence = { readonly status: 'absent' } | Known;
@@ -29,9 +32,11 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   uid,
   deleting: false,
   restoring: false,
+  paused: false,
   members: {},
   missing: new Set(),
   strangers: new Set(),
+  expired: new Set(),
 });
 
 const withMembers = (state: Known, names: readonly string[], change: Partial<Member>): Known => {
@@ -86,6 +91,10 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
       return gone(state, event.data.name);
     case 'ClusterDeletionRequested':
       return { ...state, deleting: true };
+    case 'ClusterPaused':
+      return { ...state, paused: true };
+    case 'ClusterResumed':
+      return { ...state, paused: false };
     case 'EtcdRestoreRequested':
       return { ...state, restoring: true };
     case 'EtcdRestored':
@@ -104,8 +113,12 @@ const evolveKnown = (state: Known, event: StoredEvent): Known => {
       return { ...state, missing: without(state.missing, event.data.node) };
     case 'NodeWithoutMachineFound':
       return { ...state, strangers: new Set(state.strangers).add(event.data.name) };
-    case 'NodeWithoutMachineGone':
-      return { ...state, strangers: without(state.strangers, event.data.name) };
+    case 'NodeWithoutMachineExpired':
+      return { ...state, expired: new Set(state.expired).add(event.data.name) };
+    case 'NodeWithoutMachineGone': {
+      const { name } = event.data;
+      return { ...state, strangers: without(state.strangers, name), expired: without(state.expired, name) };
+    }
     default:
       return evolveMembers(state, event);
   }

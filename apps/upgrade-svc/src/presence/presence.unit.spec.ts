@@ -2,12 +2,14 @@ import type { EventType, Fact } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { clusterRequested, otherUid, planOf, uid } from '../nodes/nodes.fixtures.js';
-import { presence } from './presence.decider.js';
+import { deletable, presence } from './presence.decider.js';
 import { compare, NO_MEMORY, type ListedNode, type Memory } from './presence.planner.js';
 
 const NODES = ['cp-1', 'w-1', 'w-2'];
 const listed = (...names: readonly string[]): readonly ListedNode[] => names.map((name) => ({ name, ready: true }));
 const fact = (type: EventType, data: object): Fact => ({ type, data: { uid, ...data } }) as Fact;
+const LOOK_MS = 60_000;
+const LIMIT_MS = 10 * LOOK_MS;
 const STRAY = { uid, name: 'stray', ready: true };
 
 /** A cluster whose nodes have joined, and the looks at its Nodes. */
@@ -16,6 +18,8 @@ class Watch {
   private seq = 0;
   private memory: Memory = NO_MEMORY;
   private recorded = NODES;
+  private nowMs = 0;
+  private overdue: readonly string[] = [];
 
   constructor() {
     this.say(clusterRequested(), fact('VmsPlanned', { machines: NODES.map((name) => planOf(name)) }));
@@ -36,12 +40,20 @@ class Watch {
   /** What a look at these Nodes states. */
   look(...nodes: readonly (string | ListedNode)[]): readonly Fact[] {
     const found = nodes.map((node) => (typeof node === 'string' ? { name: node, ready: true } : node));
-    const { confirmed, memory } = compare(this.recorded, found, this.memory);
+    const looking = { before: this.memory, nowMs: this.nowMs, limitMs: LIMIT_MS };
+    const { confirmed, memory } = compare(this.recorded, found, looking);
+    this.nowMs += LOOK_MS;
+    this.overdue = confirmed.overdue;
     this.memory = memory;
     const data = { uid, ...confirmed, listed: found.map(({ name }) => name) };
     const facts = presence.decide(this.state, { type: 'RecordPresence', data }) as readonly Fact[];
     this.say(...facts);
     return facts;
+  }
+
+  /** What may be deleted after the last look. */
+  get deletable(): readonly string[] {
+    return deletable(this.state, { uid, overdue: this.overdue });
   }
 
   /** The API has not answered. */
@@ -100,7 +112,45 @@ describe('a node that Kubernetes lacks', () => {
 });
 
 describe('a Node without a machine', () => {
-  it('is an alarm, stated once and whether it is Ready or not; nothing is requested of anyone [ORBITER 23]', () => {
+  const idle = { name: 'idle', ready: false };
+  const afterLooks = (watch: Watch, looks: number, ...nodes: readonly (string | ListedNode)[]): Watch => {
+    for (let look = 0; look < looks; look += 1) watch.look(...NODES, ...nodes);
+    return watch;
+  };
+
+  it('is deleted when it was not Ready in any look for the whole limit [ORBITER 23]', () => {
+    const watch = afterLooks(new Watch(), 10, idle);
+    expect(watch.deletable).toEqual([]);
+    expect(watch.look(...NODES, idle)).toEqual([fact('NodeWithoutMachineExpired', { name: 'idle' })]);
+    expect(watch.deletable).toEqual(['idle']);
+    expect([watch.look(...NODES, idle), watch.deletable]).toEqual([[], ['idle']]);
+    expect(watch.look(...NODES)).toEqual([fact('NodeWithoutMachineGone', { name: 'idle' })]);
+    expect(afterLooks(watch, 10, idle).deletable).toEqual([]);
+  });
+
+  it('stays while it is Ready, however long, and its time begins again when it was Ready once [ORBITER 23]', () => {
+    expect(afterLooks(new Watch(), 30, 'stray').deletable).toEqual([]);
+    const watch = afterLooks(new Watch(), 9, idle);
+    expect(afterLooks(afterLooks(watch, 1, 'idle'), 10, idle).deletable).toEqual([]);
+    expect(afterLooks(watch, 1, idle).deletable).toEqual(['idle']);
+  });
+
+  it('is not deleted because the API did not answer: the time of all looks begins again [ORBITER 23]', () => {
+    const watch = afterLooks(new Watch(), 9, idle).fail();
+    expect(afterLooks(watch, 10, idle).deletable).toEqual([]);
+    expect(afterLooks(watch, 1, idle).deletable).toEqual(['idle']);
+  });
+
+  it('stays while the cluster is paused or deleted, etcd is restored, or when its machine is recorded', () => {
+    for (const type of ['ClusterPaused', 'ClusterDeletionRequested', 'EtcdRestoreRequested'] as const)
+      expect([type, afterLooks(new Watch().say(fact(type, {})), 15, idle).deletable]).toEqual([type, []]);
+    const expired = afterLooks(new Watch(), 12, idle);
+    expect(expired.say(fact('ClusterPaused', {})).deletable).toEqual([]);
+    expect(expired.say(fact('ClusterResumed', {})).deletable).toEqual(['idle']);
+    expect(expired.say(fact('VmsPlanned', { machines: [planOf('idle')] })).deletable).toEqual([]);
+  });
+
+  it('is an alarm, stated once and whether it is Ready or not [ORBITER 23]', () => {
     const watch = new Watch();
     expect(watch.look(...NODES, 'stray', { name: 'idle', ready: false })).toEqual([]);
     const stated = watch.look(...NODES, 'stray', { name: 'idle', ready: false });
@@ -141,7 +191,7 @@ describe('a Node without a machine', () => {
   });
 
   it('of an earlier cluster of the same name is not recorded', () => {
-    const data = { uid: otherUid, missing: [], strangers: listed('stray'), listed: [...NODES, 'stray'] };
+    const data = { uid: otherUid, missing: [], strangers: listed('stray'), overdue: [], listed: [...NODES, 'stray'] };
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     expect(presence.decide(state, { type: 'RecordPresence', data })).toEqual([]);
     expect(presence.decide(presence.initial, { type: 'RecordPresence', data })).toEqual([]);

@@ -22,8 +22,12 @@ export const presenceEvents = {
     z.strictObject({ uid, node: NodeName }),
   ),
   NodeWithoutMachineFound: fact(
-    'Kubernetes has a Node of which no machine is recorded. It is never deleted automatically.',
+    'Kubernetes has a Node of which no machine is recorded.',
     z.strictObject({ uid, name: stranger, ready: z.boolean() }),
+  ),
+  NodeWithoutMachineExpired: fact(
+    'A Node of which no machine is recorded was not Ready in any look for the whole limit: its Node object is deleted.',
+    z.strictObject({ uid, name: stranger }),
   ),
   NodeWithoutMachineGone: fact(
     'Kubernetes no longer has a Node of which no machine is recorded, or its machine is recorded by now.',
