@@ -14,7 +14,7 @@ interface Taint {
   readonly effect: string;
 }
 
-/** What a pool is to be like, besides its name. */
+/** The declared fields of a pool, as options. */
 export interface PoolFlags {
   readonly replicas?: number;
   readonly min?: number;
