@@ -34,13 +34,16 @@ export interface PartitionConsumerOptions {
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
   /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
+  /** Called after a commit that set timers. */
+  readonly onTimersSet: () => void;
   /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
   readonly onAdvance: (partition: number, seq: number) => void;
 }
 
-const IDLE_POLL_MS = 5_000;
+/** New events wake the consumer; this is for what could not be recorded in the log before. */
+const IDLE_ROUND_MS = 60_000;
 /** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
 const FLUSH_AFTER_MS = 250;
 /** And over how many messages of the log, where events without an effect do not stop: reading so many again takes less than a second. */
@@ -109,6 +112,11 @@ export class PartitionConsumer {
     this.wakeSignal.ring();
   }
 
+  /** Up to where it has read the log. */
+  position(): number {
+    return this.cursor.lowest();
+  }
+
   /** How long events have waited for the consumer to move. */
   stall(): Stall {
     return this.progress.stall();
@@ -164,7 +172,7 @@ export class PartitionConsumer {
     if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
     const flushes = this.cursor.aheadOfDatabase() > 0;
-    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
+    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_ROUND_MS);
     if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
   }
 
@@ -246,6 +254,7 @@ export class PartitionConsumer {
     await this.options.store.commit({ ...changes, partition: this.partition, positions });
     this.cursor.wrote(positions);
     this.fold.remember(changes);
+    if (changes.timers.length > 0) this.options.onTimersSet();
     for (const { process, rows } of changes.states)
       for (const { key, doc } of rows) this.options.onReconciled(process, key, doc);
     await this.isolate(changes.quarantined);
@@ -264,6 +273,7 @@ export class PartitionConsumer {
       positions,
     });
     this.cursor.wrote(positions);
+    this.options.onTimersSet();
     await this.isolate(quarantined);
     return quarantined;
   }

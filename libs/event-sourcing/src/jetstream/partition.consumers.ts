@@ -1,4 +1,4 @@
-import { parseEventSubject } from '@fairlead/contracts';
+import { parseEventSubject, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
@@ -7,6 +7,7 @@ import type { EventHandlers } from './event.handlers.js';
 import { PartitionConsumer, type PartitionLog, type PartitionConsumerOptions } from './partition.consumer.js';
 import { PartitionStore } from './partition.store.js';
 import { Leases } from './leases.js';
+import { readBatch } from './direct.reader.js';
 import type { Stall } from './partition.progress.js';
 import type { Meter } from './meter.js';
 
@@ -19,6 +20,7 @@ export interface PartitionConsumersOptions {
   readonly handlers: EventHandlers | undefined;
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];
+  readonly onTimersSet: PartitionConsumerOptions['onTimersSet'];
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
 }
@@ -34,6 +36,10 @@ export interface Partitions {
 
 type AdvanceListener = (partition: number, seq: number) => void;
 
+const EVERY_EVENT = 'evt.>';
+/** A wake-up can be lost, or come long before its event can be read: how soon such an event is found. */
+const LOOK_MS = 5_000;
+
 /** Runs a consumer for every partition that this replica holds the lease of. */
 export class PartitionConsumers implements Partitions {
   private readonly partitions = new Map<number, PartitionConsumer>();
@@ -42,6 +48,9 @@ export class PartitionConsumers implements Partitions {
   private readonly advanceListeners = new Set<AdvanceListener>();
   private readonly store: PartitionStore;
   private wakeUps: Subscription | undefined;
+  private looking: NodeJS.Timeout | undefined;
+  /** Up to here, every partition has looked since the event could be read. */
+  private lookedUpTo = 0;
 
   constructor(private readonly options: PartitionConsumersOptions) {
     this.store = new PartitionStore(options.pool);
@@ -54,18 +63,20 @@ export class PartitionConsumers implements Partitions {
   }
 
   start(): void {
-    this.wakeUps = this.options.nc.subscribe('evt.>', {
+    this.wakeUps = this.options.nc.subscribe(EVERY_EVENT, {
       callback: (_error, message) => {
         const partition = parseEventSubject(message.subject)?.partition;
         if (partition !== undefined) this.partitions.get(partition)?.wake();
       },
     });
     void this.wakeAllOnReconnect();
+    this.looking = setInterval(() => void this.look(), LOOK_MS).unref();
     this.leases.start();
   }
 
   async stop(): Promise<void> {
     this.wakeUps?.unsubscribe();
+    clearInterval(this.looking);
     await this.leases.stop();
   }
 
@@ -89,16 +100,8 @@ export class PartitionConsumers implements Partitions {
   }
 
   private gained(partition: number): void {
-    const { service, nc, consumers, handlers, announceQuarantined, onReconciled, log, meter } = this.options;
     const consumer = new PartitionConsumer(partition, {
-      service,
-      nc,
-      consumers,
-      handlers,
-      announceQuarantined,
-      onReconciled,
-      log,
-      meter,
+      ...this.options,
       store: this.store,
       onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
     });
@@ -121,7 +124,24 @@ export class PartitionConsumers implements Partitions {
 
   private async wakeAllOnReconnect(): Promise<void> {
     for await (const status of this.options.nc.status()) {
-      if (status.type === 'reconnect') this.partitions.forEach((consumer) => consumer.wake());
+      if (status.type === 'reconnect') this.wakeAll();
+    }
+  }
+
+  private wakeAll(): void {
+    this.partitions.forEach((consumer) => consumer.wake());
+  }
+
+  /** One read for all partitions; each of them reads only if there is anything new. */
+  private async look(): Promise<void> {
+    const upTo = Math.max(0, ...[...this.partitions.values()].map((consumer) => consumer.position()));
+    try {
+      const [next] = await readBatch(this.options.nc, EVERY_EVENT, this.lookedUpTo, 1);
+      if (next === undefined) return;
+      this.wakeAll();
+      this.lookedUpTo = Math.max(next.seq, upTo);
+    } catch (error) {
+      this.options.log.warn(`the log was not looked at: ${wordsOf(error)}; trying again`);
     }
   }
 }
