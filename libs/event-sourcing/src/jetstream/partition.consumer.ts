@@ -3,12 +3,13 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { clusterKeyOf, type Poison } from '../projection.js';
 import { WakeSignal } from './wake.signal.js';
 import { consumerNames, HANDLERS_CONSUMER, type Consumers } from './consumers.js';
-import { readAll, readBatch, READ_BATCH } from './direct.reader.js';
+import { readAll, readBatch, READ_BATCH, type RawEvent } from './direct.reader.js';
 import { isDataError } from './data.errors.js';
 import { decode } from './envelope.codec.js';
 import { callHandler, type EventHandlers } from './event.handlers.js';
 import { jobOf, publishJob } from './jobs.publisher.js';
 import { PartitionCursor } from './partition.cursor.js';
+import { PartitionFeed } from './partition.feed.js';
 import { changesAnything, PartitionFold, NO_CHANGES, type PartitionChanges } from './partition.fold.js';
 import { PartitionProgress, type Stall } from './partition.progress.js';
 import { Quarantine } from './partition.quarantine.js';
@@ -32,6 +33,8 @@ export interface PartitionConsumerOptions {
   readonly handlers: EventHandlers | undefined;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
+  /** What is stored from this sequence on is pushed. */
+  readonly pushedFrom: number;
   /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   /** Called after a commit that set timers. */
@@ -54,7 +57,7 @@ const RETRY_MAX_MS = 2_000;
 const FAILURES_UNTIL_TOLD = 3;
 /** And again after so many more: about every minute. */
 const FAILURES_UNTIL_TOLD_AGAIN = 30;
-/** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
+/** With replicas of the log, what was pushed may not be in the one that is read yet: it is read again after these waits. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
 type Quarantined = BatchChanges['quarantined'];
@@ -65,15 +68,18 @@ const partitionOfKey = (clusterKey: string): number => {
 };
 
 /**
- * One partition of the log, worked through in order: read a batch, fold it in memory, ask for jobs, commit rows and
- * positions in one transaction. Reading is by direct get from the last position, so a consumer has no server-side state to
- * lose; a core subscription elsewhere only wakes it.
+ * One partition of the log, worked through in order: take a batch, fold it in memory, ask for jobs, commit rows and positions in one
+ * transaction. What is new is pushed. What was not, is read by direct get from the last position, so a consumer has no server-side state
+ * to lose.
  */
 export class PartitionConsumer {
   private running = true;
   private finished: Promise<void> | undefined;
   private readonly wakeSignal = new WakeSignal();
   private readonly cursor: PartitionCursor;
+  private readonly feed: PartitionFeed;
+  /** Something may be in the log that was not pushed. */
+  private mustRead = true;
   private readonly fold: PartitionFold;
   private readonly quarantined = new QuarantinedClusters();
   private readonly progress: PartitionProgress;
@@ -88,6 +94,7 @@ export class PartitionConsumer {
     private readonly options: PartitionConsumerOptions,
   ) {
     this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
+    this.feed = new PartitionFeed(options.pushedFrom);
     this.cursor = new PartitionCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
     this.fold = new PartitionFold(options.consumers, options.store);
     this.progress = new PartitionProgress(partition);
@@ -108,7 +115,15 @@ export class PartitionConsumer {
     });
   }
 
-  wake(): void {
+  /** A new message of the partition; everything that was stored from `from` up to it was pushed. */
+  push(message: RawEvent, from: number): void {
+    this.feed.push(message, from);
+    this.wakeSignal.ring();
+  }
+
+  /** Reads the log: something may not have been pushed. */
+  look(): void {
+    this.mustRead = true;
     this.wakeSignal.ring();
   }
 
@@ -125,7 +140,7 @@ export class PartitionConsumer {
   /** Resolves when the batch under way is committed or given up. */
   async stop(): Promise<void> {
     this.running = false;
-    this.wake();
+    this.wakeSignal.ring();
     await this.finished;
   }
 
@@ -154,6 +169,8 @@ export class PartitionConsumer {
 
   private async load(): Promise<void> {
     this.fold.forgetAll();
+    this.feed.forget();
+    this.mustRead = true;
     this.cursor.load(await this.options.store.positions(this.partition, this.cursor.consumers));
     const quarantined = await this.options.store.quarantined();
     this.quarantined.load(quarantined);
@@ -166,9 +183,8 @@ export class PartitionConsumer {
 
   /** Works on one batch, then waits for the next wake-up. */
   private async round(): Promise<void> {
-    const wasWoken = this.wakeSignal.isSet;
     const found = await this.step();
-    if (!found && wasWoken) await this.lookAgain();
+    if (!found && this.feed.isAhead()) await this.lookAgain();
     if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
     const flushes = this.cursor.aheadOfDatabase() > 0;
@@ -179,15 +195,15 @@ export class PartitionConsumer {
   private async lookAgain(): Promise<void> {
     for (const wait of LOOK_AGAIN_MS) {
       await this.wakeSignal.pause(wait);
+      this.mustRead = true;
       if (!this.running || (await this.step())) return;
     }
   }
 
   /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
   private async step(): Promise<boolean> {
-    const after = this.cursor.lowest();
-    this.wakeSignal.reset(); // Before reading: what comes from now on may not be in this batch.
-    const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
+    this.wakeSignal.reset(); // Before taking: what comes from now on may not be in this batch.
+    const raw = await this.next();
     const last = raw[raw.length - 1];
     if (last === undefined) {
       this.progress.moved();
@@ -209,8 +225,23 @@ export class PartitionConsumer {
       upTo,
     );
     this.progress.moved();
-    if (release >= 0 || raw.length === READ_BATCH) this.wakeSignal.ring();
+    if (release >= 0) {
+      this.feed.forget();
+      this.look();
+    }
+    if (raw.length === READ_BATCH) this.wakeSignal.ring();
     return true;
+  }
+
+  /** What follows in the partition: what was pushed, where that is all, and what is read of the log otherwise. */
+  private async next(): Promise<readonly RawEvent[]> {
+    const pushed = this.mustRead ? undefined : this.feed.take(READ_BATCH);
+    if (pushed !== undefined) return pushed;
+    this.mustRead = false;
+    const after = this.cursor.lowest();
+    const read = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
+    this.feed.readTo(read.at(-1)?.seq ?? after);
+    return read;
   }
 
   private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
