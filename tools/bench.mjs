@@ -1,4 +1,4 @@
-// What `npm run bench` runs: prepares the checkout, compiles test/bench into one file, and becomes it.
+// What `npm run bench` runs: prepares the checkout, compiles test/bench, and becomes it.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,14 +10,15 @@ const prepared = spawnSync(process.execPath, [join(root, 'tools', 'start.mjs'), 
 if (prepared.status !== 0) process.exit(prepared.status ?? 1);
 
 const { build } = await import('esbuild');
-const outfile = join(root, 'dist', 'bench', 'bench.mjs');
+const outdir = join(root, 'dist', 'bench');
 await build({
-  entryPoints: [join(root, 'test', 'bench', 'bench.ts')],
-  outfile,
+  entryPoints: ['bench.ts', 'yardstick.worker.ts'].map((file) => join(root, 'test', 'bench', file)),
+  outdir,
+  outExtension: { '.js': '.mjs' },
   bundle: true,
   packages: 'external',
   platform: 'node',
   format: 'esm',
   target: 'node20',
 });
-await import(pathToFileURL(outfile).href);
+await import(pathToFileURL(join(outdir, 'bench.mjs')).href);

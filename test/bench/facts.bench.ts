@@ -14,7 +14,7 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSystem, type System } from '../system/system.js';
 import { countFigures, countsOf } from './facts.counts.js';
-import { distributionOf, lineOf, type Figure } from './figures.js';
+import { distributionOf, lineOf, scaled, times, type Figure } from './figures.js';
 
 const NODES = 25;
 /** Below what a node may state at once (240). */
@@ -179,16 +179,12 @@ export const benchFacts = async (): Promise<Figure[]> => {
       const distribution = distributionOf(lags[service]);
       return {
         name: `an agent's fact to the committed row of ${service}, ${at}`,
-        value: lineOf(distribution, 'ms'),
+        value: (factor: number) => lineOf(scaled(distribution, factor), 'ms'),
         goal: `p99 < ${GOAL_MS} ms`,
-        met: distribution.p99 < GOAL_MS,
+        met: (factor: number) => distribution.p99 * factor < GOAL_MS,
       };
     });
-    return [
-      ...rows,
-      { name: `an agent's fact to its answer, ${at}`, value: lineOf(distributionOf(lags.answer), 'ms') },
-      ...counts,
-    ];
+    return [...rows, times(`an agent's fact to its answer, ${at}`, lags.answer, 'ms'), ...counts];
   } finally {
     await Promise.all(WATCHED.map((service) => commits[service].close()));
     await system.stop();

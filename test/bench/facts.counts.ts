@@ -69,12 +69,13 @@ export const countsOf = async (system: System): Promise<readonly Count[]> => {
 
 /** The difference of two counts for each fact. */
 export const countFigures = (before: readonly Count[], after: readonly Count[], facts: number): Figure[] =>
-  after.map(({ what, unit, of }, index) => ({
-    name: `${what} for each fact`,
-    value: Object.entries(of)
-      .map(
-        ([name, count]) =>
-          `${name} ${rounded((count - (before[index]?.of[name] ?? 0)) / facts, 2)}${unit && ` ${unit}`}`,
-      )
-      .join(', '),
-  }));
+  after.map(({ what, unit, of }, index) => {
+    const line = (factor: number): string =>
+      Object.entries(of)
+        .map(([name, count]) => {
+          const each = ((count - (before[index]?.of[name] ?? 0)) / facts) * factor;
+          return `${name} ${rounded(each, 2)}${unit && ` ${unit}`}`;
+        })
+        .join(', ');
+    return { name: `${what} for each fact`, value: (factor) => line(what === 'CPU' ? factor : 1) };
+  });

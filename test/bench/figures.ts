@@ -27,20 +27,42 @@ export const rounded = (value: number, digits = 1): string => value.toFixed(digi
 export const lineOf = (distribution: Distribution, unit: string): string =>
   `p50 ${rounded(distribution.p50)}, p90 ${rounded(distribution.p90)}, p99 ${rounded(distribution.p99)}, max ${rounded(distribution.max)} ${unit} (${distribution.count} values)`;
 
-/** One line of the report; `goal` is what it is compared with. */
+/**
+ * One line of the report. Times are told as measured, and normalised: as they would be on the machine of the reference, which takes
+ * `factor` times as long.
+ */
 export interface Figure {
   readonly name: string;
-  readonly value: string;
+  readonly value: (factor: number) => string;
   readonly goal?: string;
-  readonly met?: boolean;
+  readonly met?: (factor: number) => boolean;
 }
 
-export const tableOf = (figures: readonly Figure[]): string =>
+/** What does not depend on the speed of the machine, such as memory. */
+export const fixed = (name: string, value: string): Figure => ({ name, value: () => value });
+
+export const scaled = (distribution: Distribution, factor: number): Distribution => ({
+  count: distribution.count,
+  min: distribution.min * factor,
+  p50: distribution.p50 * factor,
+  p90: distribution.p90 * factor,
+  p99: distribution.p99 * factor,
+  max: distribution.max * factor,
+});
+
+export const times = (name: string, values: readonly number[], unit: string): Figure => {
+  const distribution = distributionOf(values);
+  return { name, value: (factor) => lineOf(scaled(distribution, factor), unit) };
+};
+
+/** Goals are judged by what is normalised. */
+export const tableOf = (figures: readonly Figure[], factor: number): string =>
   [
-    '| What | Measured | Goal | |',
-    '|---|---|---|---|',
-    ...figures.map(
-      ({ name, value, goal, met }) =>
-        `| ${name} | ${value} | ${goal ?? ''} | ${met === undefined ? '' : met ? 'met' : 'missed'} |`,
-    ),
+    '| What | Measured | Normalised | Goal | |',
+    '|---|---|---|---|---|',
+    ...figures.map(({ name, value, goal, met }) => {
+      const [measured, normalised] = [value(1), value(factor)];
+      const verdict = met === undefined ? '' : met(factor) ? 'met' : 'missed';
+      return `| ${name} | ${measured} | ${normalised === measured ? '' : normalised} | ${goal ?? ''} | ${verdict} |`;
+    }),
   ].join('\n');

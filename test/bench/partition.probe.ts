@@ -34,6 +34,7 @@ export class PartitionProbe {
       consumers: { projections: [options.projection as Projection<unknown>], processes: [] },
       handlers: undefined,
       onReconciled: () => undefined,
+      onTimersSet: () => undefined,
       announceQuarantined: (consumer) => fail(`${consumer} was quarantined`),
       log: { log: () => undefined, warn: () => undefined, error: fail },
       meter: { eventsTaken: () => undefined, eventsRejected: (reason) => fail(`a message was rejected: ${reason}`) },

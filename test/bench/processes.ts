@@ -37,3 +37,19 @@ export const useOfTree = (pid: number): ProcessUse =>
       (sum, use) => ({ cpuSeconds: sum.cpuSeconds + use.cpuSeconds, rssMiB: sum.rssMiB + use.rssMiB }),
       useOf(pid),
     );
+
+/** The memory of one process that no other shares; 0 when it is gone. */
+const privateMiB = (pid: number): number => {
+  try {
+    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+    const kibibytes = [...rollup.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB$/gm)];
+    return kibibytes.reduce((sum, [, amount]) => sum + Number(amount), 0) / 1024;
+  } catch {
+    return 0;
+  }
+};
+
+export const privateMiBOfTree = (pid: number): number =>
+  childrenOf(pid)
+    .map(privateMiBOfTree)
+    .reduce((sum, mib) => sum + mib, privateMiB(pid));

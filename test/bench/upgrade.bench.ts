@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { KubernetesVersion, StoredEvent } from '@fairlead/contracts';
 import { budget, deployment } from '../../libs/kubernetes/test/lab.cluster.js';
 import { startRig } from '../../apps/upgrade-svc/test/rollout.rig.js';
-import { distributionOf, lineOf, rounded, type Figure } from './figures.js';
+import { rounded, times, type Figure } from './figures.js';
 
 const WORKERS = 100;
 const SHARE = '10%';
@@ -76,17 +76,14 @@ export const benchUpgrade = async (checkout: string): Promise<Figure[]> => {
     return [
       {
         name: `upgrade of ${WORKERS} workers at ${SHARE}: slot-idle time a node`,
-        value: `${rounded(idle, 2)} s (${slots} slots)`,
+        value: (factor) => `${rounded(idle * factor, 2)} s (${slots} slots)`,
         goal: `< ${IDLE_SECONDS_GOAL} s`,
-        met: idle < IDLE_SECONDS_GOAL,
+        met: (factor) => idle * factor < IDLE_SECONDS_GOAL,
       },
-      {
-        name: `upgrade of ${WORKERS} workers: a node, from its beginning to its end`,
-        value: lineOf(distributionOf(own), 's'),
-      },
+      times(`upgrade of ${WORKERS} workers: a node, from its beginning to its end`, own, 's'),
       {
         name: `upgrade of ${WORKERS} workers: the whole`,
-        value: `${rounded(end.data.tookMs / 1_000)} s, ${events.length} events`,
+        value: (factor) => `${rounded((end.data.tookMs / 1_000) * factor)} s, ${events.length} events`,
       },
     ];
   } finally {

@@ -1,4 +1,4 @@
-import { inboxPrefix, REVOCATIONS_FILTER, REVOKER } from '@fairlead/contracts';
+import { inboxPrefix, REVOCATIONS_FILTER, REVOKER, storedSubject } from '@fairlead/contracts';
 import { accountOf, authenticatorOf, natsTrust } from '@fairlead/embedded/credentials';
 import { patienceOf, patiently } from '@fairlead/service-kit/patience';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
@@ -70,7 +70,7 @@ export const startRevoker = async (settings: Settings, say: RevokerParts['say'])
   const isUp = watch([log, system], () => revoker.compareAgain());
   const revoker = new Revoker({ log: natsLog(log), account, signing, now, isUp, say });
   // What it says is read from the log; a message may be one that the log refuses.
-  log.subscribe(REVOCATIONS_FILTER, { callback: () => revoker.wake() });
+  log.subscribe(storedSubject(REVOCATIONS_FILTER), { callback: () => revoker.wake() });
   const http = serveState(revoker, now).listen(port, host);
   await once(http, 'listening');
   const running = revoker.run();

@@ -15,10 +15,12 @@ import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
 import {
   aliveSubject,
+  EVERY_EVENT,
   heartbeatSubject,
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
+  storedSubject,
   STREAMS,
 } from './subjects.js';
 
@@ -165,7 +167,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: publishOf(service),
   subscribe: [
     `${inboxPrefix(service)}.>`,
-    'evt.>',
+    storedSubject(EVERY_EVENT),
     'hb.>',
     aliveSubject('*'),
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
@@ -193,7 +195,7 @@ export const REVOCATIONS_FILTER = 'evt.*.*.*.bootstrap.AgentCredentialsRevoked';
 /** The revoker reads the log and subscribes to new revocations; it writes nothing. */
 export const revokerPermissions = (): Permissions => ({
   publish: [`$JS.API.DIRECT.GET.${STREAMS.events}`],
-  subscribe: [`${inboxPrefix(REVOKER)}.>`, REVOCATIONS_FILTER],
+  subscribe: [`${inboxPrefix(REVOKER)}.>`, storedSubject(REVOCATIONS_FILTER)],
 });
 
 export const claimsUpdateSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.UPDATE`;

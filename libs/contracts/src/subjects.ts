@@ -67,6 +67,18 @@ export const clusterFilter = (namespace: string, cluster: string): string =>
 
 export const partitionFilter = (partition: number): string => `evt.${partition}.>`;
 
+/** undefined: the subject is not of the log. */
+export const partitionInSubject = (subject: string): number | undefined => {
+  const [prefix, partition] = subject.split('.');
+  return prefix === 'evt' && partition !== undefined ? Number(partition) : undefined;
+};
+
+/** Every event. */
+export const EVERY_EVENT = 'evt.>';
+
+/** Where nats-server publishes what it has stored under a subject, or a filter, of the log. No one else may publish there. */
+export const storedSubject = (subject: string): string => `stored.${subject}`;
+
 export interface EventSubject extends StreamId {
   readonly partition: number;
   readonly type: string;

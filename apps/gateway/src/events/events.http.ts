@@ -6,6 +6,7 @@ import {
   EventList,
   EventsQuery,
   EventStreamQuery,
+  EVERY_EVENT,
   refuse,
   type EventView,
   type StoredEvent,
@@ -23,8 +24,6 @@ import { tenantEventView } from './event.redaction.js';
 import { EventReader, typesOf } from './event.reader.js';
 import { EventStreams } from './event.stream.js';
 import { eventView } from './events.view.js';
-
-const EVERYTHING = 'evt.>';
 
 interface History {
   readonly filter: string;
@@ -153,7 +152,7 @@ export class EventsHttp {
     answers: [{ status: 200, description: 'Events of all clusters, in order', schema: EventList }],
   })
   async list(@Query({ schema: EventsQuery }) { after, limit, type }: EventsQuery): Promise<EventList> {
-    const { events, next } = await this.reader.page({ filter: EVERYTHING, after, limit, types: typesOf(type) });
+    const { events, next } = await this.reader.page({ filter: EVERY_EVENT, after, limit, types: typesOf(type) });
     return { kind: 'EventList', items: events.map(eventView), next };
   }
 
@@ -178,7 +177,7 @@ export class EventsHttp {
     @Res() response: HttpResponse,
   ): Promise<void> {
     const afterSeq = resumeAfter(lastEventId, after);
-    const reading = { filter: EVERYTHING, afterSeq, types: typesOf(type), view: eventView, goesOn: always, signal };
+    const reading = { filter: EVERY_EVENT, afterSeq, types: typesOf(type), view: eventView, goesOn: always, signal };
     await this.streams.serve({ tokenId, ...reading }, response);
   }
 }

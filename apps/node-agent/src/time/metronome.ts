@@ -7,25 +7,25 @@ interface Beat {
 }
 
 /**
- * One timer for all agents of a process. The light mode of the lab runs thousands of them; each waits for its heartbeat,
- * its next look at the host and its retries, which are entries of a wheel here and not timers of the runtime.
+ * One timer for all agents of a process, set to the next task that is due. The light mode of the lab runs thousands of them; each waits
+ * for its heartbeat, its next look at the host and its retries, which are entries of a wheel here and not timers of the runtime.
  */
 export class Metronome {
   private readonly wheel = new Map<number, Beat[]>();
   private timer: NodeJS.Timeout | undefined;
+  /** The tick that the timer is set to. */
+  private next = Infinity;
   private tick = 0;
-  private startedAtMs = 0;
-  private waiting = 0;
+  private readonly startedAtMs = performance.now();
 
   /** Runs the task once, after at least `delayMs`. Returns how to call it off. */
   after(delayMs: number, task: () => void): () => void {
-    this.start();
     const beat: Beat = { task, cancelled: false };
     const due = Math.max(this.tick + 1, this.tickAt(performance.now() + delayMs) + 1);
     const beats = this.wheel.get(due);
     if (beats === undefined) this.wheel.set(due, [beat]);
     else beats.push(beat);
-    this.waiting += 1;
+    if (due < this.next) this.set(due);
     return () => {
       beat.cancelled = true;
     };
@@ -52,31 +52,34 @@ export class Metronome {
     return Math.floor((timeMs - this.startedAtMs) / TICK_MS);
   }
 
-  private start(): void {
-    if (this.timer !== undefined) return;
-    this.startedAtMs = performance.now();
-    this.tick = 0;
-    this.timer = setInterval(() => this.advance(), TICK_MS);
+  private set(tick: number): void {
+    clearTimeout(this.timer);
+    this.next = tick;
+    const delayMs = Math.max(0, this.startedAtMs + tick * TICK_MS - performance.now());
+    this.timer = setTimeout(() => this.advance(), Math.ceil(delayMs));
     // What keeps the process alive is its connection, or whoever started the agent; never the metronome.
     this.timer.unref();
   }
 
   private advance(): void {
     const now = this.tickAt(performance.now());
-    while (this.tick < now) {
-      this.tick += 1;
-      const beats = this.wheel.get(this.tick);
-      if (beats === undefined) continue;
-      this.wheel.delete(this.tick);
-      this.waiting -= beats.length;
-      for (const beat of beats) if (!beat.cancelled) beat.task();
+    const due = [...this.wheel.keys()].filter((tick) => tick <= now).sort((a, b) => a - b);
+    try {
+      for (const tick of due) {
+        this.tick = tick;
+        const beats = this.wheel.get(tick) ?? [];
+        this.wheel.delete(tick);
+        for (const beat of beats) if (!beat.cancelled) beat.task();
+      }
+    } finally {
+      this.setToNext();
     }
-    if (this.waiting === 0) this.rest();
   }
 
-  private rest(): void {
-    clearInterval(this.timer);
-    this.timer = undefined;
+  private setToNext(): void {
+    this.next = Infinity;
+    const next = Math.min(...this.wheel.keys());
+    if (next !== Infinity) this.set(next);
   }
 }
 

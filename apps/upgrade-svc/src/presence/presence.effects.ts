@@ -13,6 +13,8 @@ import { compare, NO_MEMORY, type Findings, type Memory } from './presence.plann
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
+/** Of one replica. A look costs some milliseconds, most of them for TLS: with very many clusters, each is looked at less often. */
+const LOOKS_PER_SECOND_MAX = 2;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
 
@@ -32,6 +34,17 @@ interface Looked {
   /** What was recorded last; undefined: nothing yet, so what was stated before is compared once. */
   recorded: string | undefined;
 }
+
+const fresh = (nextAtMs: number): Looked => ({
+  nextAtMs,
+  underWay: undefined,
+  memory: NO_MEMORY,
+  recorded: undefined,
+});
+
+/** Between two looks at a cluster, of so many that this replica looks at. */
+export const lookIntervalMs = (clusters: number, settingMs: number): number =>
+  Math.max(settingMs, (clusters * 1_000) / LOOKS_PER_SECOND_MAX);
 
 /** Nodes whose agent runs, by cluster. */
 const groupsOf = (nodes: PresenceWorld['nodes']): ReadonlyMap<string, readonly NodeRow[]> => {
@@ -87,22 +100,18 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private tick(): void {
     const groups = groupsOf(this.world.nodes);
     const nowMs = performance.now();
+    const intervalMs = lookIntervalMs(groups.size, this.world.settings.nodesWatchIntervalMs);
     for (const key of this.clusters.keys()) if (!groups.has(key)) this.clusters.delete(key);
     for (const [key, rows] of groups) {
-      const looked = this.clusters.get(key) ?? this.fresh(nowMs);
+      const looked = this.clusters.get(key) ?? fresh(firstLookAt(nowMs, intervalMs, Math.random()));
       this.clusters.set(key, looked);
       if (looked.underWay === undefined && looked.nextAtMs <= nowMs && this.looking < LOOKS_AT_ONCE_MAX)
-        this.begin(looked, rows, nowMs);
+        this.begin(looked, rows, nextLookAt(nowMs, intervalMs, Math.random()));
     }
   }
 
-  private fresh(nowMs: number): Looked {
-    const nextAtMs = firstLookAt(nowMs, this.world.settings.nodesWatchIntervalMs, Math.random());
-    return { nextAtMs, underWay: undefined, memory: NO_MEMORY, recorded: undefined };
-  }
-
-  private begin(looked: Looked, rows: readonly NodeRow[], nowMs: number): void {
-    looked.nextAtMs = nextLookAt(nowMs, this.world.settings.nodesWatchIntervalMs, Math.random());
+  private begin(looked: Looked, rows: readonly NodeRow[], nextAtMs: number): void {
+    looked.nextAtMs = nextAtMs;
     this.looking += 1;
     looked.underWay = this.look(looked, rows).finally(() => {
       looked.underWay = undefined;

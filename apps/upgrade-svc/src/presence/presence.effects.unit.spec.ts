@@ -77,6 +77,14 @@ describe('the Nodes of clusters', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
+  it('are listed twice a second in all by a replica that looks at very many clusters', async () => {
+    const clusters = Array.from({ length: 1_000 }, (_, index) => `c-${index}`);
+    const { looks } = await new Fleet(clusters.map((cluster) => watched(cluster, `${cluster}-w-1`))).after(10);
+    expect(looks.length).toBeGreaterThan(1_000);
+    expect(looks.length).toBeLessThan(1_400);
+    expect(new Set(looks).size).toBe(1_000);
+  });
+
   it('are listed with one call for each cluster and interval, and nothing is recorded again while nothing changes', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `c-${index}`);
     const fleet = new Fleet(names.flatMap((name) => [watched(name, 'w-1'), watched(name, 'w-2')]));

@@ -1,5 +1,13 @@
 import { deadLetterSubject, STREAMS, WorldFailure, wordsOf } from '@fairlead/contracts';
-import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, type JsMsg } from '@nats-io/jetstream';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  jetstream,
+  jetstreamManager,
+  type Consumer,
+  type ConsumerMessages,
+  type JsMsg,
+} from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
@@ -61,6 +69,8 @@ export class JobsWorker {
   private readonly held = new Map<string, Held>();
   private running = false;
   private loop: Promise<void> | undefined;
+  /** What waits for jobs. */
+  private taking: ConsumerMessages | undefined;
   private ticker: NodeJS.Timeout | undefined;
   /** Rings when a job has ended, and when there must be no more. */
   private readonly slotFree = new WakeSignal();
@@ -76,6 +86,7 @@ export class JobsWorker {
   /** Aborts what runs, and waits a while for its end; what is unfinished goes to another replica or to the next start. */
   async stop(): Promise<void> {
     this.running = false;
+    this.taking?.stop();
     this.slotFree.ring();
     const deadline = Date.now() + DRAIN_MS;
     for (const { abort } of this.held.values()) abort.abort(new Error('the service is stopping'));
@@ -118,15 +129,13 @@ export class JobsWorker {
 
   private async take(consumer: Consumer, free: number): Promise<void> {
     const messages = await consumer.fetch({ max_messages: free, expires: FETCH_MS });
-    const stopWhenStopping = setInterval(() => this.running || messages.stop(), RETRY_MS);
-    try {
-      for await (const message of messages) {
-        if (this.running) void this.work(message);
-        else message.nak();
-      }
-    } finally {
-      clearInterval(stopWhenStopping);
+    this.taking = messages;
+    if (!this.running) messages.stop();
+    for await (const message of messages) {
+      if (this.running) void this.work(message);
+      else message.nak();
     }
+    this.taking = undefined;
   }
 
   private async work(message: JsMsg): Promise<void> {

@@ -8,7 +8,13 @@ const LOCK_CLASS = 0x46414952;
 /** Lock numbers from here on mean "this replica is alive"; those below PARTITION_COUNT are partitions. */
 const REPLICA_SLOT_FIRST = 1_000;
 const REPLICA_SLOTS = 1_000;
-const POLL_MS = 250;
+/** Channel of the service's database on which a replica says that it has come. */
+const ARRIVALS = 'fairlead_replicas';
+/** How soon partitions of a replica that has ended are taken over. */
+const SHARED_LOOK_MS = 250;
+/** A replica that has all partitions waits for a notification; this is for one that it missed. */
+const ALONE_LOOK_MS = 10_000;
+const RETRY_MS = 250;
 
 export interface LeaseOptions {
   readonly databaseUrl: string;
@@ -61,20 +67,24 @@ export class Leases {
       this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
       await this.drop();
     }
+    this.wakeSignal.ring();
   }
 
   private async run(): Promise<void> {
     while (this.running) {
+      this.wakeSignal.reset();
+      let waitMs = RETRY_MS;
       try {
         const client = this.client ?? (await this.connect());
         await this.balance(client);
         this.failures = 0;
+        waitMs = this.held.size === PARTITION_COUNT ? ALONE_LOOK_MS : SHARED_LOOK_MS;
       } catch (error) {
         this.failures += 1;
         if (this.failures === 1) this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);
         await this.drop();
       }
-      if (this.running) await this.wakeSignal.pause(POLL_MS);
+      if (this.running && !this.wakeSignal.isSet) await this.wakeSignal.pause(waitMs);
     }
   }
 
@@ -84,12 +94,14 @@ export class Leases {
       application_name: 'fairlead-leases',
       keepAlive: true,
     });
-    client.on('error', () => void this.drop());
+    client.on('error', () => void this.drop().then(() => this.wakeSignal.ring()));
+    client.on('notification', () => this.wakeSignal.ring());
     await client.connect();
     // A replica whose machine died without a word is noticed by the server within about 15 s.
     await client.query('set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2');
     const slot = REPLICA_SLOT_FIRST + Math.floor(Math.random() * REPLICA_SLOTS);
     await client.query('select pg_try_advisory_lock($1, $2)', [LOCK_CLASS, slot]);
+    await client.query(`listen ${ARRIVALS}; notify ${ARRIVALS}`);
     this.client = client;
     return client;
   }

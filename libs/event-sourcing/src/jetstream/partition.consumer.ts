@@ -3,12 +3,13 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { clusterKeyOf, type Poison } from '../projection.js';
 import { WakeSignal } from './wake.signal.js';
 import { consumerNames, HANDLERS_CONSUMER, type Consumers } from './consumers.js';
-import { readAll, readBatch, READ_BATCH } from './direct.reader.js';
+import { readAll, readBatch, READ_BATCH, type RawEvent } from './direct.reader.js';
 import { isDataError } from './data.errors.js';
 import { decode } from './envelope.codec.js';
 import { callHandler, type EventHandlers } from './event.handlers.js';
 import { jobOf, publishJob } from './jobs.publisher.js';
 import { PartitionCursor } from './partition.cursor.js';
+import { PartitionFeed } from './partition.feed.js';
 import { changesAnything, PartitionFold, NO_CHANGES, type PartitionChanges } from './partition.fold.js';
 import { PartitionProgress, type Stall } from './partition.progress.js';
 import { Quarantine } from './partition.quarantine.js';
@@ -32,15 +33,20 @@ export interface PartitionConsumerOptions {
   readonly handlers: EventHandlers | undefined;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
+  /** What is stored from this sequence on is pushed. */
+  readonly pushedFrom: number;
   /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
+  /** Called after a commit that set timers. */
+  readonly onTimersSet: () => void;
   /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
   readonly onAdvance: (partition: number, seq: number) => void;
 }
 
-const IDLE_POLL_MS = 5_000;
+/** New events wake the consumer; this is for what could not be recorded in the log before. */
+const IDLE_ROUND_MS = 60_000;
 /** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
 const FLUSH_AFTER_MS = 250;
 /** And over how many messages of the log, where events without an effect do not stop: reading so many again takes less than a second. */
@@ -51,7 +57,7 @@ const RETRY_MAX_MS = 2_000;
 const FAILURES_UNTIL_TOLD = 3;
 /** And again after so many more: about every minute. */
 const FAILURES_UNTIL_TOLD_AGAIN = 30;
-/** A wake-up may come a moment before the message can be read; look again after these waits before believing that nothing came. */
+/** With replicas of the log, what was pushed may not be in the one that is read yet: it is read again after these waits. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
 type Quarantined = BatchChanges['quarantined'];
@@ -62,15 +68,18 @@ const partitionOfKey = (clusterKey: string): number => {
 };
 
 /**
- * One partition of the log, worked through in order: read a batch, fold it in memory, ask for jobs, commit rows and
- * positions in one transaction. Reading is by direct get from the last position, so a consumer has no server-side state to
- * lose; a core subscription elsewhere only wakes it.
+ * One partition of the log, worked through in order: take a batch, fold it in memory, ask for jobs, commit rows and positions in one
+ * transaction. What is new is pushed. What was not, is read by direct get from the last position, so a consumer has no server-side state
+ * to lose.
  */
 export class PartitionConsumer {
   private running = true;
   private finished: Promise<void> | undefined;
   private readonly wakeSignal = new WakeSignal();
   private readonly cursor: PartitionCursor;
+  private readonly feed: PartitionFeed;
+  /** Something may be in the log that was not pushed. */
+  private mustRead = true;
   private readonly fold: PartitionFold;
   private readonly quarantined = new QuarantinedClusters();
   private readonly progress: PartitionProgress;
@@ -85,6 +94,7 @@ export class PartitionConsumer {
     private readonly options: PartitionConsumerOptions,
   ) {
     this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
+    this.feed = new PartitionFeed(options.pushedFrom);
     this.cursor = new PartitionCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
     this.fold = new PartitionFold(options.consumers, options.store);
     this.progress = new PartitionProgress(partition);
@@ -105,8 +115,21 @@ export class PartitionConsumer {
     });
   }
 
-  wake(): void {
+  /** A new message of the partition; everything that was stored from `from` up to it was pushed. */
+  push(message: RawEvent, from: number): void {
+    this.feed.push(message, from);
     this.wakeSignal.ring();
+  }
+
+  /** Reads the log: something may not have been pushed. */
+  look(): void {
+    this.mustRead = true;
+    this.wakeSignal.ring();
+  }
+
+  /** Up to where it has read the log. */
+  position(): number {
+    return this.cursor.lowest();
   }
 
   /** How long events have waited for the consumer to move. */
@@ -117,7 +140,7 @@ export class PartitionConsumer {
   /** Resolves when the batch under way is committed or given up. */
   async stop(): Promise<void> {
     this.running = false;
-    this.wake();
+    this.wakeSignal.ring();
     await this.finished;
   }
 
@@ -146,6 +169,8 @@ export class PartitionConsumer {
 
   private async load(): Promise<void> {
     this.fold.forgetAll();
+    this.feed.forget();
+    this.mustRead = true;
     this.cursor.load(await this.options.store.positions(this.partition, this.cursor.consumers));
     const quarantined = await this.options.store.quarantined();
     this.quarantined.load(quarantined);
@@ -158,28 +183,27 @@ export class PartitionConsumer {
 
   /** Works on one batch, then waits for the next wake-up. */
   private async round(): Promise<void> {
-    const wasWoken = this.wakeSignal.isSet;
     const found = await this.step();
-    if (!found && wasWoken) await this.lookAgain();
+    if (!found && this.feed.isAhead()) await this.lookAgain();
     if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
     const flushes = this.cursor.aheadOfDatabase() > 0;
-    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_POLL_MS);
+    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_ROUND_MS);
     if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
   }
 
   private async lookAgain(): Promise<void> {
     for (const wait of LOOK_AGAIN_MS) {
       await this.wakeSignal.pause(wait);
+      this.mustRead = true;
       if (!this.running || (await this.step())) return;
     }
   }
 
   /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
   private async step(): Promise<boolean> {
-    const after = this.cursor.lowest();
-    this.wakeSignal.reset(); // Before reading: what comes from now on may not be in this batch.
-    const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
+    this.wakeSignal.reset(); // Before taking: what comes from now on may not be in this batch.
+    const raw = await this.next();
     const last = raw[raw.length - 1];
     if (last === undefined) {
       this.progress.moved();
@@ -201,8 +225,23 @@ export class PartitionConsumer {
       upTo,
     );
     this.progress.moved();
-    if (release >= 0 || raw.length === READ_BATCH) this.wakeSignal.ring();
+    if (release >= 0) {
+      this.feed.forget();
+      this.look();
+    }
+    if (raw.length === READ_BATCH) this.wakeSignal.ring();
     return true;
+  }
+
+  /** What follows in the partition: what was pushed, where that is all, and what is read of the log otherwise. */
+  private async next(): Promise<readonly RawEvent[]> {
+    const pushed = this.mustRead ? undefined : this.feed.take(READ_BATCH);
+    if (pushed !== undefined) return pushed;
+    this.mustRead = false;
+    const after = this.cursor.lowest();
+    const read = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
+    this.feed.readTo(read.at(-1)?.seq ?? after);
+    return read;
   }
 
   private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
@@ -246,6 +285,7 @@ export class PartitionConsumer {
     await this.options.store.commit({ ...changes, partition: this.partition, positions });
     this.cursor.wrote(positions);
     this.fold.remember(changes);
+    if (changes.timers.length > 0) this.options.onTimersSet();
     for (const { process, rows } of changes.states)
       for (const { key, doc } of rows) this.options.onReconciled(process, key, doc);
     await this.isolate(changes.quarantined);
@@ -264,6 +304,7 @@ export class PartitionConsumer {
       positions,
     });
     this.cursor.wrote(positions);
+    this.options.onTimersSet();
     await this.isolate(quarantined);
     return quarantined;
   }

@@ -1,5 +1,5 @@
-import { parseEventSubject } from '@fairlead/contracts';
-import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import { EVERY_EVENT, wordsOf } from '@fairlead/contracts';
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
 import type { Consumers } from './consumers.js';
@@ -7,6 +7,8 @@ import type { EventHandlers } from './event.handlers.js';
 import { PartitionConsumer, type PartitionLog, type PartitionConsumerOptions } from './partition.consumer.js';
 import { PartitionStore } from './partition.store.js';
 import { Leases } from './leases.js';
+import { LogFeed } from './log.feed.js';
+import { readBatch } from './direct.reader.js';
 import type { Stall } from './partition.progress.js';
 import type { Meter } from './meter.js';
 
@@ -19,6 +21,7 @@ export interface PartitionConsumersOptions {
   readonly handlers: EventHandlers | undefined;
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];
+  readonly onTimersSet: PartitionConsumerOptions['onTimersSet'];
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
 }
@@ -34,6 +37,9 @@ export interface Partitions {
 
 type AdvanceListener = (partition: number, seq: number) => void;
 
+/** What is pushed can be lost without anything after it that shows it: how soon such an event is found. */
+const LOOK_MS = 5_000;
+
 /** Runs a consumer for every partition that this replica holds the lease of. */
 export class PartitionConsumers implements Partitions {
   private readonly partitions = new Map<number, PartitionConsumer>();
@@ -41,10 +47,18 @@ export class PartitionConsumers implements Partitions {
   private readonly changeListeners = new Set<(owned: ReadonlySet<number>) => void>();
   private readonly advanceListeners = new Set<AdvanceListener>();
   private readonly store: PartitionStore;
-  private wakeUps: Subscription | undefined;
+  private readonly feed: LogFeed;
+  private looking: NodeJS.Timeout | undefined;
+  /** Up to here, every partition has looked since the event could be read. */
+  private lookedUpTo = 0;
 
   constructor(private readonly options: PartitionConsumersOptions) {
     this.store = new PartitionStore(options.pool);
+    this.feed = new LogFeed({
+      nc: options.nc,
+      onMessage: (partition, message, from) => this.partitions.get(partition)?.push(message, from),
+      onGap: () => this.lookEverywhere(),
+    });
     this.leases = new Leases({
       databaseUrl: options.databaseUrl,
       log: options.log,
@@ -54,18 +68,15 @@ export class PartitionConsumers implements Partitions {
   }
 
   start(): void {
-    this.wakeUps = this.options.nc.subscribe('evt.>', {
-      callback: (_error, message) => {
-        const partition = parseEventSubject(message.subject)?.partition;
-        if (partition !== undefined) this.partitions.get(partition)?.wake();
-      },
-    });
-    void this.wakeAllOnReconnect();
+    this.feed.start();
+    void this.lookOnReconnect();
+    this.looking = setInterval(() => void this.look(), LOOK_MS).unref();
     this.leases.start();
   }
 
   async stop(): Promise<void> {
-    this.wakeUps?.unsubscribe();
+    this.feed.stop();
+    clearInterval(this.looking);
     await this.leases.stop();
   }
 
@@ -89,17 +100,10 @@ export class PartitionConsumers implements Partitions {
   }
 
   private gained(partition: number): void {
-    const { service, nc, consumers, handlers, announceQuarantined, onReconciled, log, meter } = this.options;
     const consumer = new PartitionConsumer(partition, {
-      service,
-      nc,
-      consumers,
-      handlers,
-      announceQuarantined,
-      onReconciled,
-      log,
-      meter,
+      ...this.options,
       store: this.store,
+      pushedFrom: this.feed.next,
       onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
     });
     this.partitions.set(partition, consumer);
@@ -119,9 +123,26 @@ export class PartitionConsumers implements Partitions {
     this.changeListeners.forEach((listener) => listener(owned));
   }
 
-  private async wakeAllOnReconnect(): Promise<void> {
+  private async lookOnReconnect(): Promise<void> {
     for await (const status of this.options.nc.status()) {
-      if (status.type === 'reconnect') this.partitions.forEach((consumer) => consumer.wake());
+      if (status.type === 'reconnect') this.lookEverywhere();
+    }
+  }
+
+  private lookEverywhere(): void {
+    this.partitions.forEach((consumer) => consumer.look());
+  }
+
+  /** One read for all partitions; each of them reads only if there is anything new. */
+  private async look(): Promise<void> {
+    const upTo = Math.max(0, ...[...this.partitions.values()].map((consumer) => consumer.position()));
+    try {
+      const [next] = await readBatch(this.options.nc, EVERY_EVENT, this.lookedUpTo, 1);
+      if (next === undefined) return;
+      this.lookEverywhere();
+      this.lookedUpTo = Math.max(next.seq, upTo);
+    } catch (error) {
+      this.options.log.warn(`the log was not looked at: ${wordsOf(error)}; trying again`);
     }
   }
 }

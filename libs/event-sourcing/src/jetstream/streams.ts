@@ -1,10 +1,12 @@
 import {
   AGENT_FACTS_FILTER,
   AGENT_MESSAGE_MAX_BYTES,
+  EVERY_EVENT,
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
   STREAMS,
+  storedSubject,
   WorldFailure,
 } from '@fairlead/contracts';
 import {
@@ -74,7 +76,9 @@ export const checkServer = async (nc: NatsConnection): Promise<void> => {
 const eventsStream = (replicas: number): Partial<StreamConfig> & { name: string } => ({
   name: STREAMS.events,
   description: 'The truth: every fact, for ever',
-  subjects: ['evt.>'],
+  subjects: [EVERY_EVENT],
+  // Readers follow the log without reading it again.
+  republish: { src: EVERY_EVENT, dest: storedSubject(EVERY_EVENT) },
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
   discard: DiscardPolicy.New,

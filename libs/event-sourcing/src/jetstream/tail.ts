@@ -1,4 +1,4 @@
-import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { storedSubject, WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { WakeSignal } from './wake.signal.js';
 import { readBatch, READ_BATCH } from './direct.reader.js';
@@ -32,7 +32,7 @@ const nextRing = async (wakeSignal: WakeSignal, ms: number): Promise<boolean> =>
 export const makeTail = (nc: NatsConnection): Tail =>
   async function* tail(filter, afterSeq, signal) {
     const wakeSignal = new WakeSignal();
-    const subscription = nc.subscribe(filter, { callback: () => wakeSignal.ring() });
+    const subscription = nc.subscribe(storedSubject(filter), { callback: () => wakeSignal.ring() });
     signal.addEventListener('abort', () => wakeSignal.ring(), { once: true });
     let after = afterSeq;
     let looks = 0;

@@ -17,7 +17,9 @@ export interface TimersOptions {
   readonly log: PartitionLog;
 }
 
-const POLL_MS = 500;
+/** How soon a timer fires at the latest whose replica ended between setting it and firing it. */
+const LOOK_MS = 5_000;
+const RETRY_MS = 500;
 const BATCH = 100;
 /** How long a timer waits that the pure code of its process cannot take. */
 const PUT_OFF_MS = 60_000;
@@ -33,7 +35,8 @@ interface TimerRow {
 
 /**
  * Fires timers: rows that were written in the transaction of the event that set them. Each fires once, on one replica
- * (`for update skip locked`), also when the service or NATS was away when it was due: then as soon as they are back.
+ * (`for update skip locked`), also when the service or NATS was away when it was due: then as soon as they are back. The replica that
+ * set a timer wakes its own worker, which sleeps until the next one is due.
  */
 export class TimersWorker {
   private running = false;
@@ -55,21 +58,37 @@ export class TimersWorker {
     await this.loop;
   }
 
+  /** A timer was set: it may be due before what this worker waits for. */
+  wake(): void {
+    this.wakeSignal.ring();
+  }
+
   private async run(): Promise<void> {
     while (this.running) {
-      let fired = 0;
+      let waitMs = RETRY_MS;
+      this.wakeSignal.reset(); // Before looking: a timer that is set from now on may not be found.
       try {
-        fired = await this.fireDue();
+        waitMs = await this.untilDueMs();
+        if (waitMs === 0) await this.fireDue();
         this.failures = 0;
       } catch (error) {
         this.failures += 1;
         if (this.failures === 1) this.options.log.warn(`timers: ${wordsOf(error)}; trying again`);
+        waitMs = RETRY_MS;
       }
-      if (fired < BATCH && this.running) await this.wakeSignal.pause(POLL_MS);
+      if (waitMs > 0 && this.running && !this.wakeSignal.isSet) await this.wakeSignal.pause(waitMs);
     }
   }
 
-  private fireDue(): Promise<number> {
+  /** By the clock of the database; 0: one is due. */
+  private async untilDueMs(): Promise<number> {
+    const found = await this.options.pool.query<{ ms: number | null }>(
+      `select (extract(epoch from min(due_at) - now()) * 1000)::float8 as ms from timers`,
+    );
+    return Math.min(Math.max(Math.ceil(found.rows[0]?.ms ?? LOOK_MS), 0), LOOK_MS);
+  }
+
+  private fireDue(): Promise<void> {
     return inTransaction(this.options.pool, async (client) => {
       const due = await client.query<TimerRow>(
         `select process, cluster_key, key, due_at, cause, data from timers
@@ -77,7 +96,6 @@ export class TimersWorker {
         [BATCH],
       );
       for (const row of due.rows) await this.fire(client, row);
-      return due.rows.length;
     });
   }
 

@@ -9,6 +9,7 @@ const JOB_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
 const HTTP_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
 const S = 1_000;
+const EVENT_LOOP_PRECISION_MS = 250;
 
 /** The values of one gauge now: each with its labels. */
 export interface Reading {
@@ -36,7 +37,8 @@ export class ServiceMetrics implements Meter {
   constructor(service: string) {
     const { registry } = this;
     registry.setDefaultLabels({ service });
-    collectDefaultMetrics({ register: registry });
+    // Its monitor of the event loop wakes the process once in this time, also when it has nothing to do.
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
     this.eventAge = new Histogram({
       name: 'fairlead_event_age_seconds',
       help: 'Time from the append of an event until the rows of this service show it',

@@ -1,0 +1,61 @@
+import { EVERY_EVENT, partitionInSubject, storedSubject } from '@fairlead/contracts';
+import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
+import type { RawEvent } from './direct.reader.js';
+
+const SUBJECT = 'Nats-Subject';
+const SEQUENCE = 'Nats-Sequence';
+
+export interface LogFeedOptions {
+  readonly nc: Pick<NatsConnection, 'subscribe'>;
+  /** A message of a partition. Everything that was stored from `from` up to it was pushed. */
+  readonly onMessage: (partition: number, message: RawEvent, from: number) => void;
+  /** Messages before this one were not pushed. */
+  readonly onGap: () => void;
+}
+
+/** The server appends its own headers to those of the sender. */
+const rawOf = ({ headers, data }: Pick<Msg, 'headers' | 'data'>): RawEvent => ({
+  subject: headers?.last(SUBJECT) ?? '',
+  seq: Number(headers?.last(SEQUENCE) ?? 0),
+  bytes: data,
+});
+
+/**
+ * What nats-server publishes right after it has stored a message, in the order of the log. It is delivered at most once, so a reader must
+ * know where something is missing: the sequence of the log leaves no number out.
+ */
+export class LogFeed {
+  private subscription: Subscription | undefined;
+  private last = 0;
+  private from = 0;
+
+  constructor(private readonly options: LogFeedOptions) {}
+
+  /** A reader that begins now gets what is stored from this sequence on. */
+  get next(): number {
+    return this.last + 1;
+  }
+
+  start(): void {
+    this.subscription = this.options.nc.subscribe(storedSubject(EVERY_EVENT), {
+      callback: (error, message) => {
+        if (error === null) this.take(rawOf(message));
+      },
+    });
+  }
+
+  stop(): void {
+    this.subscription?.unsubscribe();
+  }
+
+  private take(message: RawEvent): void {
+    const { onGap, onMessage } = this.options;
+    const isGap = message.seq > this.next;
+    if (message.seq <= this.last) return;
+    if (isGap) this.from = message.seq;
+    this.last = message.seq;
+    const partition = partitionInSubject(message.subject);
+    if (partition !== undefined) onMessage(partition, message, this.from);
+    if (isGap) onGap();
+  }
+}

@@ -1,0 +1,166 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedSubject } from '@fairlead/contracts';
+import { seededRandom } from '@fairlead/testing';
+import { headers, type Msg } from '@nats-io/transport-node';
+import type { RawEvent } from './direct.reader.js';
+import { LogFeed } from './log.feed.js';
+import { PartitionFeed } from './partition.feed.js';
+
+const PARTITION = 3;
+const LIMIT = 4;
+const messageOf = (seq: number, partition = PARTITION): RawEvent => ({
+  subject: `evt.${partition}.default.demo.request.ClusterRequested`,
+  seq,
+  bytes: new Uint8Array(),
+});
+
+/** A log, what is pushed of it over a connection that loses messages, and a replica that is read and may be behind. */
+class World {
+  readonly taken: number[] = [];
+  readonly feed: LogFeed;
+  private readonly log: RawEvent[] = [];
+  private callback: (error: null, message: Msg) => void = () => undefined;
+  private readable = 0;
+  private partition: PartitionFeed;
+  private mustRead = true;
+
+  constructor(private readonly random: () => number) {
+    this.feed = new LogFeed({
+      nc: { subscribe: (_subject: string, { callback }: { callback: never }) => (this.callback = callback) } as never,
+      onMessage: (partition, message, from) => {
+        if (partition === PARTITION) this.partition.push(message, from);
+      },
+      onGap: () => (this.mustRead = true),
+    });
+    this.feed.start();
+    this.partition = new PartitionFeed(this.feed.next);
+  }
+
+  append(lost: boolean): void {
+    const message = messageOf(this.log.length + 1, this.random() < 0.5 ? PARTITION : 5);
+    this.log.push(message);
+    if (!lost) this.deliver(message);
+  }
+
+  deliver({ seq, subject }: RawEvent): void {
+    const header = headers();
+    header.set('Nats-Subject', subject);
+    header.set('Nats-Sequence', String(seq));
+    this.callback(null, { subject: storedSubject(subject), headers: header, data: new Uint8Array() } as Msg);
+  }
+
+  /** As the consumer does; true: something was taken. */
+  step(): boolean {
+    const pushed = this.mustRead ? undefined : this.partition.take(LIMIT);
+    this.mustRead = false;
+    const next = pushed ?? this.read();
+    this.taken.push(...next.map(({ seq }) => seq));
+    return next.length > 0;
+  }
+
+  private read(): RawEvent[] {
+    const after = this.taken.at(-1) ?? 0;
+    const found = this.log
+      .slice(0, this.readable)
+      .filter(({ subject, seq }) => subject === messageOf(0).subject && seq > after)
+      .slice(0, LIMIT);
+    this.partition.readTo(found.at(-1)?.seq ?? after);
+    return found;
+  }
+
+  catchUpReplica(to = this.log.length): void {
+    this.readable = Math.max(this.readable, to);
+  }
+
+  /** A batch of which only a part was applied, or a commit that failed. */
+  goBack(): void {
+    this.taken.splice(-Math.ceil(this.random() * LIMIT));
+    this.partition.forget();
+    this.mustRead = true;
+  }
+
+  look(): void {
+    this.mustRead = true;
+  }
+
+  get all(): readonly number[] {
+    return this.log.filter(({ subject }) => subject === messageOf(0).subject).map(({ seq }) => seq);
+  }
+
+  get isAhead(): boolean {
+    return this.partition.isAhead();
+  }
+}
+
+describe('what is pushed of a partition', () => {
+  it.each(Array.from({ length: 200 }, (_, seed) => seed))(
+    'and what is read are together every message once and in order, whatever is lost and however far a read is behind (seed %i)',
+    (seed) => {
+      const random = seededRandom(seed);
+      const world = new World(random);
+      const lossy = random() < 0.5 ? 0.1 : 0;
+      for (let step = 0; step < 400; step += 1) {
+        const dice = random();
+        if (dice < 0.5) world.append(random() < lossy);
+        else if (dice < 0.8) world.step();
+        else if (dice < 0.9) world.catchUpReplica(Math.floor(random() * (world.all.at(-1) ?? 0)));
+        else if (dice < 0.95) world.goBack();
+        else world.look();
+        expect(world.taken).toEqual(world.all.slice(0, world.taken.length));
+      }
+      world.catchUpReplica();
+      world.look();
+      while (world.step()) world.look();
+      expect(world.taken).toEqual(world.all);
+    },
+  );
+
+  it('needs no read of the log while nothing is lost', () => {
+    const world = new World(() => 0);
+    world.append(false);
+    world.catchUpReplica();
+    world.step();
+    // The replica does not get anything more: only what is pushed can be taken.
+    for (let count = 0; count < 50; count += 1) {
+      world.append(false);
+      world.step();
+    }
+    expect(world.taken).toEqual(world.all);
+    expect(world.isAhead).toBe(false);
+  });
+
+  it('is read again when a push shows that the read was behind', () => {
+    const world = new World(() => 0);
+    world.append(true);
+    world.append(false);
+    world.step();
+    expect([world.taken, world.isAhead]).toEqual([[], true]);
+    world.catchUpReplica();
+    world.look();
+    world.step();
+    expect([world.taken, world.isAhead]).toEqual([[1, 2], false]);
+  });
+
+  it('comes once, also when the server repeats it', () => {
+    const world = new World(() => 0);
+    world.append(false);
+    world.catchUpReplica();
+    world.step();
+    world.append(false);
+    world.deliver(messageOf(2));
+    world.deliver(messageOf(1));
+    world.step();
+    world.step();
+    expect(world.taken).toEqual([1, 2]);
+  });
+
+  it('is bounded: a consumer that is too far behind reads the log', () => {
+    const feed = new PartitionFeed(1);
+    feed.readTo(0);
+    for (let seq = 1; seq <= 1_001; seq += 1) feed.push(messageOf(seq), 1);
+    expect(feed.take(10)).toBeUndefined();
+    feed.readTo(1_001);
+    feed.push(messageOf(1_002), 1);
+    expect(feed.take(10)?.map(({ seq }) => seq)).toEqual([1_002]);
+  });
+});

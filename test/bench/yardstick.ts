@@ -1,0 +1,66 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { ensureCertificates } from '@fairlead/embedded';
+import type { Identity, Rates } from './yardstick.work.js';
+
+const KINDS = ['hashing', 'json', 'fsync', 'tls'] as const;
+const UNITS = { hashing: 'SHA-256 of 16 KiB', json: 'JSON events', fsync: 'fsyncs', tls: 'TLS handshakes' };
+
+/** What the machine did in a second: of each kind of work on one core, and on two cores together. */
+export interface Yardstick {
+  readonly one: Rates;
+  readonly two: Rates;
+}
+
+/**
+ * The score 100: the speed at which 1,000 single-node clusters took 292 s (0.448 s of CPU each) before the work on speed began, from
+ * a run of `npm run bench -- thousand` of that version with this yardstick beside it.
+ */
+const REFERENCE: Yardstick = {
+  one: { hashing: 1, json: 1, fsync: 1, tls: 1 },
+  two: { hashing: 1, json: 1, fsync: 1, tls: 1 },
+};
+const WORKER = new URL('./yardstick.worker.mjs', import.meta.url);
+
+const inWorker = (identity: Identity): Promise<Rates> =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(WORKER, { workerData: identity });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+
+const sumOf = (a: Rates, b: Rates): Rates => ({
+  hashing: a.hashing + b.hashing,
+  json: a.json + b.json,
+  fsync: a.fsync + b.fsync,
+  tls: a.tls + b.tls,
+});
+
+/** A fixed piece of work of the kinds that Fairlead's programs do, about five seconds: tells how fast this machine is now. */
+export const measureYardstick = async (): Promise<Yardstick> => {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-yardstick-'));
+  try {
+    const { serverFile, caFile } = await ensureCertificates(folder, ['127.0.0.1']);
+    const server = readFileSync(serverFile, 'utf8');
+    const identity = { cert: server, key: server, ca: readFileSync(caFile, 'utf8') };
+    const one = await inWorker(identity);
+    const [first, second] = await Promise.all([inWorker(identity), inWorker(identity)]);
+    return { one, two: sumOf(first, second) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+};
+
+/** 100 at the reference's speed, 200 at twice its speed: the geometric mean over all kinds of work, on one core and on two. */
+export const scoreOf = ({ one, two }: Yardstick): number => {
+  const ratios = KINDS.flatMap((kind) => [one[kind] / REFERENCE.one[kind], two[kind] / REFERENCE.two[kind]]);
+  return 100 * Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
+};
+
+export const yardstickLine = (yardstick: Yardstick): string =>
+  `score ${scoreOf(yardstick).toFixed(0)} (${KINDS.map(
+    (kind) =>
+      `${UNITS[kind]}/s ${yardstick.one[kind].toFixed(0)} on one core, ${yardstick.two[kind].toFixed(0)} on two`,
+  ).join('; ')})`;
