@@ -18,6 +18,8 @@ const COMPANIONS: readonly {
   { minor: 32, etcd: '3.5.16-0', etcdReports: '3.5.16', coredns: 'v1.11.3', pause: '3.10' },
   { minor: 33, etcd: '3.5.24-0', etcdReports: '3.5.35', coredns: 'v1.12.0', pause: '3.10' },
   { minor: 34, etcd: '3.6.5-0', etcdReports: '3.6.8', coredns: 'v1.12.1', pause: '3.10.1' },
+  { minor: 35, etcd: '3.6.6-0', etcdReports: '3.6.8', coredns: 'v1.13.1', pause: '3.10.1' },
+  { minor: 36, etcd: '3.6.8-0', etcdReports: '3.6.8', coredns: 'v1.14.2', pause: '3.10.2' },
 ];
 
 const minorOf = (version: string): number => parseVersion(version)?.minor ?? 0;
