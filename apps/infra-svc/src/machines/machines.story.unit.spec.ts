@@ -124,6 +124,20 @@ describe('the machines of a cluster', () => {
     },
   );
 
+  it('fail when the provider reports two of them under one ID: the second one is refused until it has its own [Cluster API 8]', async () => {
+    story.cloud.reportedAs.set(worker(2), `m-${worker(1)}`);
+    await story.request(requested());
+    expect(story.last('InfrastructureFailed').cause).toMatchObject({
+      operation: 'create machines',
+      target: worker(2),
+      message: `the provider reports it as lab://m-${worker(1)}, which is machine ${worker(1)}`,
+    });
+    expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(4);
+    story.cloud.reportedAs.clear();
+    await story.request(of('ClusterRetryRequested'));
+    expect(new Set(story.last('VmsCreated').machines.map(({ providerId }) => providerId)).size).toBe(5);
+  });
+
   it('of a single-cloud cluster need no public address', async () => {
     story.cloud.withoutPublicIp.add(worker(1));
     await story.request(requested(clusterSpec({ serviceType: 'single' })));

@@ -7,7 +7,7 @@ import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import { presence } from './presence.decider.js';
-import { compare, NO_MEMORY, type Findings, type Memory } from './presence.planner.js';
+import { compare, NO_MEMORY, type Comparison, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
@@ -110,15 +110,10 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     try {
       const api = await this.world.access.of(first.uid, first.cluster);
       const listed = await api.nodes();
-      const names = rows.map(({ node }) => node);
-      const { confirmed, memory } = compare(names, listed, looked.memory);
-      looked.memory = memory;
-      await this.record(
-        looked,
-        first,
-        confirmed,
-        listed.map(({ name }) => name),
-      );
+      const recorded = rows.map(({ node, providerId }) => ({ name: node, providerId }));
+      const comparison = compare(recorded, listed, looked.memory);
+      looked.memory = comparison.memory;
+      await this.record(looked, first, comparison);
       this.count({ outcome: 'answered' });
     } catch (error) {
       // Two answers in a row must agree: one before an outage and one after it do not.
@@ -131,14 +126,13 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private async record(
     looked: Looked,
     { namespace, cluster, uid, because }: NodeRow,
-    confirmed: Findings,
-    listed: readonly string[],
+    { confirmed, seen }: Comparison,
   ): Promise<void> {
     const findings = JSON.stringify(confirmed);
     if (findings === looked.recorded) return;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
-    const command = { type: 'RecordPresence', data: { uid, ...confirmed, listed } } as const;
+    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;

@@ -9,14 +9,14 @@ import { PresenceEffects } from './presence.effects.js';
 const INTERVAL_MS = 60_000;
 const watched = (cluster: string, node: string): Watched => {
   const because = { eventId: 'e', correlationId: 'c' };
-  const row = { namespace: 'default', cluster, uid: `uid-${cluster}`, node, because };
+  const row = { namespace: 'default', cluster, uid: `uid-${cluster}`, node, providerId: `lab://${node}`, because };
   return { key: `${cluster}/${node}`, row, lost: false, expectedSinceMs: 0 } as unknown as Watched;
 };
-const ready = (...names: readonly string[]): readonly ListedNode[] => names.map((name) => ({ name, ready: true }));
+const ready = (...names: readonly string[]): readonly ListedNode[] =>
+  names.map((name) => ({ name, ready: true, providerId: `lab://${name}` }));
 
 interface Recorded {
   readonly missing: readonly string[];
-  readonly listed: readonly string[];
 }
 
 /** Clusters, what their API answers, and what was recorded of them. */
