@@ -322,6 +322,28 @@ describe('what a cluster is asked to have', () => {
   );
 });
 
+describe('a host that is not fit', () => {
+  it.each([w(2), cp(1)] as NodeName[])(
+    'keeps kubeadm from running anywhere, and is named with its port: %s [ORBITER 6]',
+    async (node) => {
+      const simulation = new Simulation(1, CALM);
+      simulation.world.unfit.set(node, 'port 10250 is in use');
+      await begin(simulation);
+      await simulation.run();
+      expect([simulation.count('NodeBootstrapped'), simulation.world.inits]).toEqual([4, []]);
+      expect(simulation.store.events.find((event) => event.type === 'ClusterFailed')?.data).toMatchObject({
+        step: 'VerifyNode',
+        node,
+        reason: 'SetupBoostrapFailedReason',
+        cause: { operation: 'verify the host', target: node, message: 'port 10250 is in use' },
+      });
+      simulation.world.unfit.clear();
+      await untilReady(simulation);
+      expectBuilt(simulation);
+    },
+  );
+});
+
 describe('dead machines', () => {
   const ready = async (): Promise<Simulation> => {
     const simulation = new Simulation(1, CALM);

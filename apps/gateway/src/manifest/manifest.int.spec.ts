@@ -209,6 +209,21 @@ describe('pools that a manifest cannot declare', () => {
     expect([status, body.reason, body.field]).toEqual([code, reason, field]);
   });
 
+  it.each([
+    [0, 0],
+    ['0%', 0],
+    [0, '0%'],
+    ['0%', '0%'],
+  ])(
+    'are refused where nothing could be replaced: maxSurge %j, maxUnavailable %j [Cluster API 25]',
+    async (surge, unavailable) => {
+      const { metadata } = await read();
+      const { status, body } = await declare({ rollout: { maxSurge: surge, maxUnavailable: unavailable } });
+      expect([status, body.reason, body.field]).toEqual([422, 'pool.rollout-blocked', 'spec.pools[0].rollout']);
+      expect((await read()).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    },
+  );
+
   it('are refused when the cluster was to be created and exists', async () => {
     const { apiVersion, kind, metadata, spec } = await read();
     const { status, body } = await put({ apiVersion, kind, metadata: { ...metadata, resourceVersion: '' }, spec });

@@ -326,7 +326,7 @@ describe('a manifest that is applied', () => {
     ]);
   });
 
-  it('removes the nodes that were named, and none besides', () => {
+  it('removes the nodes that were named, and none besides [Cluster API 25]', () => {
     const log = provisioned(pool('web', 3));
     const named = [Object.keys(log.state.declared!.nodes).find((name) => log.state.declared!.nodes[name] === 'web')!];
     const smaller = declared(pool('web', 2));

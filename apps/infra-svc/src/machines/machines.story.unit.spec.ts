@@ -31,7 +31,7 @@ describe('the machines of a cluster', () => {
     await story.settle();
   };
 
-  it('come into being as this sequence tells [CB-Ladybug 7]', async () => {
+  it('come into being as this sequence tells [CB-Ladybug 7, ORBITER 6]', async () => {
     await story.request(requested());
     expect(story.types()).toEqual([
       'NamespaceCreated',

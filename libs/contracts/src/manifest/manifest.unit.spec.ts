@@ -456,7 +456,7 @@ describe('the plan of a change', () => {
       ).toEqual([]);
     });
 
-    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate', () => {
+    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate [Cluster API 25]', () => {
       const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
       const steps = stepsTo({ ...large, rollout: onDelete });
       expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
@@ -475,7 +475,7 @@ describe('the plan of a change', () => {
       [10, { maxSurge: '25%', maxUnavailable: '25%' }, { surge: 3, unavailable: 2 }],
       [3, { maxSurge: 0, maxUnavailable: '10%' }, { surge: 0, unavailable: 1 }],
       [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
-    ] as const)('has limits that are rounded as those of a Deployment: of %i, %j', (replicas, shares, limits) =>
+    ] as const)('has limits that are rounded as those of a Deployment: of %i, %j [Cluster API 25]', (replicas, shares, limits) =>
       expect(rolloutLimits({ strategy: 'RollingUpdate', ...shares }, replicas)).toEqual(limits),
     );
   });

@@ -172,11 +172,11 @@ describe('the nodes that are removed', () => {
       2,
       ['w-4: named to be removed', 'w-6: it has not joined yet'],
     ],
-  ] as const)('are %s [Cluster API 16]', (_what, choice, count, expected) =>
+  ] as const)('are %s [Cluster API 16, Cluster API 25]', (_what, choice, count, expected) =>
     expect(victimsOf(members, count, choice).map(({ name, reason }) => `${name}: ${reason}`)).toEqual(expected),
   );
 
-  it('are the newest where zones say nothing, and no more than there are', () => {
+  it('are the newest where zones say nothing, and no more than there are [Cluster API 25]', () => {
     const alike = [member('w-1'), member('w-2')];
     expect(victimsOf(alike, 1)).toEqual([{ name: 'w-2', reason: 'the newest' }]);
     expect(victimsOf(alike, 5)).toHaveLength(2);
