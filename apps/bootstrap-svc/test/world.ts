@@ -423,7 +423,11 @@ class FakeCluster implements KubernetesCluster {
   }
 
   async deleteNode(node: string): Promise<void> {
-    await this.pass('delete node', () => void this.world.nodes.delete(node));
+    await this.pass('delete node', () => {
+      const words = this.world.failing.get(`delete node/${node}`);
+      if (words !== undefined) throw new WorldFailure({ operation: 'delete node', target: node, message: words });
+      this.world.nodes.delete(node);
+    });
   }
 
   releaseLoadBalancers(): Promise<number> {

@@ -223,7 +223,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${node} cannot leave yet: ${sentenceOf(cause)}${quorum === null ? '' : ` (${quorumWords(quorum)})`} (attempt ${attempt})`,
   NodeDrained: ({ node, evictedPods, dead }) =>
     dead ? `${node} was found dead` : `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
-  NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,
+  NodeRemoved: ({ node, undeleted }) =>
+    undeleted === undefined
+      ? `Kubernetes and etcd no longer know ${node}`
+      : `${node} has left the cluster, but Kubernetes did not delete its Node: ${sentenceOf(undeleted)}`,
   ClusterDismantled: () => 'no step of the cluster runs any more',
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
     `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,

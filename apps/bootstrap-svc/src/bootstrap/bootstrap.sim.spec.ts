@@ -364,6 +364,19 @@ describe('dead machines', () => {
     expect(simulation.world.nodes.has(node)).toBe(false);
   });
 
+  it('a node that Kubernetes does not delete leaves its host first, and its removal goes on after nodeDeletionTimeout [Cluster API 18]', async () => {
+    const simulation = await ready();
+    simulation.world.failing.set(`delete node/${w(1)}`, 'admission webhook "keep" denied the request');
+    await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
+    await simulation.run();
+    expect([simulation.world.host(w(1)).joinedAs, simulation.world.host(w(1)).agentStarted]).toEqual([null, false]);
+    const removed = simulation.store.events.filter((event) => event.type === 'NodeRemoved');
+    expect(removed.map(({ data }) => data)).toMatchObject([
+      { node: w(1), undeleted: { operation: 'delete node', message: 'admission webhook "keep" denied the request' } },
+    ]);
+    expect(simulation.types).not.toContain('BootstrapStepFailed');
+  });
+
   it('a node that still joins is removed when that has ended: it would come back', async () => {
     const simulation = await ready();
     const joining = `JoinWorker/${w(1)}`;

@@ -1,10 +1,11 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, type Cause } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { drainNode, type Drained } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import { isBehindBalancer, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
@@ -24,7 +25,8 @@ export class NodeRemovalEffects {
   constructor(
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'drainLimitMs' | 'lookEveryMs'>,
+    @Inject(SETTINGS)
+    private readonly settings: Pick<Settings, 'drainLimitMs' | 'nodeDeletionTimeoutMs' | 'lookEveryMs'>,
   ) {}
 
   @OnTask('RemoveNode', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 30 * 60_000 })
@@ -44,9 +46,29 @@ export class NodeRemovalEffects {
     }
     if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
     await this.reset(step, host);
-    await api.deleteNode(name);
-    await step.record({ type: 'NodeRemoved', data: { uid, node: name } });
+    const undeleted = await this.deleteNode(api, name, step);
+    await step.record({
+      type: 'NodeRemoved',
+      data: { uid, node: name, ...(undeleted === undefined ? {} : { undeleted }) },
+    });
     return undefined;
+  }
+
+  /** Its machine goes although Kubernetes does not delete its Node in time: what stays there is reported as a Node without a machine. */
+  private async deleteNode(api: KubernetesCluster, name: string, { signal }: Step): Promise<Cause | undefined> {
+    const { nodeDeletionTimeoutMs, lookEveryMs } = this.settings;
+    const deadline = Date.now() + nodeDeletionTimeoutMs;
+    for (;;) {
+      try {
+        await api.deleteNode(name);
+        return undefined;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof WorldFailure) || nodeDeletionTimeoutMs === 0) throw error;
+        if (Date.now() >= deadline) return error.toCause();
+      }
+      await sleep(lookEveryMs, undefined, { signal });
+    }
   }
 
   private async drain(api: KubernetesCluster, name: string, { signal }: Step): Promise<Drained> {
