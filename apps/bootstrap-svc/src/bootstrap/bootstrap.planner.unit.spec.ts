@@ -34,7 +34,7 @@ const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
 
 describe('before the control plane', () => {
-  it('nothing is done to hosts whose software is not decided [ORBITER 5]', () => {
+  it('nothing is done to hosts whose software is not decided [ORBITER 5, Cluster API 4]', () => {
     expect(desiredAfter(...machines)).toEqual([]);
   });
 
@@ -256,6 +256,24 @@ describe('an end', () => {
 
   it("kubeadm's own etcd needs no step before it", () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+
+  it('a host that was bootstrapped stays so, whatever its agent reports and whatever is desired of it later [Cluster API 5]', () => {
+    const [node] = [w(1)];
+    const later = [
+      {
+        type: 'NodeNotReady',
+        data: { uid: UID, node, revision: 1, reason: 'SoftwareChanging', message: 'containerd' },
+      },
+      { type: 'DesiredVersionsSet', data: { ...desired(node).data, revision: 2, changesAllowed: true } },
+      {
+        type: 'NodeInitializationFailed',
+        data: { uid: UID, node, revision: 2, attempt: 1, item: 'kubelet', message: 'no' },
+      },
+    ] as unknown as Fact[];
+    for (const fact of later)
+      expect(desiredAfter(...machines, ...fit(...five), fact)).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...machines, ...fit(...five), ...later)).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
   it('verified hosts are verified once', () => {
