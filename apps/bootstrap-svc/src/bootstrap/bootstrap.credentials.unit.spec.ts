@@ -70,7 +70,7 @@ describe('the credentials of what leaves', () => {
       .when(removed(w(1)))
       .then(revoked([userOf(0), userOf(1)], 7_200), removed(w(1))));
 
-  it('are revoked in the decision by which the cluster is dismantled', () =>
+  it('are revoked in the decision by which the cluster is dismantled [Cluster API 18]', () =>
     given(...wholeCluster(), issued(cp(1), userOf(0)), issued(w(2), userOf(1)), deletion)
       .when(dismantled)
       .then(revoked([userOf(0), userOf(1)]), dismantled));

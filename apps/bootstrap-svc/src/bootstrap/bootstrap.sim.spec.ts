@@ -199,7 +199,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a step that fails permanently is reported once with its cause; a retry goes on from it, and what was done is not done again',
+    'a step that fails permanently is reported once with its cause; a retry goes on from it, and what was done is not done again [CB-Ladybug 27]',
     () =>
       forAllSeeds(
         async (simulation) => {
@@ -390,7 +390,7 @@ describe('dead machines', () => {
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
-  it('a host that never answers fails the cluster, named, and the others are not waited for', async () => {
+  it('a host that never answers fails the cluster, named, and the others are not waited for [CB-Ladybug 14]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.unreachable.add(w(2));
     await begin(simulation);

@@ -117,7 +117,18 @@ describe('a change of a manifest', () => {
       'spec.pools[0].connection',
     ],
     [{ pools: [{ name: 'control-plane', replicas: 1, ...machines }] }, 400, 'pool.name-reserved', 'spec.pools[0].name'],
-  ])('is refused where it cannot be made: %j', async (spec, status, reason, field) => {
+    [
+      {
+        pools: [
+          { name: 'web', replicas: 1, ...machines },
+          { name: 'web', replicas: 2, ...machines },
+        ],
+      },
+      400,
+      'pool.name-taken',
+      'spec.pools[1].name',
+    ],
+  ])('is refused where it cannot be made: %j [ORBITER 2]', async (spec, status, reason, field) => {
     const before = await logLength();
     const answer = await patch({ spec });
     expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);

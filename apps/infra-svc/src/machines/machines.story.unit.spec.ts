@@ -259,7 +259,7 @@ describe('the machines of a cluster', () => {
     expect(story.types()).not.toContain('VmDeleted');
   });
 
-  it('go also when the create failed half-way', async () => {
+  it('go also when the create failed half-way [CB-Ladybug 27]', async () => {
     story.cloud.bootFailures.set(worker(2), 'no luck');
     await story.request(requested());
     await dismantle();

@@ -290,6 +290,17 @@ describe('labels and taints of a pool', () => {
     },
   );
 
+  it('are changed in place where nothing else differs; with other machines the nodes are replaced [Cluster API 28]', () => {
+    const member = { name: 'w-1', pool: 'web', ready: true, joined: true, zone: '', machine: pool('web', 1) };
+    const actionsTo = (change: Partial<DeclaredPool>) =>
+      planOf(declared([pool('web', 1)]), declared([pool('web', 1, change)]), { members: [member] }).map(
+        ({ action }) => action,
+      );
+    expect(actionsTo({ labels: { a: 'b' } })).toEqual(['label-nodes']);
+    expect(actionsTo({ machineType: 'lab.large' })).toEqual(['replace-nodes']);
+    expect(actionsTo({ labels: { a: 'b' }, machineType: 'lab.large' })).toContain('replace-nodes');
+  });
+
   it('change the nodes that exist, and nothing else', () => {
     const member = { name: 'w-1', pool: 'web', ready: true, joined: true, zone: '', machine: pool('web', 1) };
     const basis = { members: [member] };
