@@ -30,7 +30,9 @@ export const presenceEvents = {
       reason: z
         .enum(['unknown-provider-id', 'duplicate-provider-id', 'no-provider-id'])
         .optional()
-        .describe('Why it is not a node of the cluster; absent in events from before nodes were matched by provider ID'),
+        .describe(
+          'Why it is not a node of the cluster; absent in events from before nodes were matched by provider ID',
+        ),
       providerId: z.string().max(PROVIDER_ID_MAX).optional().describe('As its kubelet registered it; absent: none'),
     }),
   ),
