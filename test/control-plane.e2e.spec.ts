@@ -115,7 +115,7 @@ describe('the control planes of a cluster', () => {
   }, 60_000);
 
   it(
-    'grow from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them [ORBITER 3]',
+    'grow from 1 to 3 and to 5 by the manifest, and the load balancer sends requests to all of them [ORBITER 3, CB-Ladybug 30]',
     async () => {
       for (const replicas of [3, 5]) {
         await carryOut(replicas);

@@ -102,7 +102,7 @@ describe('growth that fails', () => {
   );
 
   it(
-    'a worker that cannot join does not fail the cluster, and leaves with its machine',
+    'a worker that cannot join does not fail the cluster, and leaves with its machine [CB-Ladybug 29]',
     async () => {
       const nodes = (await view()).nodes.length;
       await faults({ kind: 'command-failure', machine: 'grow-w-*', command: 'kubeadm join*', message: 'no such host' });

@@ -126,6 +126,28 @@ describe('the status of a pool', () => {
     expect(course).toEqual([...provisioned, 'ScalingUp 2', 'Running 2']);
   });
 
+  it('becomes Provisioning with the event that assigns machines to the pool, and not before [Cluster API 6]', () => {
+    const gateway = new Gateway();
+    const { world } = gateway;
+    const course: (readonly [StoredEvent, string | undefined])[] = [];
+    world.noticed = (event) => {
+      gateway.read(event);
+      course.push([event, gateway.pools().find(({ name }) => name === 'web')?.phase]);
+    };
+    world.apply([
+      { name: 'worker-1', replicas: 2 },
+      { name: 'web', replicas: 2 },
+    ]);
+    world.run();
+    const at = course.findIndex(([, phase]) => phase === 'Provisioning');
+    expect(new Set(course.slice(0, at).flatMap(([, phase]) => phase ?? []))).toEqual(new Set(['Pending']));
+    const [assigned] = course[at]!;
+    expect([assigned.type, 'machines' in assigned.data && assigned.data.machines]).toMatchObject([
+      'VmsPlanned',
+      [{ pool: 'web' }, { pool: 'web' }],
+    ]);
+  });
+
   it('follows from the health of its nodes, which have no machine objects in Kubernetes [Cluster API 14]', () => {
     const gateway = new Gateway();
     const [node] = Object.entries(gateway.world.declared.nodes).flatMap(([name, pool]) =>

@@ -90,4 +90,26 @@ describe('pools that are scaled in any order, whatever has happened of the chang
     const labelled = world.events.flatMap((event) => (event.type === 'NodeLabelsSet' ? [event.data.labels] : []));
     expect(labelled).toEqual([{ tier: 'web' }, { tier: 'web' }, { tier: 'web' }]);
   });
+
+  it('gives each node the labels of its own pool, once, although tasks are delivered again and again [Cluster API 3]', () => {
+    const world = begun();
+    const labels = { 'worker-1': { tier: 'web' }, b: { tier: 'db' } };
+    world.apply([
+      { name: 'worker-1', replicas: 2, labels: labels['worker-1'] },
+      { name: 'b', replicas: 2, labels: labels.b },
+    ]);
+    for (let times = 0; times < 6; times += 1) {
+      world.run(5);
+      world.redeliver();
+    }
+    world.run();
+    const { nodes } = world.declared;
+    const set = world.events.flatMap((event) => (event.type === 'NodeLabelsSet' ? [event.data] : []));
+    expect(set.map(({ node }) => node).toSorted()).toEqual(
+      Object.keys(nodes)
+        .filter((node) => nodes[node] !== 'control-plane')
+        .toSorted(),
+    );
+    for (const { node, labels: given } of set) expect([node, given]).toEqual([node, labels[nodes[node] as 'b']]);
+  });
 });

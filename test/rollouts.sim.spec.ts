@@ -88,7 +88,7 @@ const change = (
 };
 
 describe('the nodes of a pool whose machine template changes', () => {
-  it('are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation', () => {
+  it('are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation [Cluster API 25]', () => {
     for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
       const random = seededRandom(seed);
       const world = provisioned(1 + Math.floor(random() * 4));
@@ -132,7 +132,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), outdated(world), planned(world)]).toEqual([undefined, [], 4]);
   });
 
-  it('stay with OnDelete until someone replaces them', () => {
+  it('stay with OnDelete until someone replaces them [Cluster API 25]', () => {
     const world = provisioned(2);
     const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
     world.declare({ machineType: 'lab.large', rollout: onDelete });
@@ -146,6 +146,16 @@ describe('the nodes of a pool whose machine template changes', () => {
       1,
       [expect.not.stringMatching(first!)],
     ]);
+  });
+
+  it('stay with OnDelete that is declared during their rollout, but for the one that is being replaced [Cluster API 25]', () => {
+    const world = provisioned(3);
+    world.declare({ machineType: 'lab.large' });
+    world.run(4);
+    expect(planned(world)).toBe(1);
+    expect(world.declare({ rollout: { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } })).toBe(true);
+    world.run();
+    expect([world.trouble(), planned(world), outdated(world).length]).toEqual([undefined, 1, 2]);
   });
 
   it('are left out while they are held out of changes, which is reported', () => {

@@ -20,6 +20,7 @@ export const LONG_STORIES = [
   'test/fresh-clone',
   'test/growth',
   'test/heal',
+  'test/operations',
   'test/pause',
   'test/pools',
   'test/powered-off',

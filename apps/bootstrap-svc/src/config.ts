@@ -74,6 +74,12 @@ const Environment = z.object({
   AGENT_LIMIT_MS: milliseconds(DEFAULT_LIMITS.agentMs),
   NODE_READY_LIMIT_MS: milliseconds(DEFAULT_LIMITS.readyMs),
   DRAIN_LIMIT_MS: milliseconds(5 * 60_000),
+  NODE_DELETION_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(10_000)
+    .describe('After so long the removal of a node goes on although Kubernetes has not deleted its Node; 0: it fails'),
   LOOK_EVERY_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
 });
@@ -103,6 +109,8 @@ export interface Settings {
   };
   readonly limits: Limits;
   readonly drainLimitMs: number;
+  /** 0: a node is not removed before Kubernetes has deleted its Node. */
+  readonly nodeDeletionTimeoutMs: number;
   /** How often a step looks again while it waits for something that no event reports. */
   readonly lookEveryMs: number;
   readonly jobConcurrency: number;
@@ -149,6 +157,7 @@ export const readSettings = (env: Env): Settings => {
     },
     limits: { agentMs: parsed.AGENT_LIMIT_MS, readyMs: parsed.NODE_READY_LIMIT_MS },
     drainLimitMs: parsed.DRAIN_LIMIT_MS,
+    nodeDeletionTimeoutMs: parsed.NODE_DELETION_TIMEOUT_MS,
     lookEveryMs: parsed.LOOK_EVERY_MS,
     jobConcurrency: parsed.JOB_CONCURRENCY,
   });

@@ -7,7 +7,7 @@ import { readSettings } from './config.js';
 const bundle = fileURLToPath(import.meta.url);
 const env = { NATS_URL: 'nats://127.0.0.1:4222', AGENT_BUNDLE: bundle };
 
-it('has defaults for everything but where NATS and the agent are [CB-Ladybug 13]', () => {
+it('has defaults for everything but where NATS and the agent are [CB-Ladybug 13, CB-Ladybug 14]', () => {
   const settings = readSettings(env);
   expect(settings).toMatchObject({
     agent: { bundle, nodeBinary: '/usr/bin/node', natsUrls: ['nats://127.0.0.1:4222'], signing: null },

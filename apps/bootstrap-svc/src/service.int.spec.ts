@@ -191,7 +191,7 @@ describe('bootstrap-svc', () => {
   );
 
   it(
-    'does nothing twice when two replicas share the work',
+    'does nothing twice when two replicas share the work [Cluster API 3]',
     async () => {
       await Promise.all([start(), start()]);
       await begin();

@@ -416,7 +416,7 @@ export class Simulation {
     const self = (): Replica => made;
     const pass = this.passage(self);
     const handle = this.slowHandle(self);
-    const settings = { tuning: DEFAULT_TUNING, drainLimitMs: 50, lookEveryMs: 1 };
+    const settings = { tuning: DEFAULT_TUNING, drainLimitMs: 50, nodeDeletionTimeoutMs: 20, lookEveryMs: 1 };
     const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
     const secrets = new RememberedSecrets(this.secrets);
     const tasks = new TaskRunner({

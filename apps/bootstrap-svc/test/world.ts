@@ -81,6 +81,8 @@ export class FakeWorld {
   readonly violations: string[] = [];
   readonly failing = new Map<string, string>();
   readonly unreachable = new Set<string>();
+  /** What is wrong with hosts, as they find it themselves. */
+  readonly unfit = new Map<string, string>();
   /** What the hosts answer when their administrator's kubeconfig is asked for. */
   kubeconfig = KUBECONFIG;
   renewed = RENEWED_KUBECONFIG;
@@ -144,7 +146,7 @@ export class FakeWorld {
         host.agentStarted = true;
         return { agent: 'started', node: 'present', bundle: 'present' };
       },
-      verify: () => ({ problems: [] }),
+      verify: () => ({ problems: [this.unfit.get(name) ?? []].flat() }),
       'kubeadm-init': ({ cluster }) => {
         const changed = host.joinedAs === null;
         this.check(cluster.etcdEndpoints === null || this.said('EtcdReady'), `init on ${name} before its etcd`);
@@ -426,7 +428,11 @@ class FakeCluster implements KubernetesCluster {
   }
 
   async deleteNode(node: string): Promise<void> {
-    await this.pass('delete node', () => void this.world.nodes.delete(node));
+    await this.pass('delete node', () => {
+      const words = this.world.failing.get(`delete node/${node}`);
+      if (words !== undefined) throw new WorldFailure({ operation: 'delete node', target: node, message: words });
+      this.world.nodes.delete(node);
+    });
   }
 
   releaseLoadBalancers(): Promise<number> {

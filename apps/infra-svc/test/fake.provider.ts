@@ -54,6 +54,8 @@ export class FakeCloud {
   /** Machines that run without an address. */
   readonly withoutPublicIp = new Set<string>();
   readonly withoutPrivateIp = new Set<string>();
+  /** Machines that are reported with the id of another one. */
+  readonly reportedAs = new Map<string, string>();
   /** Machines that answer a deletion and stay. */
   readonly undeletable = new Set<string>();
   readonly deletedUids = new Set<string>();
@@ -217,7 +219,8 @@ export class FakeProvider implements InfrastructureProvider {
   private reportOf(name: NodeName): MachineReport {
     const machine = this.cloud.machines.get(name);
     if (machine === undefined) throw failure('create machines', `${name} is not there`, true);
-    const { id, uid, sshKey, zone = 'lab-1a' } = machine;
+    const { uid, sshKey, zone = 'lab-1a' } = machine;
+    const id = this.cloud.reportedAs.get(name) ?? machine.id;
     const words = this.cloud.failed.get(name);
     if (words !== undefined) return { id, name, uid, status: 'failed', message: words };
     const publicIp = this.cloud.withoutPublicIp.has(name) ? '' : '127.1.0.1';

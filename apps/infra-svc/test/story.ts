@@ -2,7 +2,7 @@ import { CONNECTIONS_STREAM, WorldFailure, type EventData, type EventType, type 
 import type { Job } from '@fairlead/event-sourcing/jetstream';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
-import type { ProviderKind } from '../src/providers/provider.ports.js';
+import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
 import { registered } from './fixtures.js';
 import { MemoryLog } from './memory.log.js';
@@ -29,6 +29,8 @@ export class Story {
   readonly secrets = new MemorySecrets();
   /** Set to make every call to the provider fail with these words. */
   outage: string | undefined;
+  /** Limits the outage to one operation. */
+  outageOf: ProviderOperation | undefined;
   /** The jobs that were done, by type. */
   readonly done: string[] = [];
   private readonly processes = new MemoryProcesses(this.log);
@@ -37,7 +39,8 @@ export class Story {
 
   constructor(options: Pick<Shared, 'rowsAreBehind'> = {}) {
     const before = async (operation: string): Promise<void> => {
-      if (this.outage !== undefined) throw new WorldFailure({ operation, target: 'lab', message: this.outage });
+      if (this.outage !== undefined && (this.outageOf ?? operation) === operation)
+        throw new WorldFailure({ operation, target: 'lab', message: this.outage });
     };
     const provider = new FakeProvider(this.cloud, { before, after: async () => undefined });
     const kind: ProviderKind = { name: 'lab', open: () => provider };

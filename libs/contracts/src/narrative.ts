@@ -21,6 +21,18 @@ const listed = (software: Readonly<Record<string, string>>): string =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
 
+const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
+  switch (reason) {
+    case undefined:
+      return 'of which no machine is recorded';
+    case 'no-provider-id':
+      return 'which has no provider ID, and of which no machine is recorded';
+    case 'unknown-provider-id':
+      return `whose provider ID ${providerId} is that of no recorded machine`;
+    case 'duplicate-provider-id':
+      return `whose provider ID ${providerId} is that of a machine that has another Node`;
+  }
+};
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
 const earliest = (dates: readonly string[]): string => [...dates].sort()[0] ?? 'never';
 const desired = ({
@@ -146,8 +158,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `machine ${node} has new addresses: ${[...new Set([publicIp, privateIp])].filter((address) => address !== '').join(', ')}`,
   NodeMissing: ({ node }) => `Kubernetes has no Node object of ${node}, which is part of the cluster`,
   NodeReturned: ({ node }) => `Kubernetes has the Node object of ${node} again`,
-  NodeWithoutMachineFound: ({ name, ready }) =>
-    `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, of which no machine is recorded`,
+  NodeWithoutMachineFound: ({ name, ready, reason, providerId = '' }) =>
+    `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, ${strangerBecause(reason, providerId)}; it is ignored`,
   NodeWithoutMachineExpired: ({ name }) =>
     `the Node ${name}, of which no machine is recorded, is not Ready for too long: it is deleted`,
   NodeWithoutMachineGone: ({ name }) => `the Node ${name} is gone from Kubernetes, or its machine is recorded`,
@@ -221,7 +233,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     ];
     return `${node} is drained (${count(evictedPods, 'pod')} evicted${left.join('')})`;
   },
-  NodeRemoved: ({ node }) => `Kubernetes and etcd no longer know ${node}`,
+  NodeRemoved: ({ node, undeleted }) =>
+    undeleted === undefined
+      ? `Kubernetes and etcd no longer know ${node}`
+      : `${node} has left the cluster, but Kubernetes did not delete its Node: ${sentenceOf(undeleted)}`,
   ClusterDismantled: () => 'no step of the cluster runs any more',
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
     `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,

@@ -44,6 +44,12 @@ describe('the settings of your own hosts', () => {
       ['hosts[0].labels.kubernetes.io/os'],
     ],
     ['a network that is none', { hosts, networkCidr: '198.51.100.0/33' }, ['networkCidr']],
+    ['a name that is no RFC 1123 label', { hosts: [{ name: 'rack_1', address: '198.51.100.11' }] }, ['hosts[0].name']],
+    [
+      'an address for the API that is listed twice',
+      { hosts, apiAddress: ['198.51.100.10', '198.51.100.10'] },
+      ['apiAddress'],
+    ],
     ["a host's address for the API", { hosts, apiAddress: '198.51.100.11' }, ['apiAddress']],
     [
       'the port of the API servers for the balancer',
@@ -56,7 +62,9 @@ describe('the settings of your own hosts', () => {
     ['a jump host without an address', { hosts, jump: { user: 'gate' } }, ['jump.address']],
     ['a user that is none', { hosts: [{ ...hosts[0], user: 'a b; rm' }] }, ['hosts[0].user']],
     ['a profile with something else in it', { hosts, profile: { cgroup: 'systemd' } }, ['profile.cgroup']],
-  ])('are refused with the place of %s', (_what, settings, fields) => expect(fieldsOf(settings)).toEqual(fields));
+  ])('are refused with the place of %s [ORBITER 2]', (_what, settings, fields) =>
+    expect(fieldsOf(settings)).toEqual(fields),
+  );
 
   it('say all that is wrong at once', () => {
     expect(fieldsOf({ hosts: [{ name: 'Rack 1', address: 'x' }], networkCidr: 'y' })).toEqual([

@@ -7,6 +7,8 @@ export interface Resources {
 
 export interface NodeView {
   readonly name: string;
+  /** As its kubelet registered it: `<provider>://<the provider's id>`; null: it has none. */
+  readonly providerId: string | null;
   readonly controlPlane: boolean;
   readonly ready: boolean;
   /** Of the Ready condition, for people. */

@@ -75,6 +75,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(nodes.filter((node) => node.controlPlane).map((node) => node.name)).toEqual(names);
       expect(await cluster.node(first)).toEqual({
         name: first,
+        providerId: null,
         controlPlane: false,
         ready: true,
         message: 'kubelet is posting ready status',

@@ -65,12 +65,12 @@ describe('the credential of an agent', () => {
 });
 
 describe('the credentials of what leaves', () => {
-  it('are revoked in the decision by which the node is removed, each of them, and no other node`s', () =>
+  it('are revoked in the decision by which the node is removed, each of them, and no other node`s [Cluster API 18]', () =>
     given(...wholeCluster(), issued(w(1), userOf(0)), issued(w(1), userOf(1), 7_200), issued(w(2), userOf(2)))
       .when(removed(w(1)))
       .then(revoked([userOf(0), userOf(1)], 7_200), removed(w(1))));
 
-  it('are revoked in the decision by which the cluster is dismantled', () =>
+  it('are revoked in the decision by which the cluster is dismantled [Cluster API 18]', () =>
     given(...wholeCluster(), issued(cp(1), userOf(0)), issued(w(2), userOf(1)), deletion)
       .when(dismantled)
       .then(revoked([userOf(0), userOf(1)]), dismantled));

@@ -34,7 +34,7 @@ const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
 
 describe('before the control plane', () => {
-  it('nothing is done to hosts whose software is not decided', () => {
+  it('nothing is done to hosts whose software is not decided [ORBITER 5, Cluster API 4]', () => {
     expect(desiredAfter(...machines)).toEqual([]);
   });
 
@@ -75,7 +75,7 @@ describe('before the control plane', () => {
     expect(desiredAfter(...facts)).toEqual([]);
   });
 
-  it.each(five)('kubeadm init waits for every host of the set: %s', (late) => {
+  it.each(five)('kubeadm init waits for every host of the set: %s [ORBITER 6]', (late) => {
     const others = five.filter((node) => node !== late);
     expect(desiredAfter(...machines, ...fit(...others))).toEqual([]);
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
@@ -134,7 +134,7 @@ describe('more workers', () => {
   const more = [w(3), w(4)];
   const grown = [...wholeCluster(), created(more.map((name) => machine(name)))];
 
-  it('join when all agents of their own set have reported, and an old node that is not Ready does not delay them', () => {
+  it('join when all agents of their own set have reported, and an old node that is not Ready does not delay them [ORBITER 6]', () => {
     const notReady: Fact = {
       type: 'NodeNotReady',
       data: { uid: UID, node: w(1), revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' },
@@ -147,7 +147,7 @@ describe('more workers', () => {
   });
 });
 
-it('a control plane that comes later waits for all agents of its own set, and joins beside the workers of the set', () => {
+it('a control plane that comes later waits for all agents of its own set, and joins beside the workers of the set [ORBITER 6]', () => {
   const facts = [...wholeCluster(), created([machine(cp(4)), machine(w(3))]), ...fit(cp(4)), desired(w(3))];
   expect(desiredAfter(...facts)).toEqual([`BootstrapHost/${w(3)}`]);
   expect(desiredAfter(...facts, ...fit(w(3)))).toEqual([`JoinControlPlane/${cp(4)}`, `JoinWorker/${w(3)}`]);
@@ -256,6 +256,24 @@ describe('an end', () => {
 
   it("kubeadm's own etcd needs no step before it", () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+
+  it('a host that was bootstrapped stays so, whatever its agent reports and whatever is desired of it later [Cluster API 5]', () => {
+    const [node] = [w(1)];
+    const later = [
+      {
+        type: 'NodeNotReady',
+        data: { uid: UID, node, revision: 1, reason: 'SoftwareChanging', message: 'containerd' },
+      },
+      { type: 'DesiredVersionsSet', data: { ...desired(node).data, revision: 2, changesAllowed: true } },
+      {
+        type: 'NodeInitializationFailed',
+        data: { uid: UID, node, revision: 2, attempt: 1, item: 'kubelet', message: 'no' },
+      },
+    ] as unknown as Fact[];
+    for (const fact of later)
+      expect(desiredAfter(...machines, ...fit(...five), fact)).toEqual([`InitControlPlane/${cp(1)}`]);
+    expect(desiredAfter(...machines, ...fit(...five), ...later)).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 
   it('verified hosts are verified once', () => {

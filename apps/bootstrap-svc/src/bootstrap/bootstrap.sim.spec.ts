@@ -207,7 +207,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a step that fails permanently is reported once with its cause; a retry goes on from it, and what was done is not done again',
+    'a step that fails permanently is reported once with its cause; a retry goes on from it, and what was done is not done again [CB-Ladybug 27]',
     () =>
       forAllSeeds(
         async (simulation) => {
@@ -391,6 +391,28 @@ describe('a drain that a disruption budget holds up', () => {
   });
 });
 
+describe('a host that is not fit', () => {
+  it.each([w(2), cp(1)] as NodeName[])(
+    'keeps kubeadm from running anywhere, and is named with its port: %s [ORBITER 6]',
+    async (node) => {
+      const simulation = new Simulation(1, CALM);
+      simulation.world.unfit.set(node, 'port 10250 is in use');
+      await begin(simulation);
+      await simulation.run();
+      expect([simulation.count('NodeBootstrapped'), simulation.world.inits]).toEqual([4, []]);
+      expect(simulation.store.events.find((event) => event.type === 'ClusterFailed')?.data).toMatchObject({
+        step: 'VerifyNode',
+        node,
+        reason: 'SetupBoostrapFailedReason',
+        cause: { operation: 'verify the host', target: node, message: 'port 10250 is in use' },
+      });
+      simulation.world.unfit.clear();
+      await untilReady(simulation);
+      expectBuilt(simulation);
+    },
+  );
+});
+
 describe('dead machines', () => {
   const ready = async (): Promise<Simulation> => {
     const simulation = new Simulation(1, CALM);
@@ -411,6 +433,19 @@ describe('dead machines', () => {
     expect(simulation.world.nodes.has(node)).toBe(false);
   });
 
+  it('a node that Kubernetes does not delete leaves its host first, and its removal goes on after nodeDeletionTimeout [Cluster API 18]', async () => {
+    const simulation = await ready();
+    simulation.world.failing.set(`delete node/${w(1)}`, 'admission webhook "keep" denied the request');
+    await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
+    await simulation.run();
+    expect([simulation.world.host(w(1)).joinedAs, simulation.world.host(w(1)).agentStarted]).toEqual([null, false]);
+    const removed = simulation.store.events.filter((event) => event.type === 'NodeRemoved');
+    expect(removed.map(({ data }) => data)).toMatchObject([
+      { node: w(1), undeleted: { operation: 'delete node', message: 'admission webhook "keep" denied the request' } },
+    ]);
+    expect(simulation.types).not.toContain('BootstrapStepFailed');
+  });
+
   it('a node that still joins is removed when that has ended: it would come back', async () => {
     const simulation = await ready();
     const joining = `JoinWorker/${w(1)}`;
@@ -424,7 +459,7 @@ describe('dead machines', () => {
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
-  it('a host that never answers fails the cluster, named, and the others are not waited for', async () => {
+  it('a host that never answers fails the cluster, named, and the others are not waited for [CB-Ladybug 14]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.unreachable.add(w(2));
     await begin(simulation);

@@ -1,4 +1,4 @@
-import { CONTROL_PLANE_POOL, DETACH_TIMEOUT_DEFAULT, durationMs, WorldFailure } from '@fairlead/contracts';
+import { CONTROL_PLANE_POOL, DETACH_TIMEOUT_DEFAULT, durationMs, WorldFailure, type Cause } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { drainNode, rulesFor, type Drained, type Draining } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';
@@ -6,6 +6,7 @@ import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject, Logger } from '@nestjs/common';
 import { isBehindBalancer, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { leaveEtcd } from '../control-plane/etcd.members.js';
@@ -33,7 +34,8 @@ export class NodeRemovalEffects {
   constructor(
     @Inject(HOST_ACCESS) private readonly hosts: HostAccess,
     @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'drainLimitMs' | 'lookEveryMs'>,
+    @Inject(SETTINGS)
+    private readonly settings: Pick<Settings, 'drainLimitMs' | 'nodeDeletionTimeoutMs' | 'lookEveryMs'>,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -56,9 +58,29 @@ export class NodeRemovalEffects {
     }
     if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
     await this.reset(step, host);
-    await api.deleteNode(name);
-    await step.record({ type: 'NodeRemoved', data: { uid, node: name } });
+    const undeleted = await this.deleteNode(api, name, step);
+    await step.record({
+      type: 'NodeRemoved',
+      data: { uid, node: name, ...(undeleted === undefined ? {} : { undeleted }) },
+    });
     return undefined;
+  }
+
+  /** Its machine goes although Kubernetes does not delete its Node in time: what stays there is reported as a Node without a machine. */
+  private async deleteNode(api: KubernetesCluster, name: string, { signal }: Step): Promise<Cause | undefined> {
+    const { nodeDeletionTimeoutMs, lookEveryMs } = this.settings;
+    const deadline = Date.now() + nodeDeletionTimeoutMs;
+    for (;;) {
+      try {
+        await api.deleteNode(name);
+        return undefined;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof WorldFailure) || nodeDeletionTimeoutMs === 0) throw error;
+        if (Date.now() >= deadline) return error.toCause();
+      }
+      await sleep(lookEveryMs, undefined, { signal });
+    }
   }
 
   private async drain(api: KubernetesCluster, host: Host, { signal, state }: Step): Promise<Drained | Draining> {

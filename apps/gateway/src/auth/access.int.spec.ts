@@ -21,7 +21,7 @@ const MUTATIONS = [
 ] as const;
 
 describe('nobody', () => {
-  it('gets further than health and documents', async () => {
+  it('gets further than health and documents [CB-Ladybug 34]', async () => {
     for (const path of ['/healthz', '/readyz', '/ladybug/healthy', '/openapi.json', '/docs'])
       expect([path, (await gateway.ask('GET', path, { token: null })).status]).toEqual([path, 200]);
     for (const path of [

@@ -96,7 +96,7 @@ describe('a request for a cluster', () => {
       .when(ask())
       .then(requested as Fact<'ClusterRequested'>));
 
-  it('is refused when a connection is not known, and not before the name was looked at', () => {
+  it('is refused when a connection is not known, and not before the name was looked at [CB-Ladybug 6]', () => {
     const connectionFaults = [refuse('connection.unknown', { connection: 'moon' }, 'worker[0].connection')];
     given().when(ask({ connectionFaults })).thenRefused('connection.unknown');
     given(requested)
@@ -140,7 +140,7 @@ describe('a late word about an earlier cluster of the name', () => {
 describe('more workers', () => {
   const request: Fact<'NodesRequested'> = { type: 'NodesRequested', data: { uid, requestId: 'r1', workers } };
 
-  it('can be asked for when the cluster is Provisioned', () =>
+  it('can be asked for when the cluster is Provisioned [CB-Ladybug 29]', () =>
     given(...provisioned)
       .when(more())
       .then(request));
@@ -256,7 +256,7 @@ describe('more workers', () => {
     ['being built', [requested, accepted], 'cluster.not-ready'],
     ['Failed', [requested, accepted, failed], 'cluster.not-ready'],
     ['Deleting', [...provisioned, deletionRequested], 'cluster.not-ready'],
-  ] as const)('are refused when the cluster is %s', (_phase, facts, code) =>
+  ] as const)('are refused when the cluster is %s [CB-Ladybug 29]', (_phase, facts, code) =>
     given(...facts)
       .when(more())
       .thenRefused(code),

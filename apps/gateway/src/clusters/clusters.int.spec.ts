@@ -61,7 +61,7 @@ describe('a request for a cluster', () => {
 
 describe('a wrong request', () => {
   it.each(WRONG_REQUESTS)(
-    'with $rule is refused by code, sentence and field, and nothing is recorded',
+    'with $rule is refused by code, sentence and field, and nothing is recorded [ORBITER 2, CB-Ladybug 6]',
     async (wrong) => {
       const before = (await gateway.log()).length;
       const { status, body } = await gateway.ask<ErrorView>('POST', clusters, { body: wrong.body });

@@ -19,7 +19,7 @@ describe('the rules of a request for a cluster', () => {
     expect(faultsOfCluster(goodRequest, [])).toEqual([]);
   });
 
-  it('tell all that is wrong at once, the namespace between shape and counts as CB-Ladybug does', () => {
+  it('tell all that is wrong at once, the namespace between shape and counts as CB-Ladybug does [CB-Ladybug 6]', () => {
     const request = {
       ...goodRequest,
       name: '',

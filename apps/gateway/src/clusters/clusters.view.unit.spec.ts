@@ -23,7 +23,7 @@ describe('the view of a cluster', () => {
     for (let length = 1; length <= CREATE.length; length += 1) viewAfter(CREATE.slice(0, length));
   });
 
-  it('has the fields of CB-Ladybug, and no secret of it', () => {
+  it('has the fields of CB-Ladybug, and no secret of it [CB-Ladybug 34]', () => {
     const view = viewAfter(CREATE);
     expect(view).toMatchObject({
       name: 'demo',

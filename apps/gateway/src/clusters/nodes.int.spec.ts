@@ -106,7 +106,7 @@ describe('the nodes of a cluster', () => {
     [{ worker: [] }, 400, 'cluster.worker-missing', 'worker'],
     [{ worker: [{ ...worker[0], connection: 'moon' }] }, 422, 'connection.unknown', 'worker[0].connection'],
     [{ workers: [] }, 400, 'request.unknown-field', 'workers'],
-  ])('cannot be asked to be more by %j', async (body, status, reason, field) => {
+  ])('cannot be asked to be more by %j [CB-Ladybug 30]', async (body, status, reason, field) => {
     const before = (await gateway.log()).length;
     const answer = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body });
     expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
@@ -133,7 +133,7 @@ describe('the nodes of a cluster', () => {
 describe('the administrator kubeconfig', () => {
   const administrator = `${path}/kubeconfig/administrator`;
 
-  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader', async () => {
+  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader [CB-Ladybug 34]', async () => {
     const master = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
     const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', master);
     const ref = `bootstrap-svc.kubeconfig.${uid}` as SecretRef;

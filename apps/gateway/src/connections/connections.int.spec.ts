@@ -137,7 +137,7 @@ describe('a connection', () => {
       );
   });
 
-  it('to your own hosts is refused with the place of what is wrong, and nothing is stated', async () => {
+  it('to your own hosts is refused with the place of what is wrong, and nothing is stated [ORBITER 2]', async () => {
     const before = (await gateway.log()).length;
     const hosts = [
       { name: 'rack-1', address: '198.51.100.11' },

@@ -80,7 +80,7 @@ describe("a body of CB-Ladybug's own clients", () => {
 });
 
 describe('an answer below the base of CB-Ladybug', () => {
-  it("has the operator's own kubeconfig in clusterConfig, the same while it lasts, which is on record, and for no one else", async () => {
+  it("has the operator's own kubeconfig in clusterConfig, the same while it lasts, which is on record, and for no one else [CB-Ladybug 34]", async () => {
     const one = await gateway.ask<ClusterView>('GET', `${ladybug}/demo`);
     const [{ text: KUBECONFIG, user } = { text: 'none', user: 'none' }] = issuer.issued;
     expect([one.body.clusterConfig, one.headers.get('cache-control')]).toEqual([KUBECONFIG, 'no-store']);

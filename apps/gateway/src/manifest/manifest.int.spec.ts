@@ -128,7 +128,18 @@ describe('a change of a manifest', () => {
       'spec.pools[0].connection',
     ],
     [{ pools: [{ name: 'control-plane', replicas: 1, ...machines }] }, 400, 'pool.name-reserved', 'spec.pools[0].name'],
-  ])('is refused where it cannot be made: %j', async (spec, status, reason, field) => {
+    [
+      {
+        pools: [
+          { name: 'web', replicas: 1, ...machines },
+          { name: 'web', replicas: 2, ...machines },
+        ],
+      },
+      400,
+      'pool.name-taken',
+      'spec.pools[1].name',
+    ],
+  ])('is refused where it cannot be made: %j [ORBITER 2]', async (spec, status, reason, field) => {
     const before = await logLength();
     const answer = await patch({ spec });
     expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
@@ -266,6 +277,21 @@ describe('pools that a manifest cannot declare', () => {
     const { status, body } = await declare(change);
     expect([status, body.reason, body.field]).toEqual([code, reason, field]);
   });
+
+  it.each([
+    [0, 0],
+    ['0%', 0],
+    [0, '0%'],
+    ['0%', '0%'],
+  ])(
+    'are refused where nothing could be replaced: maxSurge %j, maxUnavailable %j [Cluster API 25]',
+    async (surge, unavailable) => {
+      const { metadata } = await read();
+      const { status, body } = await declare({ rollout: { maxSurge: surge, maxUnavailable: unavailable } });
+      expect([status, body.reason, body.field]).toEqual([422, 'pool.rollout-blocked', 'spec.pools[0].rollout']);
+      expect((await read()).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    },
+  );
 
   it('are refused when the cluster was to be created and exists', async () => {
     const { apiVersion, kind, metadata, spec } = await read();

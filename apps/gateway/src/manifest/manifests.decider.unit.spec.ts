@@ -351,7 +351,7 @@ describe('a manifest that is applied', () => {
     expect(log.apply({ ...later, drain: { timeout: '5m' }, pools: [] }, change)).toBe('upgrade.open');
   });
 
-  it('removes the nodes that were named, and none besides', () => {
+  it('removes the nodes that were named, and none besides [Cluster API 25]', () => {
     const log = provisioned(pool('web', 3));
     const named = [Object.keys(log.state.declared!.nodes).find((name) => log.state.declared!.nodes[name] === 'web')!];
     const smaller = declared(pool('web', 2));

@@ -25,7 +25,7 @@ describe('a request for nodes whose machines the provider does not make', () => 
     story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
   });
 
-  it('ends with the cause, its machines are deleted, and the cluster is as it was', async () => {
+  it('ends with the cause, its machines are deleted, and the cluster is as it was [CB-Ladybug 29]', async () => {
     const before = story.cloud.machines.size;
     await story.request(asked('r1', 2));
     expect(story.last('VmsFailed')).toMatchObject({

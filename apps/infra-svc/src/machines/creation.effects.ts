@@ -1,4 +1,11 @@
-import { WorldFailure, type Machine, type MachinePlan, type SecretRef } from '@fairlead/contracts';
+import {
+  WorldFailure,
+  type ConnectionName,
+  type Machine,
+  type MachinePlan,
+  type NodeName,
+  type SecretRef,
+} from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import type { LoadBalancer, MachineAnswer, OpenConnection } from '../providers/provider.ports.js';
@@ -106,15 +113,20 @@ export class CreationEffects {
       machines: missing.map(desiredMachine(ref)),
     };
     const unanswered = new Set(missing.map(({ name }) => name));
+    const taken = providerIdsOn(cluster, connection.name);
     const late = this.deadline.of(cluster.desiredSince, unanswered);
     const failures: WorldFailure[] = [];
     try {
       for await (const answer of provider.ensureMachines(group, AbortSignal.any([task.signal, late.signal]))) {
         const plan = missing.find(({ name }) => name === answer.name);
         if (plan === undefined || !unanswered.delete(answer.name)) continue;
-        const machine = machineFrom(answer, { plan, cluster, open, keyRef });
-        if (machine instanceof WorldFailure) failures.push(machine);
-        else await task.record({ type: 'RecordMachine', data: { uid: cluster.uid, machine } });
+        const machine = machineFrom(answer, { plan, cluster, open, keyRef, taken });
+        if (machine instanceof WorldFailure) {
+          failures.push(machine);
+          continue;
+        }
+        taken.set(machine.providerId, machine.name);
+        await task.record({ type: 'RecordMachine', data: { uid: cluster.uid, machine } });
       }
     } catch (error) {
       throw late.signal.aborted ? late.signal.reason : (failures[0] ?? error);
@@ -136,6 +148,14 @@ const silent = (names: readonly string[]): WorldFailure =>
     message: 'the provider ended its answer without a word about them',
   });
 
+/** Which machines of a connection have which provider IDs. */
+const providerIdsOn = ({ created }: Cluster, connection: ConnectionName): Map<string, NodeName> =>
+  new Map(
+    Object.values(created).flatMap((machine) =>
+      machine.connection === connection ? [[machine.providerId, machine.name]] : [],
+    ),
+  );
+
 /** The machine that a provider reports, or why no cluster can be built on it. */
 const machineFrom = (
   answer: MachineAnswer,
@@ -144,14 +164,19 @@ const machineFrom = (
     readonly cluster: Cluster;
     readonly open: OpenConnection;
     readonly keyRef: SecretRef;
+    readonly taken: ReadonlyMap<string, NodeName>;
   },
 ): Machine | WorldFailure => {
-  const { plan, cluster, open, keyRef } = at;
+  const { plan, cluster, open, keyRef, taken } = at;
   if (answer.status === 'failed') return failure(plan.name, answer.message);
   const needed = cluster.spec.serviceType === 'multi' ? 'public' : 'private';
   const address = needed === 'public' ? answer.publicIp : answer.privateIp;
   if (address === '') return failure(plan.name, `the machine runs but has no ${needed} address`);
   // A machine that a crash interrupted may have been created with an earlier key than the one that is current now.
   const own = answer.sshKey === undefined ? undefined : sshKeyRefNamed(open.connection.name, answer.sshKey);
-  return machineOf(plan, answer, { provider: open.connection.provider, keyRef: own ?? keyRef });
+  const machine = machineOf(plan, answer, { provider: open.connection.provider, keyRef: own ?? keyRef });
+  const other = taken.get(machine.providerId);
+  return other === undefined
+    ? machine
+    : failure(plan.name, `the provider reports it as ${machine.providerId}, which is machine ${other}`);
 };

@@ -296,6 +296,26 @@ describe('a deletion', () => {
       .when({ type: 'RecordDeletion', data: about({ gone: [], nothingLeft: true }) })
       .thenNothing());
 
+  it('is not undone by what the provider reports late of a machine, of its node or of the whole cluster [Cluster API 18]', () => {
+    const { machine } = allCreated.at(-1)!.data;
+    const late = { type: 'RecordMachine', data: about({ machine }) } as const;
+    const begun = [requested(), accepted, planned, ...allCreated.slice(0, -1)];
+    const gone: Fact = { type: 'VmDeleted', data: { uid: UID, name: machine.name } };
+    const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
+    given(...begun, gone)
+      .when(late)
+      .thenNothing();
+    given(...begun, deletionRequested)
+      .when(late)
+      .thenNothing();
+    given(...begun, deletionRequested, dismantled, deleted)
+      .when(late)
+      .thenNothing();
+    given(...begun, deletionRequested, dismantled, deleted, requested(clusterSpec(), LATER_UID))
+      .when(late)
+      .thenNothing();
+  });
+
   it('frees the name for a new cluster, which the old one does not touch any more', () => {
     const deleted: Fact = { type: 'ClusterDeleted', data: { uid: UID } };
     const again = requested(clusterSpec(), LATER_UID);

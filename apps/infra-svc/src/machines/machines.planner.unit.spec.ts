@@ -62,7 +62,7 @@ describe('the machines of a new cluster', () => {
 describe('more workers', () => {
   const first = planCluster(UID, clusterSpec({ workers: [nodeSet(5)] }), threeZones);
 
-  it('go on from the highest index ever used, although that machine may be gone', () => {
+  it('go on from the highest index ever used, although that machine may be gone [CB-Ladybug 29]', () => {
     const planned = first.filter(({ name }) => !name.startsWith('demo-w-5'));
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
     const [sixth] = planNodes(cluster, { workers: [nodeSet(1)] }, threeZones);

@@ -183,7 +183,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a deletion at any moment of a creation leaves nothing, and the name can be used again',
+    'a deletion at any moment of a creation leaves nothing, and the name can be used again [CB-Ladybug 27]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);
@@ -202,7 +202,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a machine that failed is made again by a retry, and no other is',
+    'a machine that failed is made again by a retry, and no other is [CB-Ladybug 27]',
     () =>
       forAllSeeds(async (simulation) => {
         await begin(simulation);

@@ -4,12 +4,14 @@ import {
   type ConnectionName,
   type Fact,
   type NodeName,
+  type PoolName,
 } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, typesOf } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { machineName } from './machines.planner.js';
+import { PLAN_POLICY } from './machines.task.js';
 
 const of = (type: 'ClusterRetryRequested' | 'ClusterDeletionRequested', uid: ClusterUid = UID) =>
   ({ type, data: { uid } }) as Fact;
@@ -31,7 +33,7 @@ describe('the machines of a cluster', () => {
     await story.settle();
   };
 
-  it('come into being as this sequence tells [CB-Ladybug 7]', async () => {
+  it('come into being as this sequence tells [CB-Ladybug 7, ORBITER 6]', async () => {
     await story.request(requested());
     expect(story.types()).toEqual([
       'NamespaceCreated',
@@ -66,6 +68,38 @@ describe('the machines of a cluster', () => {
     const [balancer] = [...story.cloud.balancers.values()];
     expect(balancer).toMatchObject({ name: 'default.demo', targetPort: 6443, kind: 'haproxy' });
     expect(balancer?.targets).toEqual(CONTROL_PLANES.map((name) => `m-${name}`));
+  });
+
+  it('belong to a pool from their plan on; on a connection without a pool nothing is provisioned [Cluster API 1]', async () => {
+    expect(story.types().at(-1)).toBe('ConnectionVerified');
+    expect([story.cloud.creations.size, story.cloud.machines.size]).toEqual([0, 0]);
+    const web = { ...nodeSet(2), pool: 'web' as PoolName };
+    await story.request(requested(clusterSpec({ workers: [web] })));
+    const pools = ['control-plane', 'control-plane', 'control-plane', 'web', 'web'];
+    expect(story.last('VmsPlanned').machines.map(({ pool }) => pool)).toEqual(pools);
+    expect(story.last('VmsCreated').machines.map(({ pool }) => pool)).toEqual(pools);
+    expect(story.cloud.machines.size).toBe(5);
+  });
+
+  it('are not requested before the SSH key that they are bootstrapped with exists; attempts at it are scheduled, and it is not polled [Cluster API 4]', async () => {
+    Object.assign(story, { outage: 'the key store is full', outageOf: 'ensure SSH key' });
+    await story.request(requested());
+    expect([story.cloud.machines.size, story.types().includes('VmsPlanned')]).toEqual([0, false]);
+    const attempts = story.log.events.filter(({ type }) => type === 'InfrastructureStepFailed');
+    expect(attempts.map(({ data }) => data)).toMatchObject([
+      { attempt: 1, nextAttemptAt: expect.any(String), cause: { operation: 'ensure SSH key' } },
+      { attempt: 2, nextAttemptAt: expect.any(String) },
+      { attempt: 3, nextAttemptAt: null },
+    ]);
+    expect(PLAN_POLICY.backoffMaxMs).toBe(30_000);
+    const { calls } = story.cloud;
+    await story.wait();
+    expect(story.cloud.calls).toBe(calls);
+    story.outage = undefined;
+    await story.request(of('ClusterRetryRequested'));
+    const types = story.types();
+    expect(types.indexOf('SshKeyEnsured')).toBeLessThan(types.indexOf('VmsPlanned'));
+    expect(story.last('VmsCreated').machines).toHaveLength(5);
   });
 
   it('share what their connection has: the second cluster makes nothing of it and states nothing of it [CB-Ladybug 8]', async () => {
@@ -123,6 +157,20 @@ describe('the machines of a cluster', () => {
       });
     },
   );
+
+  it('fail when the provider reports two of them under one ID: the second one is refused until it has its own [Cluster API 8]', async () => {
+    story.cloud.reportedAs.set(worker(2), `m-${worker(1)}`);
+    await story.request(requested());
+    expect(story.last('InfrastructureFailed').cause).toMatchObject({
+      operation: 'create machines',
+      target: worker(2),
+      message: `the provider reports it as lab://m-${worker(1)}, which is machine ${worker(1)}`,
+    });
+    expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(4);
+    story.cloud.reportedAs.clear();
+    await story.request(of('ClusterRetryRequested'));
+    expect(new Set(story.last('VmsCreated').machines.map(({ providerId }) => providerId)).size).toBe(5);
+  });
 
   it('of a single-cloud cluster need no public address', async () => {
     story.cloud.withoutPublicIp.add(worker(1));
@@ -211,7 +259,7 @@ describe('the machines of a cluster', () => {
     expect(story.types()).not.toContain('VmDeleted');
   });
 
-  it('go also when the create failed half-way', async () => {
+  it('go also when the create failed half-way [CB-Ladybug 27]', async () => {
     story.cloud.bootFailures.set(worker(2), 'no luck');
     await story.request(requested());
     await dismantle();

@@ -113,7 +113,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(story.cloud.machines.size).toBe(6);
   });
 
-  it('refuses a name under which the provider still has machines of another cluster', async () => {
+  it('refuses a name under which the provider still has machines of another cluster [CB-Ladybug 6]', async () => {
     const group = groupOf({ namespace: 'default' as never, uid: LATER_UID, spec: clusterSpec() }, LAB);
     const left = { id: 'm', name: 'demo-w-1-zzzzz' as never, group: group.name, uid: LATER_UID };
     const rest = {
@@ -214,7 +214,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('keeps to its order: with everything wrong, the namespace is named first and the connection next', async () => {
+  it('keeps to its order: with everything wrong, the namespace is named first and the connection next [CB-Ladybug 6]', async () => {
     await story.log.say(ownNamespaceStream, { type: 'NamespaceDeleted', data: { name: 'default' as never } });
     const wrong = clusterSpec({ controlPlane: nodeSet(1, { connection: OTHER, spec: 'lab.tiny' }), workers: [] });
     await story.request(requested(wrong));

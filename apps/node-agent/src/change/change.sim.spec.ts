@@ -53,7 +53,7 @@ const checkKubeadmWorks = ({ commands }: ModelHost): void => {
 };
 
 describe('a change over power cuts', () => {
-  it('is done at last, and its boot once, wherever a single cut comes', async () => {
+  it('is done at last, and its boot once, wherever a single cut comes [Cluster API 28]', async () => {
     const [first = 0, second = 0] = await lengths();
     expect(first).toBeGreaterThan(30);
     for (const when of ['before', 'after'] as const) {

@@ -20,7 +20,7 @@ describe('the phases of a change', () => {
     expect(nextStep(change(), began(staged, 'kubeadm', 'b'), 'b')).toEqual({ do: 'run', phase: 'kubeadm', attempt: 2 });
   });
 
-  it('are given up after three tries, until someone asks again', () => {
+  it('are given up after three tries, until someone asks again [Cluster API 28]', () => {
     let record = recordFor(undefined, 'c', 2);
     for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage');
     expect(nextStep(change(), record, 'b')).toMatchObject({ do: 'stop', phase: 'stage' });
@@ -285,7 +285,7 @@ describe('a change of a control plane', () => {
     expect(foreign.starts).toEqual([]);
   });
 
-  it('that fails says why, keeps what was done, and stops after three tries', async () => {
+  it('that fails says why, keeps what was done, and stops after three tries [Cluster API 28]', async () => {
     const host = new ModelHost();
     host.failing.set('kubeadm upgrade', 'etcdserver: no leader');
     for (let attempt = 1; attempt <= 3; attempt += 1)

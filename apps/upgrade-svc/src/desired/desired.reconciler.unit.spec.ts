@@ -16,7 +16,7 @@ const tasksAfter = (...facts: readonly Fact[]) => {
 };
 
 describe('the versions of new machines', () => {
-  it('are asked for when all of them run, at the version that was requested', () => {
+  it('are asked for when all of them run, at the version that was requested [Cluster API 5]', () => {
     expect(tasksAfter(clusterRequested(), vmsCreated(uid, 'demo-cp-1-aaaaa', 'demo-w-1-aaaaa'))).toEqual([
       {
         type: 'SetDesiredVersions',
@@ -30,7 +30,7 @@ describe('the versions of new machines', () => {
     expect(tasks.map(({ data }) => data['nodes'])).toEqual([['demo-w-1-aaaaa'], ['demo-w-2-aaaaa']]);
   });
 
-  it('are asked for until every machine that is still there has them', () => {
+  it('are asked for until every machine that is still there has them [Cluster API 3]', () => {
     const [one, other] = ['demo-w-1-aaaaa', 'demo-w-2-aaaaa'] as [NodeName, NodeName];
     const made = [clusterRequested(), vmsCreated(uid, one, other)];
     const set: Fact = {
@@ -97,7 +97,7 @@ describe('the versions of new machines', () => {
     ]);
   });
 
-  it('are those of the control planes after an upgrade', () => {
+  it('are those of the control planes after an upgrade [Cluster API 5]', () => {
     const upgradeId = 'u-8f3k2m9q';
     const operations = [{ id: 'op-05', kind: 'addons', to: { kubernetes: 'v1.35.4' } }];
     const planned = { type: 'UpgradePlanned', data: { uid, plan: { upgradeId, operations } } } as unknown as Fact;

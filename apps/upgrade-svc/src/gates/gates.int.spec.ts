@@ -98,7 +98,7 @@ describe('The gates of a rollout', () => {
     expect(await ownGate('cluster-healthy')!(excused)).toMatchObject({ holds: true });
   });
 
-  it('etcd-healthy, etcd-quorum and etcd-member fail when members are down', async () => {
+  it('etcd-healthy, etcd-quorum and etcd-member fail when members are down [Cluster API 23]', async () => {
     lab.simulated.etcd.set(controlPlane(3), { running: false });
     expect(await ask('etcd-healthy')).toMatchObject({
       holds: false,
@@ -131,7 +131,7 @@ describe('The gates of a rollout', () => {
     expect(await ask('etcd-leader')).toEqual({ holds: true, facts: { leader: controlPlane(3) } });
   });
 
-  it('static-pods fails until all four run the images of the target and are Ready', async () => {
+  it('static-pods fails until all four run the images of the target and are Ready [Cluster API 23]', async () => {
     expect(await ask('static-pods', CP, 'v1.34.4')).toMatchObject({
       holds: false,
       message: expect.stringMatching(/not yet at v1.34.4: .*etcd runs registry.k8s.io\/etcd:3.5.24-0/),
@@ -147,7 +147,7 @@ describe('The gates of a rollout', () => {
     expect(await ownGate('static-pods')!({ ...lookAt(CP, VERSION), software })).toMatchObject({ holds: true });
   });
 
-  it("api-server fails when the node's own API server does not answer, though another one does", async () => {
+  it("api-server fails when the node's own API server does not answer, though another one does [Cluster API 23]", async () => {
     await lab.listeners.get(CP)?.close();
     expect(await ask('api-server')).toMatchObject({ holds: false, message: expect.stringContaining('refused') });
     expect(await ask('api-answers')).toMatchObject({ holds: true });

@@ -17,6 +17,8 @@ export interface NodeRow {
   readonly node: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
+  /** Absent: its machine does not run yet, or was recorded by an earlier release. */
+  readonly providerId?: string;
   readonly desired: {
     readonly revision: number;
     readonly software: SoftwareVersions;
@@ -45,6 +47,8 @@ const namesOf = (event: StoredEvent): readonly string[] => {
   switch (event.type) {
     case 'VmsPlanned':
       return event.data.machines.map(({ name }) => name);
+    case 'VmCreated':
+      return [event.data.machine.name];
     case 'VmDeleted':
       return [event.data.name];
     case 'AgentStarted':
@@ -119,6 +123,8 @@ const said = (row: NodeRow, event: StoredEvent): NodeRow => {
 
 const changed = (row: NodeRow, event: StoredEvent): NodeRow => {
   switch (event.type) {
+    case 'VmCreated':
+      return { ...row, providerId: event.data.machine.providerId };
     case 'AgentStarted':
       return { ...row, agentStarted: true };
     case 'DesiredVersionsSet': {

@@ -100,7 +100,7 @@ describe('The survey before an upgrade', () => {
     ]).toEqual([]);
   });
 
-  it('B2: brings a node that is not Ready, and what runs for the cluster and is not', async () => {
+  it('B2: brings a node that is not Ready, and what runs for the cluster and is not [Cluster API 23]', async () => {
     lab.simulated.setKubelet(worker(1), { running: false });
     await eventually(
       () => lab.cluster.node(worker(1)),
@@ -115,7 +115,7 @@ describe('The survey before an upgrade', () => {
     ).toContain(worker(1));
   });
 
-  it('B2: a node that Kubernetes does not know is not Ready', async () => {
+  it('B2: a node that Kubernetes does not know is not Ready [Cluster API 23]', async () => {
     known = knownCluster(...NODES, worker(3));
     expect(rules(b2ClusterHealthy(await survey(), []))).toContain('B2');
   });

@@ -1,13 +1,10 @@
 import { NODES_WITHOUT_MACHINE_MAX, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { ABSENT, evolve, type Known, type Presence } from './presence.evolve.js';
-import type { Findings } from './presence.planner.js';
+import type { Findings, Match, Stranger } from './presence.planner.js';
 
-/** What two looks in a row have found, and every Node that the last one has listed. */
-export type RecordPresence = Command<
-  'RecordPresence',
-  Findings & { readonly uid: ClusterUid; readonly listed: readonly string[] }
->;
+/** What two looks in a row have found, and what the last one has shown. */
+export type RecordPresence = Command<'RecordPresence', Findings & { readonly uid: ClusterUid; readonly seen: Match }>;
 
 type PresenceFact = Fact<
   'NodeMissing' | 'NodeReturned' | 'NodeWithoutMachineFound' | 'NodeWithoutMachineExpired' | 'NodeWithoutMachineGone'
@@ -19,9 +16,16 @@ const isExpected = ({ members }: Known, name: string): boolean => {
   return member?.joined === true && !member.leaving;
 };
 
-const nodesOf = (state: Known, { missing, listed }: RecordPresence['data']): readonly PresenceFact[] => {
+/** Its machine is planned, created or on its way out, though the rows do not show it yet or any more. */
+const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): boolean => {
+  const member = members[name];
+  if (member === undefined || reason === 'duplicate-provider-id') return false;
+  return member.providerId === null || providerId === null || member.providerId === providerId;
+};
+
+const nodesOf = (state: Known, { missing, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid } = state;
-  const back = listed.filter((name) => state.missing.has(name));
+  const back = seen.present.filter((name) => state.missing.has(name));
   const fresh = missing.filter((name) => isExpected(state, name) && !state.missing.has(name));
   return [
     ...back.map((name): PresenceFact => ({ type: 'NodeReturned', data: { uid, node: name as NodeName } })),
@@ -29,21 +33,25 @@ const nodesOf = (state: Known, { missing, listed }: RecordPresence['data']): rea
   ];
 };
 
+/** Of no machine that is recorded, by its name either. */
 const isStranger = ({ strangers, members }: Known, name: string): boolean =>
   strangers.has(name) && members[name] === undefined;
 
-const strangersOf = (state: Known, { strangers, overdue, listed }: RecordPresence['data']): readonly PresenceFact[] => {
-  const { uid, members } = state;
-  const there = new Set(listed);
-  const over = [...state.strangers].filter((name) => !there.has(name) || members[name] !== undefined);
+const strangersOf = (state: Known, { strangers, overdue, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+  const { uid } = state;
+  const there = new Set(seen.strangers.filter((stranger) => !isMember(state, stranger)).map(({ name }) => name));
+  const over = [...state.strangers].filter((name) => !there.has(name));
   const room = NODES_WITHOUT_MACHINE_MAX - state.strangers.size + over.length;
   const fresh = strangers
-    .filter(({ name }) => members[name] === undefined && !state.strangers.has(name))
+    .filter((stranger) => !isMember(state, stranger) && !state.strangers.has(stranger.name))
     .slice(0, Math.max(0, room));
   const expired = overdue.filter((name) => isStranger(state, name) && !state.expired.has(name) && !state.paused);
   return [
     ...over.map((name): PresenceFact => ({ type: 'NodeWithoutMachineGone', data: { uid, name } })),
-    ...fresh.map(({ name, ready }): PresenceFact => ({ type: 'NodeWithoutMachineFound', data: { uid, name, ready } })),
+    ...fresh.map(({ name, ready, providerId, reason }): PresenceFact => ({
+      type: 'NodeWithoutMachineFound',
+      data: { uid, name, ready, reason, ...(providerId === null ? {} : { providerId }) },
+    })),
     ...expired.map((name): PresenceFact => ({ type: 'NodeWithoutMachineExpired', data: { uid, name } })),
   ];
 };

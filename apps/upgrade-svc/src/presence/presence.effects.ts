@@ -9,7 +9,7 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import { deletable, presence } from './presence.decider.js';
 import type { Presence } from './presence.evolve.js';
-import { compare, NO_MEMORY, type Findings, type Memory } from './presence.planner.js';
+import { compare, NO_MEMORY, type Comparison, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
@@ -126,18 +126,12 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     try {
       const api = await this.world.access.of(first.uid, first.cluster);
       const listed = await api.nodes();
-      const names = rows.map(({ node }) => node);
+      const recorded = rows.map(({ node, providerId }) => ({ name: node, providerId }));
       const { strangerLimitMs: limitMs } = this.world.settings;
-      const looking = { before: looked.memory, nowMs: performance.now(), limitMs };
-      const { confirmed, memory } = compare(names, listed, looking);
-      looked.memory = memory;
-      const state = await this.record(
-        looked,
-        first,
-        confirmed,
-        listed.map(({ name }) => name),
-      );
-      const { overdue } = confirmed;
+      const comparison = compare(recorded, listed, { before: looked.memory, nowMs: performance.now(), limitMs });
+      looked.memory = comparison.memory;
+      const state = await this.record(looked, first, comparison);
+      const { overdue } = comparison.confirmed;
       const expired = state === undefined ? [] : deletable(state, { uid: first.uid, overdue });
       for (const name of expired) await deleteNode(api, name);
       this.count({ outcome: 'answered' });
@@ -152,15 +146,14 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private async record(
     looked: Looked,
     { namespace, cluster, uid, because }: NodeRow,
-    confirmed: Findings,
-    listed: readonly string[],
+    { confirmed, seen }: Comparison,
   ): Promise<Presence | undefined> {
     const findings = JSON.stringify(confirmed);
     // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again.
     if (findings === looked.recorded && confirmed.overdue.length === 0) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
-    const command = { type: 'RecordPresence', data: { uid, ...confirmed, listed } } as const;
+    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;

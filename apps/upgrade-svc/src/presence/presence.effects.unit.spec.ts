@@ -12,14 +12,14 @@ import { PresenceEffects } from './presence.effects.js';
 const INTERVAL_MS = 60_000;
 const watched = (cluster: string, node: string): Watched => {
   const because = { eventId: 'e', correlationId: 'c' };
-  const row = { namespace: 'default', cluster, uid: `uid-${cluster}`, node, because };
+  const row = { namespace: 'default', cluster, uid: `uid-${cluster}`, node, providerId: `lab://${node}`, because };
   return { key: `${cluster}/${node}`, row, lost: false, expectedSinceMs: 0 } as unknown as Watched;
 };
-const ready = (...names: readonly string[]): readonly ListedNode[] => names.map((name) => ({ name, ready: true }));
+const ready = (...names: readonly string[]): readonly ListedNode[] =>
+  names.map((name) => ({ name, ready: true, providerId: `lab://${name}` }));
 
 interface Recorded {
   readonly missing: readonly string[];
-  readonly listed: readonly string[];
 }
 
 /** Clusters, what their API answers, and what was recorded of them. */
@@ -102,7 +102,7 @@ describe('the Nodes of clusters', () => {
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     const { key, row, ...rest } = watched('shop', 'w-1');
     const fleet = new Fleet([{ key, ...rest, row: { ...row, uid } }], state);
-    const listed = [...ready('w-1', 'stray'), { name: 'idle', ready: false }];
+    const listed = [...ready('w-1', 'stray'), { name: 'idle', ready: false, providerId: 'lab://idle' }];
     fleet.listed.set('shop', listed);
     await fleet.after(5);
     expect(fleet.deleted).toEqual([]);

@@ -6,6 +6,8 @@ interface Member {
   readonly joined: boolean;
   /** Its node is being removed, or was. */
   readonly leaving: boolean;
+  /** null: the machine does not run yet. */
+  readonly providerId: string | null;
 }
 
 export interface Known {
@@ -79,8 +81,14 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'VmsPlanned': {
       const fresh = event.data.machines.filter(({ name }) => state.members[name] === undefined);
-      const added = Object.fromEntries(fresh.map(({ name }) => [name, { joined: false, leaving: false }]));
+      const added = Object.fromEntries(
+        fresh.map(({ name }) => [name, { joined: false, leaving: false, providerId: null }]),
+      );
       return { ...state, members: { ...state.members, ...added } };
+    }
+    case 'VmCreated': {
+      const { name, providerId } = event.data.machine;
+      return withMembers(state, [name], { providerId });
     }
     case 'ControlPlaneInitialized':
     case 'ControlPlaneJoined':

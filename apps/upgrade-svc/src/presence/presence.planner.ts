@@ -1,9 +1,25 @@
-import { NODE_OBJECT_NAME_MAX, NODES_WITHOUT_MACHINE_MAX } from '@fairlead/contracts';
+import { NODE_OBJECT_NAME_MAX, NODES_WITHOUT_MACHINE_MAX, PROVIDER_ID_MAX, type EventData } from '@fairlead/contracts';
 
 /** A Node object, as Kubernetes lists it. */
 export interface ListedNode {
   readonly name: string;
   readonly ready: boolean;
+  /** null: it has none. */
+  readonly providerId: string | null;
+}
+
+/** A node, as it is recorded. */
+export interface RecordedNode {
+  readonly name: string;
+  /** Absent: its machine was recorded by a release that did not keep it here. */
+  readonly providerId?: string | undefined;
+}
+
+export type StrangerReason = NonNullable<EventData<'NodeWithoutMachineFound'>['reason']>;
+
+/** A Node object that is no recorded node, and why. */
+export interface Stranger extends ListedNode {
+  readonly reason: StrangerReason;
 }
 
 /** How the Nodes of a cluster differ from its record. */
@@ -11,9 +27,16 @@ export interface Findings {
   /** Recorded nodes without a Node object. */
   readonly missing: readonly string[];
   /** Node objects of which no machine is recorded. */
-  readonly strangers: readonly ListedNode[];
-  /** Those of them that no list has called Ready for the whole limit. */
+  readonly strangers: readonly Stranger[];
+  /** Those of them that have no machine at all, and that no list has called Ready for the whole limit. */
   readonly overdue: readonly string[];
+}
+
+/** What one list shows. */
+export interface Match {
+  /** Recorded nodes that have a Node object. */
+  readonly present: readonly string[];
+  readonly strangers: readonly Stranger[];
 }
 
 /** Since when each look has found it, in milliseconds, by what it is about. */
@@ -24,6 +47,8 @@ export const NO_MEMORY: Memory = new Map();
 export interface Comparison {
   /** What this look and the one before agree on. */
   readonly confirmed: Findings;
+  /** What this look shows by itself. */
+  readonly seen: Match;
   /** For the next look. */
   readonly memory: Memory;
 }
@@ -40,39 +65,69 @@ export interface Looking {
   readonly limitMs: number;
 }
 
+/** Not a provider ID that ours could be. */
+const bounded = (node: ListedNode): ListedNode =>
+  (node.providerId ?? '').length <= PROVIDER_ID_MAX
+    ? node
+    : { ...node, providerId: node.providerId?.slice(0, PROVIDER_ID_MAX) ?? null };
+
+/** By its name alone only where one of the two has no provider ID. */
+const isItself = (node: ListedNode, recorded: RecordedNode): boolean =>
+  recorded.name === node.name &&
+  (recorded.providerId === undefined || node.providerId === null || recorded.providerId === node.providerId);
+
+/**
+ * Nodes are matched by provider ID. Of several Nodes with the ID of one machine, the one that has the machine's name is its node, or the
+ * first: the others are strangers.
+ */
+export const match = (recorded: readonly RecordedNode[], listed: readonly ListedNode[]): Match => {
+  const byNames = new Map(recorded.map((one) => [one.name, one]));
+  const byIds = new Map(recorded.flatMap((one) => (one.providerId === undefined ? [] : [[one.providerId, one]])));
+  const nodes = listed.filter(isNameable).map(bounded).toSorted(byName);
+  const isNode = (node: ListedNode): boolean => {
+    const one = byNames.get(node.name);
+    return one !== undefined && isItself(node, one);
+  };
+  const present = new Set(nodes.filter(isNode).map(({ name }) => name));
+  const strangers: Stranger[] = [];
+  for (const node of nodes) {
+    if (isNode(node)) continue;
+    const owner = node.providerId === null ? undefined : byIds.get(node.providerId);
+    if (owner !== undefined && !present.has(owner.name)) present.add(owner.name);
+    else if (owner !== undefined) strangers.push({ ...node, reason: 'duplicate-provider-id' });
+    else strangers.push({ ...node, reason: node.providerId === null ? 'no-provider-id' : 'unknown-provider-id' });
+  }
+  return { present: [...present], strangers };
+};
+
+const missingKey = (name: string): string => `missing/${name}`;
+const strangerKey = ({ name, reason }: Stranger): string => `stranger/${name}/${reason}`;
+const unreadyKey = (name: string): string => `unready/${name}`;
+
 /** A complete list of a cluster's Nodes, compared with the nodes that are recorded. A difference counts when two lists in a row show it. */
 export const compare = (
-  recorded: readonly string[],
+  recorded: readonly RecordedNode[],
   listed: readonly ListedNode[],
   { before, nowMs, limitMs }: Looking,
 ): Comparison => {
-  const [known, seen] = [new Set(recorded), new Set(listed.map(({ name }) => name))];
-  const missing = recorded.filter((name) => !seen.has(name)).toSorted();
-  const strangers = listed
-    .filter((node) => isNameable(node) && !known.has(node.name))
-    .toSorted(byName)
-    .slice(0, NODES_WITHOUT_MACHINE_MAX);
-  const keyOf = {
-    missing: (name: string) => `missing/${name}`,
-    stranger: (name: string) => `stranger/${name}`,
-    unready: (name: string) => `unready/${name}`,
-  };
-  const unready = strangers.filter(({ ready }) => !ready).map(({ name }) => name);
-  const found = [
-    ...missing.map(keyOf.missing),
-    ...strangers.map(({ name }) => keyOf.stranger(name)),
-    ...unready.map(keyOf.unready),
-  ];
+  const seen = match(recorded, listed);
+  const there = new Set(seen.present);
+  const missing = recorded.flatMap(({ name }) => (there.has(name) ? [] : [name])).toSorted();
+  const strangers = seen.strangers.slice(0, NODES_WITHOUT_MACHINE_MAX);
+  const isUnready = ({ ready, reason }: Stranger): boolean => !ready && reason !== 'duplicate-provider-id';
+  const unready = strangers.filter(isUnready).map(({ name }) => name);
+  const found = [...missing.map(missingKey), ...strangers.map(strangerKey), ...unready.map(unreadyKey)];
   const isOverdue = (name: string): boolean => {
-    const sinceMs = before.get(keyOf.unready(name));
+    const sinceMs = before.get(unreadyKey(name));
     return sinceMs !== undefined && nowMs - sinceMs >= limitMs;
   };
   return {
     confirmed: {
-      missing: missing.filter((name) => before.has(keyOf.missing(name))),
-      strangers: strangers.filter(({ name }) => before.has(keyOf.stranger(name))),
+      missing: missing.filter((name) => before.has(missingKey(name))),
+      strangers: strangers.filter((stranger) => before.has(strangerKey(stranger))),
       overdue: unready.filter(isOverdue),
     },
+    seen,
     memory: new Map(found.map((key) => [key, before.get(key) ?? nowMs])),
   };
 };

@@ -1,28 +1,42 @@
-import type { EventType, Fact } from '@fairlead/contracts';
+import type { EventData, EventType, Fact } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
-import { clusterRequested, otherUid, planOf, uid } from '../nodes/nodes.fixtures.js';
+import { clusterRequested, machineOf, otherUid, planOf, uid } from '../nodes/nodes.fixtures.js';
 import { deletable, presence } from './presence.decider.js';
-import { compare, NO_MEMORY, type ListedNode, type Memory } from './presence.planner.js';
+import { compare, NO_MEMORY, type ListedNode, type Memory, type RecordedNode } from './presence.planner.js';
 
 const NODES = ['cp-1', 'w-1', 'w-2'];
-const listed = (...names: readonly string[]): readonly ListedNode[] => names.map((name) => ({ name, ready: true }));
+const idOf = (name: string): string => `lab://${name}`;
+const nodeOf = (name: string, change: Partial<ListedNode> = {}): ListedNode => ({
+  name,
+  ready: true,
+  providerId: idOf(name),
+  ...change,
+});
 const fact = (type: EventType, data: object): Fact => ({ type, data: { uid, ...data } }) as Fact;
 const LOOK_MS = 60_000;
 const LIMIT_MS = 10 * LOOK_MS;
-const STRAY = { uid, name: 'stray', ready: true };
+const strange = (name: string, change: Partial<EventData<'NodeWithoutMachineFound'>> = {}): Fact =>
+  fact('NodeWithoutMachineFound', {
+    name,
+    ready: true,
+    reason: 'unknown-provider-id',
+    providerId: idOf(name),
+    ...change,
+  });
 
 /** A cluster whose nodes have joined, and the looks at its Nodes. */
 class Watch {
   private state = presence.initial;
   private seq = 0;
   private memory: Memory = NO_MEMORY;
-  private recorded = NODES;
+  private recorded: readonly RecordedNode[] = NODES.map((name) => ({ name, providerId: idOf(name) }));
   private nowMs = 0;
   private overdue: readonly string[] = [];
 
   constructor() {
     this.say(clusterRequested(), fact('VmsPlanned', { machines: NODES.map((name) => planOf(name)) }));
+    this.say(...NODES.map((name) => fact('VmCreated', { machine: machineOf(name) })));
     this.say(...NODES.map((node) => fact('WorkerJoined', { node })), fact('ClusterReady', {}));
   }
 
@@ -33,19 +47,25 @@ class Watch {
 
   /** What upgrade-svc expects, by its rows. */
   expecting(...names: readonly string[]): this {
-    this.recorded = [...names];
+    this.recorded = names.map((name) => ({ name, providerId: idOf(name) }));
+    return this;
+  }
+
+  /** As rows that an earlier release wrote: without provider IDs. */
+  expectingByName(): this {
+    this.recorded = NODES.map((name) => ({ name }));
     return this;
   }
 
   /** What a look at these Nodes states. */
   look(...nodes: readonly (string | ListedNode)[]): readonly Fact[] {
-    const found = nodes.map((node) => (typeof node === 'string' ? { name: node, ready: true } : node));
+    const found = nodes.map((node) => (typeof node === 'string' ? nodeOf(node) : node));
     const looking = { before: this.memory, nowMs: this.nowMs, limitMs: LIMIT_MS };
-    const { confirmed, memory } = compare(this.recorded, found, looking);
+    const { confirmed, seen, memory } = compare(this.recorded, found, looking);
     this.nowMs += LOOK_MS;
     this.overdue = confirmed.overdue;
     this.memory = memory;
-    const data = { uid, ...confirmed, listed: found.map(({ name }) => name) };
+    const data = { uid, ...confirmed, seen };
     const facts = presence.decide(this.state, { type: 'RecordPresence', data }) as readonly Fact[];
     this.say(...facts);
     return facts;
@@ -112,11 +132,19 @@ describe('a node that Kubernetes lacks', () => {
 });
 
 describe('a Node without a machine', () => {
-  const idle = { name: 'idle', ready: false };
+  const idle = nodeOf('idle', { ready: false });
   const afterLooks = (watch: Watch, looks: number, ...nodes: readonly (string | ListedNode)[]): Watch => {
     for (let look = 0; look < looks; look += 1) watch.look(...NODES, ...nodes);
     return watch;
   };
+
+  it('is not deleted where its provider ID or its name is that of a machine', () => {
+    const twin = nodeOf('twin', { ready: false, providerId: idOf('w-1') });
+    expect(afterLooks(new Watch(), 30, twin).deletable).toEqual([]);
+    const namesake = nodeOf('w-3', { ready: false, providerId: idOf('another') });
+    const planned = new Watch().say(fact('VmsPlanned', { machines: [planOf('w-3')] }));
+    expect(afterLooks(planned, 30, namesake).deletable).toEqual([]);
+  });
 
   it('is deleted when it was not Ready in any look for the whole limit [ORBITER 23]', () => {
     const watch = afterLooks(new Watch(), 10, idle);
@@ -152,13 +180,10 @@ describe('a Node without a machine', () => {
 
   it('is an alarm, stated once and whether it is Ready or not [ORBITER 23]', () => {
     const watch = new Watch();
-    expect(watch.look(...NODES, 'stray', { name: 'idle', ready: false })).toEqual([]);
-    const stated = watch.look(...NODES, 'stray', { name: 'idle', ready: false });
-    expect(stated).toEqual([
-      fact('NodeWithoutMachineFound', { name: 'idle', ready: false }),
-      { type: 'NodeWithoutMachineFound', data: STRAY },
-    ]);
-    expect(watch.look(...NODES, 'stray', { name: 'idle', ready: true })).toEqual([]);
+    expect(watch.look(...NODES, 'stray', nodeOf('idle', { ready: false }))).toEqual([]);
+    const stated = watch.look(...NODES, 'stray', nodeOf('idle', { ready: false }));
+    expect(stated).toEqual([strange('idle', { ready: false }), strange('stray')]);
+    expect(watch.look(...NODES, 'stray', 'idle')).toEqual([]);
   });
 
   it('is over when Kubernetes no longer has it', () => {
@@ -174,7 +199,7 @@ describe('a Node without a machine', () => {
     watch.expecting('cp-1', 'w-1', 'w-3');
     for (let looks = 0; looks < 3; looks += 1) expect(watch.look(...NODES, 'w-3')).toEqual([]);
     watch.say(fact('VmDeleted', { name: 'w-2' }));
-    expect(watch.look(...NODES, 'w-3')).toEqual([fact('NodeWithoutMachineFound', { name: 'w-2', ready: true })]);
+    expect(watch.look(...NODES, 'w-3')).toEqual([strange('w-2')]);
   });
 
   it('has a name of bounded length, and at most 100 are recorded', () => {
@@ -191,9 +216,60 @@ describe('a Node without a machine', () => {
   });
 
   it('of an earlier cluster of the same name is not recorded', () => {
-    const data = { uid: otherUid, missing: [], strangers: listed('stray'), overdue: [], listed: [...NODES, 'stray'] };
+    const strangers = [{ ...nodeOf('stray'), reason: 'unknown-provider-id' as const }];
+    const data = { uid: otherUid, missing: [], strangers, overdue: [], seen: { present: NODES, strangers } };
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     expect(presence.decide(state, { type: 'RecordPresence', data })).toEqual([]);
     expect(presence.decide(presence.initial, { type: 'RecordPresence', data })).toEqual([]);
+  });
+});
+
+describe('a Node object is matched with a machine', () => {
+  const twice = (watch: Watch, ...nodes: readonly (string | ListedNode)[]): readonly Fact[] => {
+    watch.look(...nodes);
+    return watch.look(...nodes);
+  };
+
+  it('by its provider ID and not by its name [Cluster API 8]', () => {
+    expect(twice(new Watch(), 'cp-1', 'w-1', nodeOf('renamed', { providerId: idOf('w-2') }))).toEqual([]);
+    const impostor = nodeOf('w-2', { providerId: 'lab://another' });
+    expect(twice(new Watch(), 'cp-1', 'w-1', impostor)).toEqual([
+      fact('NodeMissing', { node: 'w-2' }),
+      strange('w-2', { providerId: 'lab://another' }),
+    ]);
+  });
+
+  it('once: a second Node with its provider ID is refused, whichever is listed first [Cluster API 8]', () => {
+    const copy = nodeOf('a-copy', { providerId: idOf('w-2') });
+    const refused = [strange('a-copy', { providerId: idOf('w-2'), reason: 'duplicate-provider-id' })];
+    expect(twice(new Watch(), ...NODES, copy)).toEqual(refused);
+    expect(twice(new Watch(), copy, ...NODES)).toEqual(refused);
+  });
+
+  it.each([
+    ['the provider ID of no machine', { providerId: 'lab://nobody' }, { providerId: 'lab://nobody' }],
+    ['none', { providerId: null }, { reason: 'no-provider-id', providerId: undefined }],
+  ] as const)(
+    'not at all with %s: it is ignored, which is recorded with the reason [Cluster API 8]',
+    (_id, of, why) => {
+      const watch = new Watch();
+      expect(twice(watch, ...NODES, nodeOf('stray', of))).toEqual([strange('stray', why)]);
+      expect(watch.look(...NODES, nodeOf('stray', of))).toEqual([]);
+    },
+  );
+
+  it('by its name where one of the two has no provider ID: a kubelet that gave none, a row of an earlier release', () => {
+    const bare = NODES.map((name) => nodeOf(name, { providerId: null }));
+    expect(twice(new Watch(), ...bare)).toEqual([]);
+    expect(twice(new Watch().expectingByName(), ...NODES)).toEqual([]);
+  });
+
+  it('again when its Node has the provider ID again', () => {
+    const watch = new Watch();
+    twice(watch, 'cp-1', 'w-1', nodeOf('w-2', { providerId: 'lab://another' }));
+    expect(watch.look(...NODES)).toEqual([
+      fact('NodeReturned', { node: 'w-2' }),
+      fact('NodeWithoutMachineGone', { name: 'w-2' }),
+    ]);
   });
 });

@@ -85,7 +85,7 @@ describe('B9 files and images that a source lacks', () => {
 });
 
 describe('B1 one upgrade at a time', () => {
-  it('rejects another while one is open, which goes on', () => {
+  it('rejects another while one is open, which goes on [Cluster API 23]', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -98,7 +98,7 @@ describe('B1 one upgrade at a time', () => {
     expect(nodesOf(simulation.model).every(({ boots }) => boots === 0)).toBe(true);
   });
 
-  it('holds back while a node is being removed, and goes on by itself', () => {
+  it('holds back while a node is being removed, and goes on by itself [Cluster API 23]', () => {
     const simulation = cluster();
     simulation.say('request', asked(toNext));
     simulation.when(
@@ -372,7 +372,7 @@ describe('a node whose software was changed', () => {
 });
 
 describe('a gate that never holds', () => {
-  it('fails its node when its time is over, also when whoever asked it is dead by then', () => {
+  it('fails its node when its time is over, also when whoever asked it is dead by then [Cluster API 23]', () => {
     const simulation = cluster();
     // The question is never answered again: only the timer that came with the state knows of it.
     simulation.lost.add(`CheckGates/${w(1)}`);
@@ -409,7 +409,7 @@ describe('E health on the way', () => {
     expect(data(simulation, 'RolloutHalted')).toMatchObject({ rule: 'E5', nodes: [w(3)] });
   });
 
-  it('E7 a control plane that fails stops everything; a retry ends well [ORBITER 18]', () => {
+  it('E7 a control plane that fails stops everything; a retry ends well [ORBITER 18, Cluster API 28]', () => {
     const simulation = cluster();
     simulation.failing.set(`CheckGates/${cp(1)}`, 'the API does not answer');
     simulation.say('request', asked(toNext));

@@ -42,7 +42,7 @@ const expectRefused = (
 };
 
 describe('B1 one operation at a time', () => {
-  it('refuses beside a join or a removal', () =>
+  it('refuses beside a join or a removal [Cluster API 23]', () =>
     expectRefused(b1OneOperation({ operations: ['demo-w-4 is joining'], clusterReady: true }), 'B1'));
   it('refuses a cluster that is not Ready', () =>
     expect(b1OneOperation({ operations: [], clusterReady: false })).toMatchObject([{ rule: 'B1' }]));
@@ -165,7 +165,7 @@ describe('B7 pods can move', () => {
 describe('B8 certificates and clocks', () => {
   const ends = (days: number, name = 'apiserver') =>
     withNode(cp(1), { certificates: [{ name, expiresAt: later(days * 24 * 3_600_000) }] });
-  it('refuses a certificate that ends within 30 days after the plan, unless the plan renews it', () => {
+  it('refuses a certificate that ends within 30 days after the plan, unless the plan renews it [Cluster API 23]', () => {
     expectRefused(b8Certificates(ends(20), Date.parse(AT), []), 'B8');
     expect(b8Certificates(ends(20), Date.parse(AT), [cp(1)])).toEqual([]);
     expect(b8Certificates(ends(40), Date.parse(AT), [])).toEqual([]);

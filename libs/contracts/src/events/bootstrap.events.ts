@@ -316,7 +316,13 @@ export const bootstrapEvents = {
     writer: 'bootstrap-svc',
     context: 'bootstrap',
     doc: 'Kubernetes and etcd no longer know the node; its machine may go.',
-    data: z.strictObject({ uid, node }),
+    data: z.strictObject({
+      uid,
+      node,
+      undeleted: Cause.optional().describe(
+        'Why Kubernetes still has its Node after NODE_DELETION_TIMEOUT_MS; absent: the Node was deleted',
+      ),
+    }),
   }),
   ClusterDismantled: defineEvent({
     version: 1,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
-import { NODE_OBJECT_NAME_MAX } from '../watch.js';
+import { NODE_OBJECT_NAME_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -23,7 +23,18 @@ export const presenceEvents = {
   ),
   NodeWithoutMachineFound: fact(
     'Kubernetes has a Node of which no machine is recorded.',
-    z.strictObject({ uid, name: stranger, ready: z.boolean() }),
+    z.strictObject({
+      uid,
+      name: stranger,
+      ready: z.boolean(),
+      reason: z
+        .enum(['unknown-provider-id', 'duplicate-provider-id', 'no-provider-id'])
+        .optional()
+        .describe(
+          'Why it is not a node of the cluster; absent in events from before nodes were matched by provider ID',
+        ),
+      providerId: z.string().max(PROVIDER_ID_MAX).optional().describe('As its kubelet registered it; absent: none'),
+    }),
   ),
   NodeWithoutMachineExpired: fact(
     'A Node of which no machine is recorded was not Ready in any look for the whole limit: its Node object is deleted.',

@@ -486,7 +486,7 @@ describe('the plan of a change', () => {
     const stepsTo = (change: Partial<DeclaredPool>, replicas = 3) =>
       planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), { members: members.slice(0, 3) });
 
-    it('replaces its nodes, and says why each of them', () => {
+    it('replaces its nodes, and says why each of them [Cluster API 28]', () => {
       const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%' } as const;
       const steps = stepsTo({ ...large, rollout });
       expect(steps).toEqual([
@@ -511,7 +511,7 @@ describe('the plan of a change', () => {
       ).toEqual([]);
     });
 
-    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate', () => {
+    it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate [Cluster API 25]', () => {
       const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
       const steps = stepsTo({ ...large, rollout: onDelete });
       expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
@@ -530,8 +530,10 @@ describe('the plan of a change', () => {
       [10, { maxSurge: '25%', maxUnavailable: '25%' }, { surge: 3, unavailable: 2 }],
       [3, { maxSurge: 0, maxUnavailable: '10%' }, { surge: 0, unavailable: 1 }],
       [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
-    ] as const)('has limits that are rounded as those of a Deployment: of %i, %j', (replicas, shares, limits) =>
-      expect(rolloutLimits({ strategy: 'RollingUpdate', ...shares }, replicas)).toEqual(limits),
+    ] as const)(
+      'has limits that are rounded as those of a Deployment: of %i, %j [Cluster API 25]',
+      (replicas, shares, limits) =>
+        expect(rolloutLimits({ strategy: 'RollingUpdate', ...shares }, replicas)).toEqual(limits),
     );
   });
 

@@ -172,11 +172,11 @@ describe('the nodes that are removed', () => {
       2,
       ['w-4: named to be removed', 'w-6: it has not joined yet'],
     ],
-  ] as const)('are %s [Cluster API 16]', (_what, choice, count, expected) =>
+  ] as const)('are %s [Cluster API 16, Cluster API 25]', (_what, choice, count, expected) =>
     expect(victimsOf(members, count, choice).map(({ name, reason }) => `${name}: ${reason}`)).toEqual(expected),
   );
 
-  it('are the newest where zones say nothing, and no more than there are', () => {
+  it('are the newest where zones say nothing, and no more than there are [Cluster API 25]', () => {
     const alike = [member('w-1'), member('w-2')];
     expect(victimsOf(alike, 1)).toEqual([{ name: 'w-2', reason: 'the newest' }]);
     expect(victimsOf(alike, 5)).toHaveLength(2);
@@ -289,6 +289,17 @@ describe('labels and taints of a pool', () => {
       expect(ClusterManifest.safeParse(manifest).success).toBe(false);
     },
   );
+
+  it('are changed in place where nothing else differs; with other machines the nodes are replaced [Cluster API 28]', () => {
+    const member = { name: 'w-1', pool: 'web', ready: true, joined: true, zone: '', machine: pool('web', 1) };
+    const actionsTo = (change: Partial<DeclaredPool>) =>
+      planOf(declared([pool('web', 1)]), declared([pool('web', 1, change)]), { members: [member] }).map(
+        ({ action }) => action,
+      );
+    expect(actionsTo({ labels: { a: 'b' } })).toEqual(['label-nodes']);
+    expect(actionsTo({ machineType: 'lab.large' })).toEqual(['replace-nodes']);
+    expect(actionsTo({ labels: { a: 'b' }, machineType: 'lab.large' })).toContain('replace-nodes');
+  });
 
   it('change the nodes that exist, and nothing else', () => {
     const member = { name: 'w-1', pool: 'web', ready: true, joined: true, zone: '', machine: pool('web', 1) };

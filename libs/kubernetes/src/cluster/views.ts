@@ -33,6 +33,7 @@ export const nodeView = ({ metadata, spec, status }: V1Node): NodeView => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
     name: metadata?.name ?? '',
+    providerId: spec?.providerID ?? null,
     controlPlane: metadata?.labels?.[CONTROL_PLANE] !== undefined,
     ready: ready?.status === 'True',
     message: ready?.message ?? 'Kubernetes has no word of its readiness',

@@ -707,7 +707,7 @@ describe('verify', () => {
     expect((await host.run(text)).result).toEqual({ problems: [] });
   });
 
-  it('names everything that is wrong at once', async () => {
+  it('names everything that is wrong at once [ORBITER 6]', async () => {
     host
       .standIn('kubeadm', 'echo v1.33.13')
       .standIn('kubelet', 'exit 127')

@@ -171,7 +171,7 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       expect(failure.message).toContain(seen.hostKey);
     });
 
-    it('tries until a host that is late answers', async () => {
+    it('tries until a host that is late answers [CB-Ladybug 14]', async () => {
       await host.goAway();
       const opening = open();
       const back = new Promise((resolve) => setTimeout(resolve, 700)).then(() => host.comeBack());

@@ -1,0 +1,85 @@
+import { request } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/system.js';
+
+const TIMEOUT_MS = 120_000;
+const PROBE_TIMEOUT_MS = 5_000;
+
+interface View {
+  readonly endpoint: string;
+  readonly status: { readonly phase: string };
+}
+
+/** The status with which the API server of a cluster answers; undefined: it does not. */
+const readyz = (endpoint: string): Promise<number | undefined> =>
+  new Promise((resolve) => {
+    const asked = request(`${endpoint}/readyz`, { rejectUnauthorized: false, timeout: PROBE_TIMEOUT_MS }, (answer) => {
+      answer.resume();
+      answer.once('end', () => resolve(answer.statusCode));
+    });
+    asked.once('timeout', () => asked.destroy(new Error('no answer')));
+    asked.once('error', () => resolve(undefined));
+    asked.end();
+  });
+
+/** As if the disk of PostgreSQL had been lost, and an empty database was provided. */
+const empty = async (connectionString: string): Promise<number> => {
+  const database = new pg.Client({ connectionString });
+  await database.connect();
+  try {
+    const { rows } = await database.query<{ name: string }>(
+      "select quote_ident(tablename) as name from pg_tables where schemaname = 'public'",
+    );
+    for (const { name } of rows) await database.query(`drop table ${name} cascade`);
+    return rows.length;
+  } finally {
+    await database.end();
+  }
+};
+
+describe('Fairlead, of which nothing is left but its log and its keys', () => {
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem({ light: true, env: { JOB_ACK_WAIT_MS: '1000' } });
+  }, TIMEOUT_MS);
+  afterAll(() => system?.stop(), 60_000);
+
+  it(
+    'is rebuilt from the log while its clusters run: it shows what it showed, and creates no machine twice [ORBITER 29]',
+    async () => {
+      const read = async (name: string): Promise<View> =>
+        (await system.call<View>('GET', `/ns/default/clusters/${name}`)).body;
+      const create = (name: string, controlPlanes: number, workers: number) =>
+        system.call('POST', '/ns/default/clusters', clusterBody(name, { controlPlanes, workers }));
+      await create('built', 1, 2);
+      await system.until('built', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+      await create('growing', 3, 2);
+      await system.until('growing', ({ type }) => type === 'ControlPlaneInitialized', TIMEOUT_MS);
+      const built = await read('built');
+
+      await Promise.all(SERVICE_NAMES.map((service) => system.supervisor.hold(service, 'SIGKILL')));
+      for (const service of SERVICE_NAMES)
+        expect([service, (await empty(system.environment.databases[service])) > 0]).toEqual([service, true]);
+      await system.environment.killNats();
+      expect(await readyz(built.endpoint)).toBe(200);
+      await system.environment.startNats();
+      await Promise.all(SERVICE_NAMES.map((service) => system.supervisor.resume(service)));
+      expect(await readyz(built.endpoint)).toBe(200);
+
+      await system.until('growing', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+      expect(await read('built')).toEqual(built);
+      expect([(await system.made())['machine'], (await system.standing())['machines']]).toEqual([8, 8]);
+
+      const more = { worker: [{ connection: 'lab', count: 1, spec: 'lab.medium' }] };
+      expect((await system.call('POST', '/ns/default/clusters/built/nodes', more)).status).toBe(202);
+      const since = (await system.events('built')).at(-1)?.meta.seq ?? 0;
+      await system.until('built', ({ type, meta }) => type === 'ClusterReady' && meta.seq > since, TIMEOUT_MS);
+      expect([(await system.made())['machine'], (await system.standing())['machines']]).toEqual([9, 9]);
+      const twice = (await system.events('growing')).filter(({ type }) => type === 'ControlPlaneInitialized');
+      expect(twice).toHaveLength(1);
+    },
+    TIMEOUT_MS * 2,
+  );
+});
