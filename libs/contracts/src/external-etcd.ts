@@ -16,3 +16,9 @@ export const EXTERNAL_ETCD = {
   /** The same as that of kubeadm's etcd: it is often a separate disk. */
   data: '/var/lib/etcd',
 } as const;
+
+/** The checks that kubeadm sets for its own etcd of that version; in 3.6 experimental flags have become gates and plain flags. */
+export const etcdCheckFlags = (version: string): readonly string[] =>
+  version.startsWith('3.5.')
+    ? ['--experimental-initial-corrupt-check=true', '--experimental-watch-progress-notify-interval=5s']
+    : ['--feature-gates=InitialCorruptCheck=true', '--watch-progress-notify-interval=5s'];

@@ -4,8 +4,10 @@ import type { KubernetesCluster, StaticPodView } from '../kubernetes/kubernetes.
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
 /** What runs on every control plane as a static pod. */
-const componentsOf = (etcd: ClusterSpec['kubernetes']['etcd']): readonly string[] =>
-  [etcd === 'local' ? 'etcd' : EXTERNAL_ETCD.component, ...COMPONENTS];
+const componentsOf = (etcd: ClusterSpec['kubernetes']['etcd']): readonly string[] => [
+  etcd === 'local' ? 'etcd' : EXTERNAL_ETCD.component,
+  ...COMPONENTS,
+];
 
 const podProblems = (
   components: readonly string[],

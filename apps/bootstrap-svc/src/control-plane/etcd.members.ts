@@ -47,5 +47,6 @@ export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): P
 
 /** Where etcd is not kubeadm's, a static pod of ours lets its member be reached over the Kubernetes API. */
 export const runEtcdctl = async (hosts: HostAccess, step: Step, host: Host): Promise<void> => {
-  if (hasExternalEtcd(step.state.cluster)) await hosts.on(host, step, (worker) => worker.run(renderStep('etcdctl', {})));
+  if (hasExternalEtcd(step.state.cluster))
+    await hosts.on(host, step, (worker) => worker.run(renderStep('etcdctl', {})));
 };

@@ -55,7 +55,13 @@ export class ExternalEtcdEffects {
     await allOf(
       members.map(async (host) => {
         const certificates = await authority.certificatesOf(peerOf(host));
-        return this.start(step, host, { uid, members: peers, joins: false, certificates, ...this.softwareOf(host, release) });
+        return this.start(step, host, {
+          uid,
+          members: peers,
+          joins: false,
+          certificates,
+          ...this.softwareOf(host, release),
+        });
       }),
     );
     await allOf(members.map((host) => this.verify(step, host, members.length)));

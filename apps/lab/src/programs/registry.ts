@@ -65,8 +65,8 @@ const PACKAGED: Readonly<Record<string, Command>> = {
   runc: system.nothingToDo,
 };
 
-/** Programs that someone has copied out of an image, to be called by their own path. */
-const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl };
+/** Programs that are called by a path: some were copied out of an image. */
+const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl, cp: system.cp };
 
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
 

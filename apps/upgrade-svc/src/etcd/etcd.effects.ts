@@ -125,9 +125,7 @@ export class Etcd {
   private async empty(pod: PodView, file: string): Promise<void> {
     const at = { pod: pod.name, namespace: pod.namespace, container: containerOf(pod) };
     // Also where the work itself was aborted.
-    await inTime(EMPTY_LIMIT_MS, (signal) =>
-      this.cluster.run({ ...at, command: ['sh', '-c', `: > ${file}`], signal }),
-    );
+    await inTime(EMPTY_LIMIT_MS, (signal) => this.cluster.run({ ...at, command: ['sh', '-c', `: > ${file}`], signal }));
   }
 
   /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */

@@ -25,5 +25,8 @@ export const peerUrlOf = ({ address }: EtcdPeer): string => url(address, 2380);
 /** The member at that peer URL. */
 export const peerOfUrl = ({ name, peerUrl }: { readonly name: string; readonly peerUrl: string }): EtcdPeer => ({
   name,
-  address: peerUrl.replace(/^https:\/\//, '').replace(/:2380$/, '').replace(/^\[(.*)\]$/, '$1'),
+  address: peerUrl
+    .replace(/^https:\/\//, '')
+    .replace(/:2380$/, '')
+    .replace(/^\[(.*)\]$/, '$1'),
 });

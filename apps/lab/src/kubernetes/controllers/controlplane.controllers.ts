@@ -37,7 +37,14 @@ export const staticPodsController = ({
     if (node === undefined || version === undefined || roleOf(node) !== 'control-plane') return [];
     if (kubelets.stoppedMs(name) !== undefined) return [];
     const flags = controlPlaneFlags.get(name) ?? {};
-    return planStaticPods({ node, version, flags, pods: pods.onNode(name), externalEtcd, etcdctl: etcdctlImages.get(name) });
+    return planStaticPods({
+      node,
+      version,
+      flags,
+      pods: pods.onNode(name),
+      externalEtcd,
+      etcdctl: etcdctlImages.get(name),
+    });
   },
 });
 

@@ -10,8 +10,6 @@ export interface EtcdMember {
   readonly peerUrl: string;
   readonly clientUrl: string;
   readonly running: boolean;
-  /** Of a member that is a unit of its host; absent: it is the one that kubeadm runs. */
-  readonly version?: string;
   /** The token of the etcd that it has joined after its restore; absent: it is older. */
   readonly token?: string;
   readonly learner?: boolean;
@@ -37,9 +35,7 @@ export interface EtcdFacts {
 }
 
 /** The state of a member, and the faults that can be set. */
-export type EtcdMemberChange = Partial<
-  Pick<EtcdMember, 'running' | 'version' | 'token' | 'learner' | 'behind' | 'v2Content'>
-> & {
+export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'token' | 'learner' | 'behind' | 'v2Content'>> & {
   readonly alarm?: EtcdAlarm | null;
 };
 
@@ -52,7 +48,7 @@ export class EtcdMembers {
   list({ versionOf, dbSizeBytes }: EtcdFacts): readonly EtcdMemberReport[] {
     const leader = this.leader();
     return this.members.map((member) => {
-      const version = member.version ?? versionOf(member.name);
+      const version = versionOf(member.name);
       const learner = member.learner ?? false;
       return { ...member, leader: member.name === leader, learner, version, dbSizeBytes };
     });

@@ -32,7 +32,16 @@ export interface ToolResult {
   readonly exitCode: number;
 }
 
-const OPTIONS_WITH_VALUE = ['--endpoints', '--cacert', '--cert', '--key', '--command-timeout', '-w', '--write-out', '--peer-urls'];
+const OPTIONS_WITH_VALUE = [
+  '--endpoints',
+  '--cacert',
+  '--cert',
+  '--key',
+  '--command-timeout',
+  '-w',
+  '--write-out',
+  '--peer-urls',
+];
 /** What etcdctl ends with when its arguments or endpoints make no sense. */
 const BAD_USE = 128;
 const RAFT_TERM = 2;
@@ -151,7 +160,8 @@ const addMember = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
   if (!parsed.has('--learner')) return failed('Error: only learners are added in Fairlead lab');
   const voters = etcd.members().filter(({ learner }) => !learner);
   if (!voters.every(({ running }) => running)) return failed('Error: etcdserver: unhealthy cluster');
-  if (etcd.members().some(({ learner }) => learner)) return failed('Error: etcdserver: too many learner members in cluster');
+  if (etcd.members().some(({ learner }) => learner))
+    return failed('Error: etcdserver: too many learner members in cluster');
   if (!etcd.announce(url)) return failed('Error: etcdserver: Peer URLs already exists');
   const id = etcd.members().find(({ peerUrl }) => peerUrl === url)?.id ?? '';
   return printed(`Member ${id} added to cluster ${clusterId(etcd)}\n`);

@@ -31,6 +31,8 @@ export interface UnitStart {
 export class SimulatedEtcd {
   private readonly members: EtcdMembers;
   private readonly restoredMembers = new RestoredMembers();
+  /** Of members that are units of their hosts. */
+  private readonly unitVersions = new Map<string, string>();
   private token: string | undefined;
   /** Revisions that a restore has skipped: nothing was written with them. */
   private revisionsSkipped: number;
@@ -45,7 +47,7 @@ export class SimulatedEtcd {
   list(): readonly EtcdMemberReport[] {
     const { store, versionOf } = this.options;
     return this.members.list({
-      versionOf,
+      versionOf: (member) => this.unitVersions.get(member) ?? versionOf(member),
       dbSizeBytes: BYTES_MIN + (store.currentVersion() - this.revisionsSkipped) * BYTES_PER_WRITE,
     });
   }
@@ -73,7 +75,7 @@ export class SimulatedEtcd {
       const isNew = this.list().some((member) => member.name === '' && member.peerUrl === url);
       this.members.appear(name, url);
       if (isNew) this.keepToken(name);
-      this.members.set(name, { version });
+      this.unitVersions.set(name, version);
     });
     this.start(name, restored);
   }
@@ -89,7 +91,8 @@ export class SimulatedEtcd {
 
   /** A member runs from its data folder; `restored`: what a restore has put there. */
   start(name: string, restored: RestoredEtcd | undefined): void {
-    const joinedLater = this.token !== undefined && this.list().some((one) => one.name === name && one.token === this.token);
+    const joinedLater =
+      this.token !== undefined && this.list().some((one) => one.name === name && one.token === this.token);
     if (joinedLater || restored?.token === this.token) return this.set(name, { running: true });
     // One that still has the former data finds no member of its cluster any more.
     if (restored === undefined) return this.set(name, { running: false });
