@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startProbes, type Probes } from './system/probes.js';
 import { startSystem, type System } from './system/system.js';
 
-const TIMEOUT_MS = 100_000;
+const TIMEOUT_MS = 180_000;
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const CLUSTER = '/ns/default/clusters/outside';
 const machines = { connection: 'lab', machineType: 'lab.medium' };
@@ -40,7 +40,7 @@ describe.each([{ light: true }, { light: false }])(
     const log = (): Promise<readonly StoredEvent[]> => system.events('outside');
     const seqOf = async (): Promise<number> => (await log()).at(-1)?.meta.seq ?? 0;
     const until = (desired: (event: StoredEvent) => boolean): Promise<StoredEvent> =>
-      system.until('outside', desired, TIMEOUT_MS / 2);
+      system.until('outside', desired, TIMEOUT_MS / 3);
     const controlPlanes = async () => {
       const { body } = await system.call<NodeList>('GET', `${CLUSTER}/nodes?minSeq=${await seqOf()}`);
       return body.items.filter(({ role }) => role === 'control-plane');

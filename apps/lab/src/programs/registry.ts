@@ -65,7 +65,7 @@ const PACKAGED: Readonly<Record<string, Command>> = {
   runc: system.nothingToDo,
 };
 
-/** Programs that are called by a path: some were copied out of an image. */
+/** Programs that someone has copied out of an image, and what copies them on a light host. */
 const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl, cp: system.cp };
 
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);

@@ -83,7 +83,7 @@ const newOf = (name: string): string => `${PROGRAMS}/${name}.new`;
 const bringPrograms = (host: HostPort, image: string, profile: AgentProfile): Promise<void> =>
   withMounted(host, image, profile, async () => {
     for (const name of NAMES)
-      await mustRun(host, '/bin/cp', [`${MOUNTED_AT}/usr/local/bin/${name}`, newOf(name)], TOOL_TIMEOUT_MS);
+      await mustRun(host, 'cp', [`${MOUNTED_AT}/usr/local/bin/${name}`, newOf(name)], TOOL_TIMEOUT_MS);
   });
 
 const SNAPSHOT_COUNT = /--snapshot-count=\d+/;

@@ -28,6 +28,10 @@ export const companionsOf = (version: string): (typeof COMPANIONS)[number] => {
   return known;
 };
 
+/** What the server of an image of etcd reports of itself. */
+export const etcdReportedBy = (image: string): string =>
+  COMPANIONS.find(({ etcd }) => image.endsWith(`:${etcd}`))?.etcdReports ?? /:(\d+\.\d+\.\d+)/.exec(image)?.[1] ?? '';
+
 const KUBE_SYSTEM = 'kube-system';
 export const REGISTRY = 'registry.k8s.io';
 export const CONTROL_PLANE_COMPONENTS = [
