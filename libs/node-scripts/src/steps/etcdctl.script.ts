@@ -11,7 +11,7 @@ export interface EtcdctlResult {
   readonly changed: boolean;
 }
 
-const IMAGE = '@IMAGE@';
+const IMAGE = 'ETCD_IMAGE';
 
 /** Makes the kubelet of a control plane run etcdctl beside the member of the external etcd. */
 export const etcdctlScript = (): HostScript =>

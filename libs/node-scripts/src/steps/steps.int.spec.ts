@@ -460,7 +460,12 @@ describe('credentials', () => {
 });
 
 describe('the etcd member of a control plane', () => {
-  const text = renderStep('etcd-remove-member', { member: 'cp-3', address: '10.0.0.3', self: 'cp-1' }).script;
+  const text = renderStep('etcd-remove-member', {
+    member: 'cp-3',
+    address: '10.0.0.3',
+    self: 'cp-1',
+    external: false,
+  }).script;
   const member = (id: number): string =>
     `${id}a, started, cp-${id}, https://10.0.0.${id}:2380, https://10.0.0.${id}:2379, false`;
   const etcdctl = (members: readonly number[], healthy: readonly number[]): string => `
