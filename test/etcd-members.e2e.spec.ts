@@ -8,10 +8,12 @@ import type {
 } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startProbes, type Probes } from './system/probes.js';
 import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 180_000;
+const READY_WITHIN_MS = 20_000;
 const [OLD, NEW] = ['v1.33.13', 'v1.34.4'];
 const CLUSTER = '/ns/default/clusters/outside';
 const machines = { connection: 'lab', machineType: 'lab.medium' };
@@ -66,9 +68,12 @@ describe.each([{ light: true }, { light: false }])(
 
     /** Every control plane is Ready and has a member, and etcd has no other. */
     const expectWhole = async (count: number): Promise<void> => {
-      const now = await controlPlanes();
-      expect(now.map(({ ready }) => ready)).toEqual(Array.from({ length: count }, () => true));
-      expect(await members()).toEqual(now.map(({ name }) => name).toSorted());
+      const whole = Array.from({ length: count }, () => true);
+      const readiness = async () => (await controlPlanes()).map(({ ready }) => ready);
+      const deadline = Date.now() + READY_WITHIN_MS;
+      while ((await readiness()).join() !== whole.join() && Date.now() < deadline) await sleep(200);
+      expect(await readiness()).toEqual(whole);
+      expect(await members()).toEqual((await controlPlanes()).map(({ name }) => name).toSorted());
     };
 
     /** Applies it, and waits until everything that it asked for is done. */
@@ -219,8 +224,13 @@ describe.each([{ light: true }, { light: false }])(
       'are upgraded with Kubernetes, one at a time, the leader last, after a snapshot',
       async () => {
         const from = await seqOf();
-        const asked = await system.call<UpgradeView>('POST', `${CLUSTER}/upgrades`, { version: NEW, approved: true });
-        expect(asked.status).toBe(202);
+        expect((await system.call('POST', `${CLUSTER}/upgrades`, { version: NEW })).status).toBe(202);
+        const isAnswer = ({ type }: StoredEvent): boolean => type === 'UpgradePlanned' || type === 'UpgradeRejected';
+        const answer = await until((event) => isAnswer(event) && event.meta.seq > from);
+        expect([answer.type, answer.type === 'UpgradePlanned' ? {} : answer.data]).toEqual(['UpgradePlanned', {}]);
+        const { upgradeId, planHash } = answer.data as { readonly upgradeId: string; readonly planHash: string };
+        const approved = await system.call('POST', `${CLUSTER}/upgrades/${upgradeId}/approve`, { planHash });
+        expect([approved.status, approved.status === 202 ? {} : approved.body]).toEqual([202, {}]);
         const isOver = ({ type }: StoredEvent): boolean =>
           ['UpgradeRejected', 'RolloutCompleted', 'RolloutHalted', 'RolloutAborted'].includes(type);
         const end = await until((event) => isOver(event) && event.meta.seq > from);

@@ -267,16 +267,6 @@ export const mount: Command = ({ args, out }) => {
   return 0;
 };
 
-const EXECUTABLE = 0o755;
-
-/** Of light hosts, where no file is more than text. */
-export const cp: Command = async ({ host: { files }, args: [from = '', to = ''] }) => {
-  const text = await files.readText(from);
-  if (text === undefined) throw new CommandFault(`cp: cannot stat '${from}': No such file or directory`);
-  await files.writeText(to, text, EXECUTABLE);
-  return 0;
-};
-
 export const nproc: Command = ({ host, out }) => {
   out(String(host.facts.cpuCount));
   return 0;

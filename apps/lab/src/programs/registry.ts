@@ -65,8 +65,8 @@ const PACKAGED: Readonly<Record<string, Command>> = {
   runc: system.nothingToDo,
 };
 
-/** Programs that someone has copied out of an image, and what copies them on a light host. */
-const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl, cp: system.cp };
+/** Programs that someone has copied out of an image, to be called by their own path. */
+const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl };
 
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
 

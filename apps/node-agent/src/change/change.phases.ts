@@ -104,8 +104,7 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { ownServer, settlesMs } = await pointKubelet(parts, task);
   // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
   const kubeletGoes = ownServer !== null && (await restartsStaticPods(parts, task));
-  const etcd =
-    change.kubernetes === null ? undefined : await unitEtcdUpgrade(parts.host, change.kubernetes, parts.profile);
+  const etcd = change.kubernetes === null ? undefined : await unitEtcdUpgrade(parts, change.kubernetes);
   const [desired] = await Promise.all([
     prepareExchange(parts, task, kubeletGoes),
     etcd?.prepare(),

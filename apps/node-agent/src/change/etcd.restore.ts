@@ -119,14 +119,14 @@ const restoreArguments = (help: string, member: Member, folder: string, change: 
 const OWN_ETCDUTL = `${EXTERNAL_ETCD.programs}/etcdutl`;
 const IMAGE_FOLDER = '/run/fairlead/etcd-image';
 
-/** etcdutl: that of an external etcd, or the host's own, or that of its software's source, or the one in the image that its etcd runs from. */
+/** etcdutl: the host's own, or that of an external etcd, or that of its software's source, or the one in the image that its etcd runs from. */
 const withEtcdutl = async (
   { host, etcdutl }: RestoreParts,
   manifest: string,
   work: (program: string) => Promise<void>,
 ): Promise<void> => {
-  if (await host.exists(OWN_ETCDUTL)) return work(OWN_ETCDUTL);
   if (await succeeds(host, 'etcdutl', ['version'])) return work('etcdutl');
+  if (await host.exists(OWN_ETCDUTL)) return work(OWN_ETCDUTL);
   const brought = await etcdutl();
   if (brought !== undefined) return work(brought);
   // Makes the folder.

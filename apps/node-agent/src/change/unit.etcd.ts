@@ -9,6 +9,7 @@ import {
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun, succeeds } from '../software/item.js';
 import { hasNoSnapshot, leadsTo36 } from './etcd.first.snapshot.js';
+import type { PhaseParts } from './phase.task.js';
 
 const { unit: UNIT, programs: PROGRAMS, pod: POD } = EXTERNAL_ETCD;
 const UNIT_FILE = `/etc/systemd/system/${UNIT}`;
@@ -21,7 +22,9 @@ const TOOL_TIMEOUT_MS = 120_000;
 const PULL_TIMEOUT_MS = 10 * 60_000;
 /** The unit has started when its member takes requests, for which a majority of all members must run. */
 const START_TIMEOUT_MS = 300_000;
-const [PUBLIC, PRIVATE] = [0o644, 0o600];
+const [EXECUTABLE, PUBLIC, PRIVATE] = [0o755, 0o644, 0o600];
+
+export type UnitEtcdParts = Pick<PhaseParts, 'host' | 'profile' | 'copyFile'>;
 
 /** The unit by which this host runs a member of an external etcd (ADR 24); undefined: it runs none. */
 export const etcdUnitOn = (host: HostPort): Promise<string | undefined> => host.readFile(UNIT_FILE);
@@ -80,10 +83,14 @@ const withMounted = async (
 
 const newOf = (name: string): string => `${PROGRAMS}/${name}.new`;
 
-const bringPrograms = (host: HostPort, image: string, profile: AgentProfile): Promise<void> =>
-  withMounted(host, image, profile, async () => {
-    for (const name of NAMES)
-      await mustRun(host, 'cp', [`${MOUNTED_AT}/usr/local/bin/${name}`, newOf(name)], TOOL_TIMEOUT_MS);
+const copy = async ({ host, copyFile }: UnitEtcdParts, from: string, to: string): Promise<void> => {
+  if (copyFile !== undefined) return copyFile(from, to, EXECUTABLE);
+  await host.writeFile(to, (await host.readFile(from)) ?? '', EXECUTABLE);
+};
+
+const bringPrograms = (parts: UnitEtcdParts, image: string): Promise<void> =>
+  withMounted(parts.host, image, parts.profile, async () => {
+    for (const name of NAMES) await copy(parts, `${MOUNTED_AT}/usr/local/bin/${name}`, newOf(name));
   });
 
 const SNAPSHOT_COUNT = /--snapshot-count=\d+/;
@@ -129,26 +136,23 @@ export interface UnitEtcdUpgrade {
  * undefined: this host has no member, or it is the one of that release already. May be repeated after a crash at any point: the file that
  * names the image is written last.
  */
-export const unitEtcdUpgrade = async (
-  host: HostPort,
-  version: string,
-  profile: AgentProfile,
-): Promise<UnitEtcdUpgrade | undefined> => {
+export const unitEtcdUpgrade = async (parts: UnitEtcdParts, version: string): Promise<UnitEtcdUpgrade | undefined> => {
+  const { host, profile } = parts;
   const unit = await etcdUnitOn(host);
   if (unit === undefined) return undefined;
   const image = imageFor(version, profile);
   const running = (await host.readFile(IMAGE_FILE)) ?? '';
   if (running === image) return undefined;
   return {
-    prepare: () => bringPrograms(host, image, profile),
+    prepare: () => bringPrograms(parts, image),
     exchange: async () => {
       if (leadsTo36(`image: ${running}`, `image: ${image}`)) await letWriteFirstSnapshot(host, unit);
       // A program that is replaced goes on running as it was.
       for (const name of NAMES) await host.rename(newOf(name), `${PROGRAMS}/${name}`);
       await restartWith(host, unitAt(unit, versionIn(running), versionIn(image)));
+      await followWithPod(host, image);
       await host.writeFile(`${IMAGE_FILE}.new`, image, PUBLIC);
       await host.rename(`${IMAGE_FILE}.new`, IMAGE_FILE);
-      await followWithPod(host, image);
     },
   };
 };
