@@ -1124,6 +1124,36 @@ esac
     expect(said('cp-1', 'https://10.0.0.1:2380,x=http://evil:2380')).toBe(false);
   });
 
+  it('is the one that its API server uses, also where kubeadm was told of all members that there once were', async () => {
+    const api = '/etc/kubernetes/manifests/kube-apiserver.yaml';
+    const old = 'https://10.0.0.1:2379,https://10.0.0.2:2379';
+    host
+      .write('/opt/fairlead/etcd/image', 'registry.k8s.io/etcd:3.6.5-0')
+      .write(api, `    - --advertise-address=10.0.0.4\n    - --etcd-servers=${old}\n    - --secure-port=6443\n`)
+      .write(
+        '/configuration',
+        `etcd:\n  external:\n    caFile: c\n    endpoints:\n${old.replace(/^|,/g, '\n    - ').trimStart()}\n    keyFile: k\nkind: x\n`,
+      )
+      .standIn(
+        'kubectl',
+        `case " $* " in
+  *" get configmap "*) cat "$FAIRLEAD_ROOT/configuration";;
+  *" create configmap "*) for word in "$@"; do case "$word" in *=ClusterConfiguration=*) cat "\${word##*=}";; esac; done;;
+  *" replace "*) for word in "$@"; do last="$word"; done; cp "$last" "$FAIRLEAD_ROOT/replaced";;
+esac`,
+      );
+    expect((await host.run(renderStep('etcdctl', {}).script)).result).toEqual({ changed: true });
+    expect(host.read(api)).toBe(
+      '    - --advertise-address=10.0.0.4\n    - --etcd-servers=https://127.0.0.1:2379\n    - --secure-port=6443\n',
+    );
+    expect(host.read('/replaced')).toBe(
+      'etcd:\n  external:\n    caFile: c\n    endpoints:\n    - https://127.0.0.1:2379\n    keyFile: k\nkind: x\n',
+    );
+    const before = host.calls('kubectl').length;
+    await host.run(renderStep('etcdctl', {}).script);
+    expect(host.calls('kubectl')).toHaveLength(before);
+  });
+
   it('is reached over the Kubernetes API by a static pod of the image that it runs from', async () => {
     const text = renderStep('etcdctl', {}).script;
     expect(await host.run(text)).toMatchObject({
