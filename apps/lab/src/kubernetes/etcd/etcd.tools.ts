@@ -185,7 +185,7 @@ const removeMember = ({ etcd }: ToolCall, id: string): ToolResult => {
   return printed(`Member ${id} removed from cluster ${clusterId(etcd)}\n`);
 };
 
-/** `--cluster` asks the client URLs that the members have told: one that has not started has none. */
+/** `--cluster` asks the client URLs that the members advertise: one that has not started has none. */
 const started = (etcd: EtcdUnderTool): readonly EtcdMemberReport[] =>
   etcd.members().filter(({ clientUrl }) => clientUrl !== '');
 
