@@ -1,11 +1,4 @@
-import type {
-  ClusterManifestView,
-  ErrorView,
-  EventType,
-  NodeList,
-  StoredEvent,
-  UpgradeView,
-} from '@fairlead/contracts';
+import type { ClusterManifestView, ErrorView, EventType, NodeList, StoredEvent } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';

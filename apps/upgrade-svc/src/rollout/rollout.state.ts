@@ -1,7 +1,6 @@
 import {
   UPGRADE_RULES,
   type Cause,
-  type ClusterSpec,
   type ClusterUid,
   type EventData,
   type Finding,
@@ -156,7 +155,6 @@ export interface ClusterState {
   readonly status: 'known';
   readonly uid: ClusterUid;
   readonly version: KubernetesVersion;
-  readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** The whole cluster is paused: nothing follows from anything. Absent: it is not. */
   readonly isPaused?: true;
@@ -224,7 +222,6 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): Cluste
   status: 'known',
   uid,
   version: spec.kubernetes.version,
-  etcd: spec.kubernetes.etcd,
   life: 'building',
   endpoint: null,
   nodes: {},
