@@ -240,7 +240,10 @@ describe('control planes', () => {
     story.notReady('cp-1').after(5 * MINUTES);
     expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'cp-1' } }]);
     const others = cluster({ remediation: 'replace', maxUnhealthy: '100%' }, 'external');
-    others.notReady('cp-1').notReady('cp-2').after(5 * MINUTES);
+    others
+      .notReady('cp-1')
+      .notReady('cp-2')
+      .after(5 * MINUTES);
     expect(others.settle()).toMatchObject([{ type: 'RemediationSuspended', data: { reason: 'NoQuorum' } }]);
   });
 });
