@@ -1,36 +1,15 @@
 import type { ClusterManifestView, ErrorView, EventType, NodeList, StatusView, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { request } from 'node:https';
+import { startProbes, type Probes } from './system/probes.js';
 import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
-const PROBE_TIMEOUT_MS = 5_000;
-const PROBE_EVERY_MS = 100;
 const machines = { connection: 'lab', machineType: 'lab.medium' };
-
-/** One request to the API server behind the address; undefined: it was answered with 200. */
-const probe = (url: string): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const asked = request(
-      `${url}/readyz`,
-      { rejectUnauthorized: false, agent: false, timeout: PROBE_TIMEOUT_MS },
-      (answer) => {
-        answer.resume();
-        answer.once('end', () => resolve(answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`));
-      },
-    );
-    asked.once('timeout', () => asked.destroy(new Error('no answer')));
-    asked.once('error', (error) => resolve(error.message));
-    asked.end();
-  });
 
 describe('the control planes of a cluster', () => {
   let system: System;
   const path = '/ns/default/clusters/shop';
-  const failures: string[] = [];
-  let probes = 0;
-  let probing: Promise<void> | undefined;
-  const stop = new AbortController();
+  let probes: Probes | undefined;
 
   let machineType = machines.machineType;
 
@@ -99,18 +78,10 @@ describe('the control planes of a cluster', () => {
     });
     await carryOut(1);
     const { body } = await system.call<{ endpoint: string }>('GET', path);
-    probing = (async () => {
-      while (!stop.signal.aborted) {
-        const failure = await probe(body.endpoint);
-        probes += 1;
-        if (failure !== undefined) failures.push(`${new Date().toISOString()} ${failure}`);
-        await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
-      }
-    })();
+    probes = startProbes(body.endpoint);
   }, TIMEOUT_MS);
   afterAll(async () => {
-    stop.abort();
-    await probing;
+    await probes?.stop();
     await system?.stop();
   }, 60_000);
 
@@ -258,7 +229,7 @@ describe('the control planes of a cluster', () => {
       expect((await apply(1)).status).toBe(200);
       expect((await log()).filter(({ meta }) => meta.context === 'request').at(-1)?.type).toBe('ClusterSpecChanged');
       expect((await log()).slice(before).filter(({ meta }) => meta.context === 'request')).toEqual([]);
-      expect([failures, probes > 20]).toEqual([[], true]);
+      expect([probes?.failures, (probes?.count() ?? 0) > 20]).toEqual([[], true]);
       expect((await system.standing())['machines']).toBe(2);
     },
     TIMEOUT_MS,

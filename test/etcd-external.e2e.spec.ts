@@ -97,22 +97,6 @@ describe.each([{ light: true }, { light: false }])('an etcd beside kubeadm (ligh
     expect(nodes).toHaveLength(4);
   });
 
-  it('refuses what would need its members to be changed, or read', async () => {
-    const controlPlane = events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
-    const follower = controlPlane.find(({ role, leader }) => role === 'control-plane' && !leader);
-    expect(await refusal('DELETE', `${CLUSTER}/nodes/${follower?.name}`)).toMatch(/^409 .*node\.etcd-external/);
-    expect(await refusal('POST', `${CLUSTER}/etcd/snapshots`, {})).toMatch(/^409 .*etcd\.external/);
-  });
-
-  it('refuses a plan that would take its control planes away one by one, and says why', async () => {
-    expect((await system.call('POST', `${CLUSTER}/upgrades`, { renewCertificates: true })).status).toBe(202);
-    const isAnswer = ({ type }: StoredEvent): boolean => type === 'UpgradeRejected' || type === 'UpgradePlanned';
-    const answer = await system.until('outside', isAnswer, 60_000);
-    expect(answer.type === 'UpgradeRejected' && answer.data.findings).toMatchObject([
-      { rule: 'B3', sentence: expect.stringMatching(/^etcd is external: /) },
-    ]);
-  }, 60_000);
-
   it('goes on with two of three members, and stands still with one', async () => {
     const machines = events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
     const others = machines.filter(({ role, leader }) => role === 'control-plane' && !leader);

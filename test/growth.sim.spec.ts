@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { initialControlPlane, provisioned, STATES, worker } from './growth/growth.states.js';
+import { initialControlPlane, provisioned, provisionedOutside, STATES, worker } from './growth/growth.states.js';
 import { FAILURES, type Failure, type GrowthWorld } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];
@@ -112,6 +112,24 @@ describe('whatever fails for good, at any moment, there is a way out by document
       const expected = ['ControlPlaneJoined', 'NodeRemoved'];
       expect(steps.slice(-2)).toEqual(order === 'create-first' ? expected : expected.toReversed());
       expect(world.types()).toContain('InitialControlPlaneChanged');
+    }
+  });
+
+  it('a control plane beside an external etcd is replaced: its member votes before it joins, and goes with the old one', () => {
+    for (const order of ['create-first', 'remove-first'] as const) {
+      const world = provisionedOutside();
+      const [before, old] = [world.members(), initialControlPlane(world)];
+      world.replace(old, order);
+      world.run();
+      expect([order, world.refused, world.trouble()]).toEqual([order, undefined, undefined]);
+      const came = world.members().filter((name) => !before.includes(name));
+      expect([came.length, world.etcd.has(old), world.etcd.has(came[0] ?? '')]).toEqual([1, false, true]);
+      const kinds = ['EtcdMemberAdded', 'ControlPlaneJoined', 'NodeRemoved'];
+      const steps = world.types().filter((type) => kinds.includes(type));
+      const joined = ['EtcdMemberAdded', 'ControlPlaneJoined'];
+      expect(steps.slice(-3)).toEqual(
+        order === 'create-first' ? [...joined, 'NodeRemoved'] : ['NodeRemoved', ...joined],
+      );
     }
   });
 

@@ -16,6 +16,7 @@ export const LONG_STORIES = [
   'test/apply',
   'test/control-plane',
   'test/etcd-external',
+  'test/etcd-members',
   'test/faults',
   'test/fresh-clone',
   'test/growth',

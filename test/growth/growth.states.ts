@@ -1,8 +1,8 @@
 import { GrowthWorld } from './growth.world.js';
 
-const provision = (): GrowthWorld => {
+const provision = (more: Parameters<GrowthWorld['create']>[2] = {}): GrowthWorld => {
   const world = new GrowthWorld();
-  world.create(3, 2);
+  world.create(3, 2, more);
   world.run();
   const trouble = world.trouble();
   if (trouble !== undefined) throw new Error(trouble);
@@ -11,6 +11,10 @@ const provision = (): GrowthWorld => {
 
 let first: GrowthWorld | undefined;
 export const provisioned = (): GrowthWorld => (first ??= provision()).copy();
+
+let outside: GrowthWorld | undefined;
+/** Members of its etcd are units beside the control planes, and not kubeadm's. */
+export const provisionedOutside = (): GrowthWorld => (outside ??= provision({ etcd: 'external' })).copy();
 
 export const worker = (world: GrowthWorld): string => world.members().find((name) => name.includes('-w-')) ?? '';
 
@@ -57,6 +61,16 @@ export const STATES: Readonly<Record<string, () => GrowthWorld>> = {
   },
   'replacing the initial control plane, remove-first': () => {
     const world = provisioned();
+    world.replace(initialControlPlane(world), 'remove-first');
+    return world;
+  },
+  'replacing the initial control plane beside an external etcd, create-first': () => {
+    const world = provisionedOutside();
+    world.replace(initialControlPlane(world), 'create-first');
+    return world;
+  },
+  'replacing the initial control plane beside an external etcd, remove-first': () => {
+    const world = provisionedOutside();
     world.replace(initialControlPlane(world), 'remove-first');
     return world;
   },

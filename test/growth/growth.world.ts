@@ -37,6 +37,7 @@ import { bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.deci
 import { SOFTWARE, specOf, UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { bootstrapReconciler, type StepData } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import {
+  hostsOf,
   isBehindBalancer,
   isControlPlane,
   type Bootstrap,
@@ -163,8 +164,9 @@ export class GrowthWorld {
     return this.events.map(({ type }) => type);
   }
 
-  create(controlPlanes: number, workers: number): void {
-    this.say({ type: 'ClusterRequested', data: { uid: UID, spec: specOf(controlPlanes, workers), requestHash: 'h' } });
+  create(controlPlanes: number, workers: number, more: { readonly etcd?: 'external' } = {}): void {
+    const spec = specOf(controlPlanes, workers, more);
+    this.say({ type: 'ClusterRequested', data: { uid: UID, spec, requestHash: 'h' } });
   }
 
   /** Commands of the REST API and the CLI. A refusal is an answer, too. */
@@ -636,12 +638,20 @@ export class GrowthWorld {
     if (step === 'RemoveNode') return this.has('drain') && node !== undefined && this.kubernetes.has(node);
     if (step === 'PlaceSnapshot') return this.has('unreachable');
     if (step === 'JoinWorker') return this.has('join') || this.has('unreachable');
-    if (step === 'JoinControlPlane') return this.has('join');
+    if (step === 'JoinControlPlane' || step === 'AddEtcdMember') return this.has('join');
     return this.has('unreachable') && (step === 'BootstrapHost' || step === 'VerifyNode');
   }
 
   private record(fact: Fact): void {
     this.decide(bootstrap, this.boot, fact as never);
+  }
+
+  private setUpEtcd(uid: ClusterUid): void {
+    if (this.boot.status === 'absent') return;
+    const nodes = hostsOf(this.boot.cluster).filter(isControlPlane);
+    const members = nodes.map(({ machine }) => ({ node: machine.name, address: machine.privateIp }));
+    for (const { node } of members) this.etcd.add(node);
+    this.record({ type: 'EtcdReady', data: { uid, version: '3.6.5', members, caRef: 'c' as never } });
   }
 
   private stepDone(step: string, uid: ClusterUid, node: NodeName): void {
@@ -658,6 +668,14 @@ export class GrowthWorld {
         });
       case 'InstallNetwork':
         return this.record({ type: 'NetworkReady', data: { uid, cni: 'flannel', version: '1' } });
+      case 'SetupExternalEtcd':
+        return this.setUpEtcd(uid);
+      case 'AddEtcdMember':
+        this.etcd.add(node);
+        return this.record({
+          type: 'EtcdMemberAdded',
+          data: { uid, node, address: '10.0.0.9', members: this.etcd.size },
+        });
       case 'JoinControlPlane':
         return this.record({ type: 'ControlPlaneJoined', data: { uid, node } });
       case 'JoinWorker':

@@ -153,6 +153,8 @@ describe('what stand-ins of the lab print comes to the same as what the real too
       contents: () => Buffer.from('{"revision":6,"keys":5}'),
       moveLeader: () => false,
       removeMember: () => undefined,
+      announce: () => false,
+      promote: () => undefined,
     };
     const call = { etcd, self: 'cp-1', files: new Map<string, Buffer>() };
     etcdctl(call, ['snapshot', 'save', '/tmp/snapshot.db']);

@@ -450,6 +450,7 @@ export class Simulation {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),
       VerifyNode: (task) => own.hosts.verifyNode(task),
       SetupExternalEtcd: (task) => own.etcd.setUp(task),
+      AddEtcdMember: (task) => own.etcd.addMember(task),
       SetNodeLabels: (task) => own.labels.setNodeLabels(task),
       BalanceApi: (task) => own.balancing.balanceApi(task),
       InitControlPlane: (task) => own.controlPlane.initControlPlane(task),

@@ -54,6 +54,8 @@ interface FakeHost {
   balances: readonly string[];
   /** The authority that its etcd member believes in; null: it has none. */
   etcd: string | null;
+  /** Its kubelet runs the pod with the tools of the external etcd. */
+  etcdctl: boolean;
   /** Private keys that open it. */
   keys: readonly string[];
 }
@@ -79,6 +81,10 @@ export class FakeWorld {
   /** Those of them that came with the certificates. */
   private readonly certified: string[] = [];
   readonly violations: string[] = [];
+  /** Of the external etcd: those that count for its quorum, and those that do not yet. */
+  readonly voters = new Set<string>();
+  readonly learners = new Set<string>();
+  private external = false;
   readonly failing = new Map<string, string>();
   readonly unreachable = new Set<string>();
   /** What is wrong with hosts, as they find it themselves. */
@@ -107,6 +113,7 @@ export class FakeWorld {
       joinedAs: null,
       balances: [],
       etcd: null,
+      etcdctl: false,
       keys: [FIRST_KEY],
     };
     this.hosts.set(name, host);
@@ -150,6 +157,7 @@ export class FakeWorld {
       'kubeadm-init': ({ cluster }) => {
         const changed = host.joinedAs === null;
         this.check(cluster.etcdEndpoints === null || this.said('EtcdReady'), `init on ${name} before its etcd`);
+        this.external = cluster.etcdEndpoints !== null;
         if (changed) {
           this.check(this.allBootstrapped(), `init on ${name} before every host was fit`);
           this.inits.push(name);
@@ -167,6 +175,7 @@ export class FakeWorld {
       'kubeadm-join-control-plane': ({ credentials }) => {
         this.check(this.said('NetworkReady'), `${name} joins before the network`);
         this.check(this.certified.at(-1) === credentials.token, `${name} joins with old credentials`);
+        this.check(!this.external || this.voters.has(name), `${name} joins without a voting member of etcd beside it`);
         return { ...this.joined(name, 'control-plane'), interrupted: false };
       },
       'kubeadm-join-worker': () => {
@@ -174,7 +183,33 @@ export class FakeWorld {
         this.check(this.said('NodeBootstrapped', name), `${name} joins before it was found fit`);
         return this.joined(name, 'worker');
       },
-      'etcd-remove-member': () => ({ changed: true, members: 2 }),
+      'etcd-remove-member': ({ member, external }) => {
+        this.check(external === this.external, `the member ${member} was sought in another kind of etcd`);
+        this.learners.delete(member);
+        return { changed: this.voters.delete(member), members: Math.max(1, this.voters.size) };
+      },
+      'etcd-add-member': (peer) => {
+        this.check(peer.name !== name, `${name} cannot announce itself to etcd`);
+        const changed = !this.voters.has(peer.name) && !this.learners.has(peer.name);
+        if (changed) this.learners.add(peer.name);
+        this.check(this.learners.size <= 1, `etcd has learners ${[...this.learners].join(', ')} at once`);
+        const members = [...this.voters, ...this.learners].map((one) => ({
+          name: one,
+          peerUrl: 'https://10.0.0.1:2380',
+        }));
+        return { changed, members };
+      },
+      'etcd-promote-member': (peer) => {
+        this.check(this.host(peer.name).etcd !== null, `${peer.name} is promoted before it runs`);
+        if (this.learners.delete(peer.name)) this.voters.add(peer.name);
+        this.check(this.voters.has(peer.name), `${peer.name} is promoted, and etcd does not know it`);
+        return { members: this.voters.size };
+      },
+      etcdctl: () => {
+        const changed = !host.etcdctl;
+        host.etcdctl = true;
+        return { changed };
+      },
       'kubeadm-reset': () => {
         host.joinedAs = null;
         host.agentStarted = false;
@@ -184,8 +219,12 @@ export class FakeWorld {
         host.balances = peers.map((peer) => peer.name);
         return { changed: true };
       },
-      'etcd-member': ({ certificates, members }) => {
-        this.check(this.allBootstrapped(), `etcd on ${name} before every host was fit`);
+      'etcd-member': ({ certificates, members, joins }) => {
+        if (joins) this.check(this.learners.has(name) || this.voters.has(name), `${name} was not announced to etcd`);
+        else {
+          this.check(this.allBootstrapped(), `etcd on ${name} before every host was fit`);
+          this.voters.add(name);
+        }
         this.check(host.joinedAs === null, `etcd on ${name}, which is a node already`);
         const others = members.map((member) => this.host(member.name).etcd).filter((ca) => ca !== null);
         this.check(
@@ -357,11 +396,15 @@ class FakeCluster implements KubernetesCluster {
   }
 
   staticPods(): Promise<readonly StaticPodView[]> {
-    const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+    const ofKubeadm = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
+    const componentsOf = ({ etcd, etcdctl }: FakeHost): readonly string[] =>
+      etcd === null ? ['etcd', ...ofKubeadm] : etcdctl ? ['etcdctl', ...ofKubeadm] : ofKubeadm;
     return this.pass('list static pods', () =>
       [...this.world.hosts]
         .filter(([, { joinedAs }]) => joinedAs === 'control-plane')
-        .flatMap(([node]) => components.map((component) => ({ node, labels: { component }, ready: true }))),
+        .flatMap(([node, host]) =>
+          componentsOf(host).map((component) => ({ node, labels: { component }, ready: true })),
+        ),
     );
   }
 

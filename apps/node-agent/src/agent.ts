@@ -100,6 +100,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     journal,
     ask: options.ask ?? httpAsk,
     removeFile: files && ((path) => files.remove(path)),
+    copyFile: files && ((from, to, mode) => files.copy(from, to, mode)),
     watchNode: (listener) => new KubernetesNodeWatch({ node: config.node, host, metronome, random, log }, listener),
     metronome,
     clock,

@@ -254,7 +254,6 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   deprecatedApis: [],
   snapshot: null,
   healthyPasses: 2,
-  externalEtcd: false,
 });
 
 /** What a job does next to the world, and what has to be recorded of it. `wait`: it cannot go on yet. */

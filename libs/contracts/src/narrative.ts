@@ -192,6 +192,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
   EtcdSnapshotRemoved: ({ node }) => `the snapshot of the restore that failed is gone from ${node}`,
   EtcdReady: ({ version, members }) => `etcd ${version} has ${members.length} healthy members`,
+  EtcdMemberAdded: ({ node, members }) => `etcd has a member on ${node}, and ${members} in all`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   KubeconfigRefreshed: ({ node, expiresAt }) =>
     `the kubeconfig of the cluster is the one renewed on ${node}, and ends ${expiresAt}`,

@@ -271,16 +271,6 @@ export const REFUSALS = {
     'The way from {before} to {after} leads through {missing}, of which Fairlead knows no release',
     'Update Fairlead, or declare a nearer version.',
   ),
-  'cluster.control-plane-replicas': definition(
-    422,
-    'The number of control planes cannot be changed while etcd is external: it is {before}, not {after}',
-    'Members of an external etcd can be neither added nor removed. Keep {before}, or create a cluster with etcd local.',
-  ),
-  'cluster.control-plane-machines': definition(
-    422,
-    '{field} cannot be changed while etcd is external: it is {before}, not {after}',
-    'Control planes with an external etcd cannot be replaced. Keep {before}, or create a cluster with etcd local.',
-  ),
   'cluster.control-plane-surge': definition(
     422,
     'maxSurge of the control plane can be 0 with {min} control planes or more, not with {count}',
@@ -549,11 +539,6 @@ export const REFUSALS = {
     'Could not be delete a control-plane leader node.',
     'Remove another node; outside the base path /ladybug, it can be removed like any other control plane.',
   ),
-  'node.etcd-external': definition(
-    409,
-    "{node} holds a member of the external etcd of '{cluster}', and its members cannot be changed yet",
-    'Remove another node, or replace the cluster.',
-  ),
   'node.control-plane-even': definition(
     409,
     'Removing {node} would leave {after} control planes, and etcd tolerates no more failures with {after} members than with {fewer}',
@@ -681,11 +666,6 @@ export const REFUSALS = {
     422,
     "Everything that happened in '{cluster}' since {takenAt} would be lost",
     'Confirm with the name of the cluster in confirm.',
-  ),
-  'etcd.external': definition(
-    409,
-    "The etcd of '{cluster}' is not Fairlead's to save or restore: it is external",
-    'Use /opt/fairlead/etcd/etcdctl on a control plane, with the certificates in /etc/fairlead/etcd.',
   ),
   'etcd.request-unknown': definition(
     404,

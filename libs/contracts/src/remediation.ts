@@ -27,6 +27,7 @@ export const SKIPPED_REASONS = [
   'RemediationDisabled',
   'RetriesExhausted',
   'RebootImpossible',
+  // In logs from before members of an external etcd could be replaced.
   'NotReplaceable',
 ] as const;
 export const SkipReason = z.enum(SKIPPED_REASONS);
@@ -59,7 +60,7 @@ export const SKIP_WORDS: Readonly<Record<SkipReason, string>> = {
   RemediationDisabled: 'its health check has remediation none',
   RetriesExhausted: 'remediation did not help as often as its health check allows',
   RebootImpossible: 'its health check allows only a reboot, and no agent answers that could carry it out',
-  NotReplaceable: 'it holds a member of the external etcd, and its members cannot be changed yet',
+  NotReplaceable: 'it held a member of the external etcd, which could not be replaced then',
 };
 
 /** Nothing, where the numbers say it all. */

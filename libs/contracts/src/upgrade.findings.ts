@@ -127,10 +127,6 @@ export const UPGRADE_FINDINGS = {
     'control planes without an etcd member: {nodes}',
     'Remove these nodes, or let them join again.',
   ),
-  'B3.external': refuses(
-    'etcd is external: its members run as units on their hosts, and Fairlead cannot check their health or leader yet',
-    'A cluster with external etcd cannot be upgraded node by node yet; create a new cluster of the desired version.',
-  ),
   'B4.none': refuses('there is no snapshot of etcd', 'Take one: "fairlead etcd snapshot <cluster> --wait".'),
   'B4.old': refuses(
     'the latest snapshot of etcd is {minutes} minutes old',

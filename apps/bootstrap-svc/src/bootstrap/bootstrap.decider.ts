@@ -23,6 +23,7 @@ import {
   hostsOf,
   isExtra,
   isKeyStep,
+  lacksMember,
   newHostsOf,
   type AgentCredentials,
   type Bootstrap,
@@ -47,6 +48,7 @@ export type BootstrapFact = Fact<
   | 'EtcdSnapshotPlaced'
   | 'EtcdSnapshotRemoved'
   | 'EtcdReady'
+  | 'EtcdMemberAdded'
   | 'ControlPlaneInitialized'
   | 'KubeconfigRefreshed'
   | 'NetworkReady'
@@ -83,6 +85,7 @@ export type Outcome = Extract<
       | 'EtcdSnapshotPlaced'
       | 'EtcdSnapshotRemoved'
       | 'EtcdReady'
+      | 'EtcdMemberAdded'
       | 'ControlPlaneInitialized'
       | 'KubeconfigRefreshed'
       | 'NetworkReady'
@@ -149,6 +152,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return cluster.abandoned?.requestId === data.requestId && cluster.abandoned.nodes.includes(data.node);
     case 'EtcdReady':
       return cluster.etcd === null;
+    case 'EtcdMemberAdded':
+      return host !== undefined && lacksMember(cluster, host);
     case 'ControlPlaneInitialized':
       return cluster.controlPlane === null;
     case 'KubeconfigRefreshed':

@@ -133,7 +133,8 @@ const withoutHost = (cluster: Cluster, name: NodeName): Cluster => {
   if (cluster.hosts[name] === undefined) return cluster;
   const { [name]: gone, ...hosts } = cluster.hosts;
   const healthy = cluster.healthy.filter((node) => node !== name);
-  return withUnrevoked({ ...cluster, hosts, healthy }, gone?.credentials);
+  const etcd = cluster.etcd?.filter(({ node }) => node !== name) ?? null;
+  return withUnrevoked({ ...cluster, hosts, healthy, etcd }, gone?.credentials);
 };
 
 /** Its machines go; what was drained already goes on, and what was stuck is tried again. */
@@ -264,6 +265,10 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withHost(cluster, event.data.node, { balances: event.data.controlPlanes });
     case 'EtcdReady':
       return { ...cluster, etcd: event.data.members };
+    case 'EtcdMemberAdded': {
+      const { node, address } = event.data;
+      return { ...cluster, etcd: [...(cluster.etcd ?? []), { node, address }] };
+    }
     case 'ControlPlaneInitialized': {
       const { node, endpoint, kubeconfigRef, caCertHash } = event.data;
       const controlPlane = { node, endpoint, kubeconfigRef, caCertHash };

@@ -8,6 +8,7 @@ import {
   hasExternalEtcd,
   hostsOf,
   isControlPlane,
+  lacksMember,
   newHostsOf,
   renewedKubeconfig,
   type Bootstrap,
@@ -31,6 +32,7 @@ export type NodeStep =
   | 'VerifyNode'
   | 'BalanceApi'
   | 'InitControlPlane'
+  | 'AddEtcdMember'
   | 'JoinControlPlane'
   | 'JoinWorker'
   | 'SetNodeLabels'
@@ -109,6 +111,7 @@ const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
   if (isAnyLeaving(cluster) || (cluster.provisioned && unverifiedOf(cluster).length > 0)) return [];
   const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
   if (next === undefined || !setIsFit(cluster, next.set) || !isInFrontOf(cluster, next)) return [];
+  if (lacksMember(cluster, next)) return [onNode('AddEtcdMember', next, 'its API server needs an etcd beside it')];
   return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
 };
 

@@ -254,6 +254,23 @@ describe('an end', () => {
     expect(desiredAfter(...begun, ...fit(...five), etcdReady, controlPlaneInitialized)).toEqual(['InstallNetwork']);
   });
 
+  it('a further control plane has its member of the external etcd before it joins; the member goes with it', () => {
+    const begun = [requested(4, 2, { etcd: 'external' }), created(machinesOf(4, 2)), balanced];
+    const four = [1, 2, 3, 4].map(cp);
+    const init = [...fit(...four, w(1), w(2)), etcdReady, controlPlaneInitialized, networkReady];
+    const joins = [cp(2), cp(3)].map((node): Fact => ({ type: 'ControlPlaneJoined', data: { uid: UID, node } }));
+    const added: Fact = {
+      type: 'EtcdMemberAdded',
+      data: { uid: UID, node: cp(4), address: '10.0.0.4', members: 4 },
+    };
+    const next = (...more: readonly Fact[]) =>
+      desiredAfter(...begun, ...init, ...joins, ...more).filter((key) => key.endsWith(cp(4)));
+    expect(next()).toEqual([`AddEtcdMember/${cp(4)}`]);
+    expect(next(added)).toEqual([`JoinControlPlane/${cp(4)}`]);
+    const gone: Fact = { type: 'NodeRemoved', data: { uid: UID, node: cp(4) } };
+    expect(next(added, gone)).toEqual([]);
+  });
+
   it("kubeadm's own etcd needs no step before it", () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });

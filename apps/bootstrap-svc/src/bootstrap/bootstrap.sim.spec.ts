@@ -413,6 +413,35 @@ describe('a host that is not fit', () => {
   );
 });
 
+describe(`a further control plane beside an external etcd, over ${SEEDS} seeds`, () => {
+  it(
+    'has a voting member before it joins, one after the other, whatever is lost or cut off on the way',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await simulation.say('request', requested(3, 1, { etcd: 'external' }));
+        await simulation.say('machines', created(machinesOf(3, 1)), balanced);
+        await untilReady(simulation);
+        const nodes = [cp(4), cp(5)];
+        const set = { connection: 'lab', spec: 'lab.medium', rootDisk: { type: 'd', size: 'd' }, count: 2 };
+        const data = { uid: UID, requestId: 'r1', workers: [], controlPlane: set };
+        await simulation.say('request', { type: 'NodesRequested', data } as never);
+        await simulation.say('machines', plannedFor('r1', nodes), created(nodes.map((name) => machine(name))));
+        await simulation.run();
+        for (const node of nodes) {
+          if (simulation.count('ControlPlaneJoined', node) === 0) continue;
+          expect(simulation.count('EtcdMemberAdded', node)).toBe(1);
+          expect(simulation.world.host(node).etcdctl).toBe(true);
+        }
+        const { voters, learners } = simulation.world;
+        const stay = [cp(1), cp(2), cp(3), ...nodes].filter((node) => simulation.count('NodeRemoved', node) === 0);
+        expect([...voters].filter((node) => !stay.includes(node as NodeName))).toEqual([]);
+        expect(learners.size).toBeLessThanOrEqual(1);
+        expect(simulation.count('ControlPlaneJoined', cp(4)) + simulation.count('NodesFailed')).toBeGreaterThan(0);
+      }),
+    TIMEOUT_MS,
+  );
+});
+
 describe('dead machines', () => {
   const ready = async (): Promise<Simulation> => {
     const simulation = new Simulation(1, CALM);

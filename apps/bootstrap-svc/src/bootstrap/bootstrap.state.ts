@@ -281,6 +281,10 @@ export const isControlPlane = (host: Host): boolean => host.machine.role === 'co
 
 export const hasExternalEtcd = ({ spec }: Cluster): boolean => spec.kubernetes.etcd === 'external';
 
+/** Its external etcd is there, and has no member beside this control plane yet. */
+export const lacksMember = ({ etcd }: Cluster, { machine }: Host): boolean =>
+  etcd !== null && !etcd.some(({ node }) => node === machine.name);
+
 const DAY_MS = 24 * 3_600_000;
 
 /**

@@ -6,6 +6,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   VerifyNode: 'SetupBoostrapFailedReason',
   BalanceApi: 'InitControlPlaneFailedReason',
   SetupExternalEtcd: 'InitExternalEtcdFailedReason',
+  AddEtcdMember: 'JoinControlPlaneFailedReason',
   InitControlPlane: 'InitControlPlaneFailedReason',
   InstallNetwork: 'SetupNetworkCNIFailedReason',
   JoinControlPlane: 'JoinControlPlaneFailedReason',

@@ -11,6 +11,7 @@ import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { untilSettled } from '../kubernetes/waiting.js';
+import { runEtcdctl } from './etcd.members.js';
 import { controlPlaneProblems } from './control-plane.health.js';
 
 const HEALTHY_WITHIN_MS = 5 * 60_000;
@@ -45,6 +46,7 @@ export class ControlPlaneEffects {
       schedulable: cluster.spec.singleNode,
     });
     const result = await this.hosts.on(host, step, (worker) => worker.run(rendered));
+    await runEtcdctl(this.hosts, step, host);
     const server = serverAt(settings.endpoint);
     // Its authority is the cluster's from now on: what any control plane sends later must be of the same.
     const administrator = administratorFrom(decoded(result.kubeconfig), expectedOf(host, server, null));

@@ -1,11 +1,13 @@
-import type { ClusterSpec, Machine } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, type ClusterSpec, type Machine } from '@fairlead/contracts';
 import type { KubernetesCluster, StaticPodView } from '../kubernetes/kubernetes.ports.js';
 
 const COMPONENTS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
 
-/** What kubeadm runs on every control plane. */
-const componentsOf = (etcd: ClusterSpec['kubernetes']['etcd']): readonly string[] =>
-  etcd === 'local' ? ['etcd', ...COMPONENTS] : COMPONENTS;
+/** What runs on every control plane as a static pod. */
+const componentsOf = (etcd: ClusterSpec['kubernetes']['etcd']): readonly string[] => [
+  etcd === 'local' ? 'etcd' : EXTERNAL_ETCD.component,
+  ...COMPONENTS,
+];
 
 const podProblems = (
   components: readonly string[],
@@ -20,7 +22,7 @@ const podProblems = (
  * What is wrong with the control plane, one sentence each; empty: nothing. Gate of a control plane: the balanced address
  * answers `/readyz`, the kubelets' probes of API server, etcd, controller manager and scheduler succeed on each node, and
  * every API server has registered its own address (upgrade safety, C5). An external etcd
- * has no pods: `/readyz` asks it, and bootstrap has asked every member.
+ * has no pods, only those of its tools: `/readyz` asks it, and bootstrap has asked every member.
  */
 export const controlPlaneProblems = async (
   cluster: KubernetesCluster,

@@ -2,40 +2,51 @@ import { WorldFailure } from '@fairlead/contracts';
 import { renderStep } from '@fairlead/node-scripts';
 import { hasExternalEtcd, hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
-import type { HostAccess } from '../hosts/host.access.js';
+import type { HostAccess, HostWorker } from '../hosts/host.access.js';
 
-/**
- * Takes a control plane's member out of etcd, from a survivor; a member that is not in etcd is not a failure. It comes before
- * whatever makes the member's data vanish: etcd must never count on a member that will not come back.
- */
-export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): Promise<void> => {
-  const { name, privateIp } = leaving.machine;
-  if (hasExternalEtcd(step.state.cluster)) {
-    const message = 'members of an external etcd cannot be changed yet';
-    throw new WorldFailure({ operation: 'remove the etcd member', target: name, message, retryable: false });
-  }
-  const survivors = hostsOf(step.state.cluster).filter(
+/** Asks the control planes that have joined, other than this one, one after the other until one of them has done it. */
+export const onAnother = async <T>(
+  hosts: HostAccess,
+  step: Step,
+  { machine: { name } }: Host,
+  { operation, work }: { readonly operation: string; readonly work: (worker: HostWorker, on: Host) => Promise<T> },
+): Promise<T> => {
+  const others = hostsOf(step.state.cluster).filter(
     (host) => isControlPlane(host) && host.joinedAt !== null && host.machine.name !== name,
   );
   let failure: unknown = new WorldFailure({
-    operation: 'remove the etcd member',
+    operation,
     target: name,
     message: 'it is the only control plane',
     retryable: false,
   });
-  for (const survivor of survivors) {
-    const rendered = renderStep('etcd-remove-member', {
-      member: name,
-      address: privateIp,
-      self: survivor.machine.name,
-    });
+  for (const other of others) {
     try {
-      await hosts.onIfAlive(survivor, step, (worker) => worker.run(rendered));
-      return;
+      return await hosts.onIfAlive(other, step, (worker) => work(worker, other));
     } catch (error) {
       step.signal.throwIfAborted();
       failure = error;
     }
   }
   throw failure;
+};
+
+/**
+ * Takes a control plane's member out of etcd, from a survivor; a member that is not in etcd is not a failure. It comes before
+ * whatever makes the member's data vanish: etcd must never count on a member that will not come back.
+ */
+export const leaveEtcd = async (hosts: HostAccess, step: Step, leaving: Host): Promise<void> => {
+  const { name: member, privateIp: address } = leaving.machine;
+  const external = hasExternalEtcd(step.state.cluster);
+  await onAnother(hosts, step, leaving, {
+    operation: 'remove the etcd member',
+    work: (worker, { machine: { name: self } }) =>
+      worker.run(renderStep('etcd-remove-member', { member, address, self, external })),
+  });
+};
+
+/** Where etcd is not kubeadm's, a static pod of ours lets its member be reached over the Kubernetes API. */
+export const runEtcdctl = async (hosts: HostAccess, step: Step, host: Host): Promise<void> => {
+  if (hasExternalEtcd(step.state.cluster))
+    await hosts.on(host, step, (worker) => worker.run(renderStep('etcdctl', {})));
 };

@@ -1,14 +1,15 @@
 import { imagesOf, releaseOf, WorldFailure, type KubernetesRelease, type SecretRef } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
-import { renderStep, type EtcdMemberInput, type EtcdPeer } from '@fairlead/node-scripts';
+import { peerOfUrl, renderStep, type EtcdMemberInput, type EtcdPeer } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostsOf, isControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
-import { type Step } from '../bootstrap/step.js';
+import { hostOf, type Step } from '../bootstrap/step.js';
 import { ETCD_AUTHORITIES, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
-import { tuningOf } from '../hosts/node.settings.js';
+import { tuningOf, versionOn } from '../hosts/node.settings.js';
 import type { EtcdAuthority } from './etcd.authority.js';
+import { onAnother } from './etcd.members.js';
 
 /** Where the authority of a cluster's etcd comes from. */
 export interface Authorities {
@@ -27,7 +28,14 @@ const allOf = async <T>(works: readonly Promise<T>[]): Promise<void> => {
   if (failed !== undefined) throw failed.reason;
 };
 
-/** Makes the etcd that runs beside kubeadm: a member on each control plane's host, healthy before kubeadm init. */
+const knownRelease = (target: string, version: string): KubernetesRelease => {
+  const release = releaseOf(version);
+  if (release !== undefined) return release;
+  const message = `Kubernetes ${version} is not among the supported releases`;
+  throw new WorldFailure({ operation: 'set up etcd', target, message, retryable: false });
+};
+
+/** Makes the etcd that runs beside kubeadm: a member on each control plane's host, healthy before kubeadm init, and before each further one joins. */
 @Controller()
 export class ExternalEtcdEffects {
   constructor(
@@ -40,18 +48,20 @@ export class ExternalEtcdEffects {
   async setUp(step: Step): Promise<void> {
     const { cluster } = step.state;
     const { uid, spec } = cluster;
-    const release = releaseOf(spec.kubernetes.version);
-    if (release === undefined) {
-      const message = `Kubernetes ${spec.kubernetes.version} is not among the supported releases`;
-      throw new WorldFailure({ operation: 'set up etcd', target: spec.name, message, retryable: false });
-    }
+    const release = knownRelease(spec.name, spec.kubernetes.version);
     const { authority, ref } = await this.authorities.of(uid);
     const members = membersOf(cluster);
     const peers = members.map(peerOf);
     await allOf(
       members.map(async (host) => {
         const certificates = await authority.certificatesOf(peerOf(host));
-        return this.start(step, host, { uid, members: peers, certificates, ...this.softwareOf(host, release) });
+        return this.start(step, host, {
+          uid,
+          members: peers,
+          joins: false,
+          certificates,
+          ...this.softwareOf(host, release),
+        });
       }),
     );
     await allOf(members.map((host) => this.verify(step, host, members.length)));
@@ -63,6 +73,36 @@ export class ExternalEtcdEffects {
         members: members.map(({ machine }) => ({ node: machine.name, address: machine.privateIp })),
         caRef: ref,
       },
+    });
+  }
+
+  /**
+   * A further member comes before its control plane joins. It is a learner until it has all data, and only then counts for the quorum.
+   * May be repeated after a crash at any point.
+   */
+  @OnTask('AddEtcdMember', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 25 * 60_000 })
+  async addMember(step: Step): Promise<void> {
+    const { cluster } = step.state;
+    const { uid, spec } = cluster;
+    const host = hostOf(step);
+    const self = peerOf(host);
+    const release = knownRelease(spec.name, versionOn(cluster, host));
+    const { authority } = await this.authorities.of(uid);
+    const operation = 'add the etcd member';
+    const known = await onAnother(this.hosts, step, host, {
+      operation,
+      work: (worker) => worker.run(renderStep('etcd-add-member', self)),
+    });
+    const certificates = await authority.certificatesOf(self);
+    const members = known.members.map(peerOfUrl);
+    await this.start(step, host, { uid, members, joins: true, certificates, ...this.softwareOf(host, release) });
+    const promoted = await onAnother(this.hosts, step, host, {
+      operation,
+      work: (worker) => worker.run(renderStep('etcd-promote-member', self)),
+    });
+    await step.record({
+      type: 'EtcdMemberAdded',
+      data: { uid, node: host.machine.name, address: self.address, members: promoted.members },
     });
   }
 

@@ -11,7 +11,7 @@ import {
   type NodeMetadata,
   type SoftwareSource,
 } from '@fairlead/contracts';
-import { clientUrlOf, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
+import { LOCAL_ETCD, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
 import { initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
@@ -57,9 +57,8 @@ export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
   return kubelet === undefined ? spec.kubernetes.version : `v${kubelet}`;
 };
 
-/** In the order of their names: every API server gets the same list. */
-const endpointsOf = ({ etcd }: Cluster): readonly string[] | null =>
-  etcd === null ? null : etcd.map(({ node, address }) => clientUrlOf({ name: node, address }));
+/** Each API server uses the member beside it, as with kubeadm's own etcd: members come and go without a change to the others. */
+const endpointsOf = ({ etcd }: Cluster): readonly string[] | null => (etcd === null ? null : [LOCAL_ETCD]);
 
 /** `version`: that of the host; by default that of the request for the cluster. */
 export const clusterSettings = (

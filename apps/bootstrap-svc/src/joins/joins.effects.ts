@@ -6,7 +6,7 @@ import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS } from '../bootstrap/tokens.js'
 import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
-import { leaveEtcd } from '../control-plane/etcd.members.js';
+import { leaveEtcd, runEtcdctl } from '../control-plane/etcd.members.js';
 import type { JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings.js';
@@ -23,12 +23,13 @@ export class JoinsEffects {
   @OnTask('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   async joinControlPlane(step: Step): Promise<void> {
     const host = hostOf(step);
-    // An etcd that is not kubeadm's gets no member by a join, so none can have been left in it.
+    // The member of an etcd that is not kubeadm's is there before the join, and stays.
     const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state.cluster));
     if (interrupted) {
       await leaveEtcd(this.hosts, step, host);
       await this.join(step, host, true);
     }
+    await runEtcdctl(this.hosts, step, host);
     await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.cluster.uid, node: host.machine.name } });
   }
 

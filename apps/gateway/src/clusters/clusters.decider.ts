@@ -290,8 +290,6 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (hindrance !== undefined) return hindrance;
   const isOpenBeside = isGrowing(withoutRequests(state.additions, data.instead));
   if (member.role === 'control-plane' && isOpenBeside) return busy(data, 'remove a control plane');
-  if (member.role === 'control-plane' && state.spec.kubernetes.etcd === 'external')
-    return refuse('node.etcd-external', { node: data.node, cluster: data.cluster });
   const hold =
     member.role === 'control-plane' ? (breaksQuorum(state.members, data) ?? leavesEven(state, data)) : undefined;
   return hold ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
@@ -310,8 +308,6 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
   if (state.phase !== 'Provisioned')
     return refuse('cluster.not-ready', { action: 'replace a node', phase: state.phase });
   const isControlPlane = member.role === 'control-plane';
-  if (isControlPlane && state.spec.kubernetes.etcd === 'external')
-    return refuse('node.etcd-external', { node, cluster: data.cluster });
   const action = 'replace a node';
   const hindrance = isGrowing(state.additions) ? busy(data, action) : upgrading(state, data, action);
   if (hindrance !== undefined) return hindrance;

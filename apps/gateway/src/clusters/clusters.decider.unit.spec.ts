@@ -359,7 +359,7 @@ describe('the removal of a node', () => {
       .thenRefused('node.quorum');
   });
 
-  it('is refused for a control plane that a member of the external etcd runs beside, and not for a worker', () => {
+  it('is a matter of the quorum for a control plane that a member of an external etcd runs beside, as for any other', () => {
     const external = provisioned.map((fact) =>
       fact.type === 'ClusterRequested'
         ? {
@@ -368,9 +368,9 @@ describe('the removal of a node', () => {
           }
         : fact,
     );
-    given(...external)
+    given(...external, request('cp-3'))
       .when(remove('cp-2'))
-      .thenRefused('node.etcd-external');
+      .thenRefused('node.quorum');
     given(...external)
       .when(remove('w-1'))
       .then(request('w-1'));

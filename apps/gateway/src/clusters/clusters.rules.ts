@@ -8,6 +8,7 @@ import {
   ConnectionName,
   DEFAULT_KUBERNETES_VERSION,
   ETCDS,
+  EXTERNAL_ETCD_COUNTS,
   KUBERNETES_RELEASES,
   LOAD_BALANCERS,
   NODE_SETS_MAX,
@@ -80,8 +81,6 @@ const loadBalancer: Rule = (request) =>
 
 const etcd: Rule = (request) =>
   when(!oneOf(ETCDS, etcdOf(request)), () => refuse('cluster.etcd', {}, `${KUBERNETES}.etcd`));
-
-const EXTERNAL_ETCD_COUNTS: readonly number[] = [3, 5, 7];
 
 const externalEtcd: Rule = (request) => {
   const isWrong = etcdOf(request) === 'external' && !EXTERNAL_ETCD_COUNTS.includes(controlPlaneCountOf(request));

@@ -34,7 +34,6 @@ const hindrance = (
   action: string,
 ): Refusal | undefined => {
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
-  if (cluster.etcd === 'external') return refuse('etcd.external', { cluster: name });
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: name });
   const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, action);
   if (paused !== undefined) return paused;

@@ -47,7 +47,6 @@ const REFUSALS: readonly RefusalCode[] = [
   'cluster.deleting',
   'cluster.not-ready',
   'cluster.paused',
-  'etcd.external',
   'conflict.concurrent',
   ...KEY_REFUSALS,
 ];

@@ -2,7 +2,6 @@ import {
   pauseAfter,
   type ClusterPause,
   type ClusterPhase,
-  type ClusterSpec,
   type ClusterUid,
   type NodeRole,
   type StoredEvent,
@@ -21,7 +20,6 @@ export interface PresentCluster {
   readonly phase: ClusterPhase;
   /** null: it is not paused. */
   readonly pause: ClusterPause | null;
-  readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly nodes: ReadonlyMap<string, PresentNode>;
   /** Requests for nodes that are not done. */
   readonly additions: Additions;
@@ -33,7 +31,6 @@ const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   uid: data.uid,
   phase: 'Pending',
   pause: null,
-  etcd: data.spec.kubernetes.etcd,
   nodes: new Map(),
   additions: NO_ADDITIONS,
   removing: new Set(),

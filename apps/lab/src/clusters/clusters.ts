@@ -14,7 +14,7 @@ import {
 } from '../kubernetes/index.js';
 import type { DocumentStore } from '../persistence/document.store.js';
 import { unitEtcdOn, type UnitEtcdMember } from './unit.etcd.js';
-import { manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
+import { etcdctlImageOn, manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
 
 export const API_PORT = 6443;
 const KIND = 'clusters';
@@ -284,23 +284,34 @@ export class Clusters {
       if (host.power === 'on' && pods.includes('etcd'))
         cluster.kubernetes.etcd.start(node, await restoredEtcdOn(host.files));
       else cluster.kubernetes.etcd.stop(node);
-    }
-    if (host.power !== 'on' || !pods.includes('kube-apiserver')) await this.stopServing(host);
+    } else if (kubeletRuns) cluster.kubernetes.setEtcdctl(node, await etcdctlImageOn(host));
+    const hasEtcd = !cluster.kubernetes.externalEtcd || (await this.hasUnitMember(host, cluster));
+    if (host.power !== 'on' || !pods.includes('kube-apiserver') || !hasEtcd) await this.stopServing(host);
     else if (kubeletRuns) await this.serve(host, cluster);
   }
 
   /** The cluster that keeps its objects in the member's etcd. */
   private using({ name, initialCluster }: UnitEtcdMember): Cluster | undefined {
     const isOurs = (member: EtcdMemberPeer): boolean =>
-      member.name === name && member.peerUrl === initialCluster.get(name);
+      (member.name === name || member.name === '') && member.peerUrl === initialCluster.get(name);
     return [...this.clusters.values()].find(
       ({ kubernetes }) => kubernetes.externalEtcd && kubernetes.etcd.list().some(isOurs),
     );
   }
 
+  /** Whether the member that the host's API server uses runs, and is one of the cluster. */
+  private async hasUnitMember(host: Host, cluster: Cluster): Promise<boolean> {
+    const own = await unitEtcdOn(host);
+    return own?.running === true && this.using(own) === cluster;
+  }
+
   private async unitEtcdChanged(host: Host): Promise<void> {
     const own = await unitEtcdOn(host);
-    if (own !== undefined) this.using(own)?.kubernetes.etcd.set(own.name, { running: own.running });
+    if (own === undefined) return;
+    const { name, version, initialCluster, running } = own;
+    const etcd = this.using(own)?.kubernetes.etcd;
+    if (!running) etcd?.stop(name);
+    else etcd?.startUnit(name, initialCluster.get(name) ?? '', { version, restored: await restoredEtcdOn(host.files) });
   }
 
   /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
@@ -355,4 +366,6 @@ const emptyEtcd = ({ token, version }: UnitEtcdMember, members: EtcdMembers): Et
   contents: () => Buffer.from(JSON.stringify({ revision: 1, keys: 0, objects: [] })),
   moveLeader: (name) => members.moveLeader(name),
   removeMember: (name) => members.remove(name),
+  announce: (url) => members.announce(url),
+  promote: (name) => members.set(name, { learner: false }),
 });

@@ -1,9 +1,10 @@
+import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import { z } from 'zod';
 import type { HostFiles } from '../files/host.files.js';
 import type { Host } from '../hosts/host.js';
 import { RestoredEtcd } from '../kubernetes/index.js';
 
-const NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+const NAMES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', EXTERNAL_ETCD.component] as const;
 export type StaticPod = (typeof NAMES)[number];
 
 /** Where `etcdutl snapshot restore` and this lab's etcd agree about the contents of a data folder. */
@@ -11,9 +12,16 @@ export const RESTORE_RECORD = 'member/wal/0000000000000000-0000000000000000.wal'
 export const DATABASE = 'member/snap/db';
 const DATA_FOLDER = '/var/lib/etcd';
 
+const pathOf = (name: StaticPod): string =>
+  name === EXTERNAL_ETCD.component ? EXTERNAL_ETCD.pod : `/etc/kubernetes/manifests/${name}.yaml`;
+
+/** The image of the pod that has the tools of an external etcd; undefined: the host has no such pod. */
+export const etcdctlImageOn = async ({ files }: Host): Promise<string | undefined> =>
+  /^\s*image: (\S+)$/m.exec((await files.readText(EXTERNAL_ETCD.pod)) ?? '')?.[1];
+
 /** The static pods whose manifests are where the kubelet of the host looks. */
 export const manifestsOn = async ({ files }: Host): Promise<readonly StaticPod[]> => {
-  const found = await Promise.all(NAMES.map((name) => files.exists(`/etc/kubernetes/manifests/${name}.yaml`)));
+  const found = await Promise.all(NAMES.map((name) => files.exists(pathOf(name))));
   return NAMES.filter((_, index) => found[index]);
 };
 

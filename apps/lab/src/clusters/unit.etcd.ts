@@ -1,4 +1,5 @@
 import { EXTERNAL_ETCD } from '@fairlead/contracts';
+import { etcdReportedBy } from '../kubernetes/index.js';
 import type { HostFiles } from '../files/host.files.js';
 import { splitCommandLine } from '../services/unit.file.js';
 import type { Host } from '../hosts/host.js';
@@ -38,7 +39,7 @@ export const unitEtcdOn = async (host: Host): Promise<(UnitEtcdMember & { readon
   const running = host.power === 'on' && (await host.services.activeState(UNIT)) === 'active';
   return {
     name: flags.get('name') ?? '',
-    version: /:(\d+\.\d+\.\d+)/.exec((await host.files.readText(IMAGE)) ?? '')?.[1] ?? '',
+    version: etcdReportedBy((await host.files.readText(IMAGE)) ?? ''),
     token: flags.get('initial-cluster-token') ?? '',
     initialCluster: new Map(members),
     running,

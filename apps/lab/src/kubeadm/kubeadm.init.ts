@@ -5,6 +5,9 @@ import { nodeRequest, startKubelet, writeControlPlane, writePki } from './kubead
 import { preflight } from './kubeadm.preflight.js';
 import type { ExternalEtcd, InitRequest } from './kubeadm.requests.js';
 
+/** The member beside the API server. */
+const LOCAL_ETCD = 'https://127.0.0.1:2379';
+
 const TOKEN_TTL_MS = 24 * 60 * 60 * 1_000;
 
 export interface InitOptions {
@@ -72,7 +75,9 @@ const externalMembers = async (
       );
   }
   const etcd = (await world.clusters.unitEtcdOf(host))?.etcd;
-  const silent = endpoints.filter((endpoint) => !etcd?.members().some(({ clientUrl }) => clientUrl === endpoint));
+  const silent = endpoints.filter(
+    (endpoint) => endpoint !== LOCAL_ETCD && !etcd?.members().some(({ clientUrl }) => clientUrl === endpoint),
+  );
   if (etcd?.hasQuorum() === true && silent.length === 0)
     return etcd.members().map(({ name, peerUrl, clientUrl }) => ({ name, peerUrl, clientUrl }));
   throw new CommandFault(

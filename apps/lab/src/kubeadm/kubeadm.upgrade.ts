@@ -76,12 +76,15 @@ const exchangeStaticPods = async (
   { version, flags }: { readonly version: string; readonly flags: ComponentFlags },
 ): Promise<void> => {
   const { kubernetes } = cluster;
-  kubernetes.etcd.set(node, { running: false });
+  const stopped = (running: boolean): void => {
+    if (!kubernetes.externalEtcd) kubernetes.etcd.set(node, { running });
+  };
+  stopped(false);
   try {
     await world.delays('upgrade', signal);
   } finally {
     // A command that is interrupted leaves the kubelet to start what its manifests say.
-    kubernetes.etcd.set(node, { running: host.power === 'on' });
+    stopped(host.power === 'on');
   }
   await renewCertificates(host, cluster);
   kubernetes.setControlPlaneVersion(node, version, flags);

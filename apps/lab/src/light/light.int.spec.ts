@@ -78,7 +78,7 @@ describe.each([{ light: true }, { light: false }])(
       expect(items.map(({ metadata, spec }) => [metadata?.name, spec?.providerID])).toEqual(
         machines.map(({ name, id }) => [name, `lab://${id}`]),
       );
-      const removal = { member: second.name, address: second.publicIp, self: leader.name };
+      const removal = { member: second.name, address: second.publicIp, self: leader.name, external: false };
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: true, members: 1 });
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({ changed: true, left: [] });

@@ -2,6 +2,7 @@ import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
 import {
   agentUnit,
   ETCD_CLIENT,
+  etcdctlPod,
   etcdUnit,
   initConfig,
   joinControlPlaneConfig,
@@ -159,8 +160,9 @@ export const LIGHT_STEPS: Steps = {
   'kubeadm-join-worker': (light, { uid, cluster, node, credentials }) =>
     join(light, uid, joinWorkerConfig(cluster, node, credentials)),
 
-  'etcd-remove-member': async (light, { member, address, self }) => {
-    const etcd = ['kubectl', '--namespace', 'kube-system', 'exec', `etcd-${self}`, '--', 'etcdctl'];
+  'etcd-remove-member': async (light, { member, address, self, external }) => {
+    const inPod = ['kubectl', '--namespace', 'kube-system', 'exec', `etcd-${self}`, '--', 'etcdctl'];
+    const etcd = external ? ['etcdctl'] : inPod;
     const members = (await must(light, ...etcd, 'member', 'list')).trim().split('\n');
     const peer = `https://${address}:2380`;
     const found = members.map((line) => line.split(', ')).find(([, , name, url]) => name === member || url === peer);
@@ -178,7 +180,7 @@ export const LIGHT_STEPS: Steps = {
     return { changed: true, members: others.length };
   },
 
-  'etcd-member': async (light, { uid, image, version, self, members, certificates }) => {
+  'etcd-member': async (light, { uid, image, version, self, members, joins, certificates }) => {
     const { files } = light;
     const started = `${marker('etcd', uid)}.started`;
     if (!(await files.exists(started)) && (await files.exists(`${EXTERNAL_ETCD.data}/member`))) {
@@ -187,7 +189,7 @@ export const LIGHT_STEPS: Steps = {
     if (!(await files.exists(started))) await files.writeText(started, '');
     const isWhole = (await files.readText(`${EXTERNAL_ETCD.pki}/ca.crt`)) === certificates.ca;
     if (!isWhole) await writeEtcdCertificates(files, certificates);
-    const unit = etcdUnit({ token: uid, version, self, members });
+    const unit = etcdUnit({ token: uid, version, self, members, joins });
     await files.writeText(`${EXTERNAL_ETCD.programs}/image`, image);
     await files.writeText(ETCD_UNIT_FILE, unit, PUBLIC);
     const identity = createHash('sha256').update(unit).update(image).update(certificates.ca).digest('hex');
@@ -204,6 +206,41 @@ export const LIGHT_STEPS: Steps = {
     const healthy = `${stdout}${stderr}`.match(/ is healthy/g)?.length ?? 0;
     if (started === members && healthy === members) return { members };
     throw new StepFault(`${started} of ${members} members of etcd have started, and ${healthy} are healthy: ${stderr}`);
+  },
+
+  'etcd-add-member': async (light, { name, address }) => {
+    const peer = `https://${address}:2380`;
+    const list = async (): Promise<readonly string[][]> =>
+      (await must(light, 'etcdctl', 'member', 'list'))
+        .trim()
+        .split('\n')
+        .map((line) => line.split(', '));
+    const before = await list();
+    const other = before.find(([, , called, url]) => url === peer && called !== '' && called !== name)?.[2];
+    if (other !== undefined) throw new StepFault(`etcd has a member ${other} at ${peer} already`);
+    const isKnown = before.some(([, , , url]) => url === peer);
+    if (!isKnown) await must(light, 'etcdctl', 'member', 'add', name, '--learner', `--peer-urls=${peer}`);
+    const members = (await list()).map(([id = '', , called = '', peerUrl = '']) => ({
+      name: peerUrl === peer ? name : called || id,
+      peerUrl,
+    }));
+    return { changed: !isKnown, members };
+  },
+
+  'etcd-promote-member': async (light, { address }) => {
+    const peer = `https://${address}:2380`;
+    const lines = (await must(light, 'etcdctl', 'member', 'list')).trim().split('\n');
+    const [id = '', , , , , learner] = lines.map((line) => line.split(', ')).find(([, , , url]) => url === peer) ?? [];
+    if (learner === 'true') await must(light, 'etcdctl', 'member', 'promote', id);
+    return { members: lines.length };
+  },
+
+  etcdctl: async ({ files }) => {
+    if (await files.exists(EXTERNAL_ETCD.pod)) return { changed: false };
+    const image = await files.readText(`${EXTERNAL_ETCD.programs}/image`);
+    if (image === undefined) throw new StepFault('this host has no member of an external etcd');
+    await files.writeText(EXTERNAL_ETCD.pod, etcdctlPod(image), PRIVATE);
+    return { changed: true };
   },
 
   'authorized-keys': async ({ files }, { add, remove }) => {

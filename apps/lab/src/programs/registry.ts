@@ -66,7 +66,7 @@ const PACKAGED: Readonly<Record<string, Command>> = {
 };
 
 /** Programs that someone has copied out of an image, to be called by their own path. */
-const COPIED: Readonly<Record<string, Command>> = { etcdctl };
+const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl };
 
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
 

@@ -41,6 +41,7 @@ export interface AgentParts {
   readonly ask: Ask;
   /** undefined: a host whose files are not removed. */
   readonly removeFile?: ((path: string) => Promise<void>) | undefined;
+  readonly copyFile?: ((from: string, to: string, mode: number) => Promise<void>) | undefined;
   readonly watchNode: WatchNode;
   readonly metronome: Metronome;
   readonly clock: AgentClock;
@@ -80,7 +81,7 @@ export class AgentLoop {
   private endWaiting = (): void => undefined;
 
   constructor(private readonly parts: AgentParts) {
-    const { config, host, software, platform, journal, ask, metronome, log, removeFile } = parts;
+    const { config, host, software, platform, journal, ask, metronome, log, removeFile, copyFile } = parts;
     const identity = { uid: config.uid, node: config.node };
     const say = (facts: readonly AgentFact[]): Promise<void> => parts.journal.record(facts, this.desired.event);
     this.desiredSource = new DesiredSource({ config, platform, journal, log, onNew: () => this.restart() });
@@ -88,7 +89,8 @@ export class AgentLoop {
     const sleep = (ms: number): Promise<void> => this.sleep(ms);
     const { profile = {} } = config;
     const store = this.memory;
-    this.changes = new NodeChanges({ identity, host, software, profile, removeFile, ask, log, say, sleep, store });
+    const files = { removeFile, copyFile };
+    this.changes = new NodeChanges({ identity, host, software, profile, ...files, ask, log, say, sleep, store });
     this.probes = new Probes({ identity, ask, metronome, say });
     const { clock, random } = parts;
     const { source } = software;

@@ -19,9 +19,11 @@ import {
   packageVersion,
   pointKubelet,
 } from './kubelet.exchange.js';
+
 import type { PhaseParts, PhaseTask } from './phase.task.js';
 import { exchangeStaticPods, withStaticPodsAway } from './static.pods.exchange.js';
-import { restartStaticPods, stopApiServer } from './static.pods.js';
+import { restartStaticPods, stopApiServer, whileApiServerAway } from './static.pods.js';
+import { unitEtcdUpgrade } from './unit.etcd.js';
 
 const SUPER_ADMIN = '/etc/kubernetes/super-admin.conf';
 
@@ -102,12 +104,16 @@ const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { ownServer, settlesMs } = await pointKubelet(parts, task);
   // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
   const kubeletGoes = ownServer !== null && (await restartsStaticPods(parts, task));
+  const etcd = change.kubernetes === null ? undefined : await unitEtcdUpgrade(parts, change.kubernetes);
   const [desired] = await Promise.all([
     prepareExchange(parts, task, kubeletGoes),
+    etcd?.prepare(),
     settlesMs === 0 ? undefined : parts.sleep(settlesMs),
   ]);
-  if (desired !== undefined)
-    await exchangeStaticPods(parts, desired, kubeletGoes ? () => installKubelet(parts, task, ownServer) : undefined);
+  const unitEtcd = etcd === undefined ? {} : { unitEtcd: etcd.exchange };
+  const kubelet = kubeletGoes ? { kubelet: () => installKubelet(parts, task, ownServer) } : {};
+  if (desired !== undefined) await exchangeStaticPods(parts, desired, { ...kubelet, ...unitEtcd });
+  else if (etcd !== undefined) await whileApiServerAway(parts, etcd.exchange);
   else if (change.stopApiServerFirst) await stopApiServer(parts);
   await mustRun(parts.host, 'kubeadm', upgradeArguments(change, parts.profile), KUBEADM_TIMEOUT_MS);
 };

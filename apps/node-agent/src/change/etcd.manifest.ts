@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 
-/** The flags of etcd's static pod on this host. */
+/** The flags of etcd on this host, in its static pod or its unit. */
 export interface Member {
   readonly name: string;
   readonly peerUrl: string;
@@ -8,13 +8,13 @@ export interface Member {
 }
 
 const flagIn = (manifest: string, flag: string): string => {
-  const value = new RegExp(`^\\s*-\\s+--${flag}=(\\S+)\\s*$`, 'm').exec(manifest)?.[1];
+  const value = new RegExp(`^\\s*(?:-\\s+)?--${flag}=(\\S+)[\\s\\\\]*$`, 'm').exec(manifest)?.[1];
   if (value !== undefined) return value;
   const message = `it does not say --${flag}`;
   throw new WorldFailure({ operation: 'read the manifest of etcd', target: 'host', message, retryable: false });
 };
 
-/** As kubeadm writes it: one flag a line. */
+/** As kubeadm writes it, and we our unit: one flag a line. */
 export const memberIn = (manifest: string): Member => ({
   name: flagIn(manifest, 'name'),
   peerUrl: flagIn(manifest, 'initial-advertise-peer-urls'),

@@ -1,9 +1,10 @@
-import { AGENT_PATHS, WorldFailure, type EtcdChange } from '@fairlead/contracts';
+import { AGENT_PATHS, EXTERNAL_ETCD, WorldFailure, type EtcdChange } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun, succeeds } from '../software/item.js';
 import { imageOf, memberIn, type Member } from './etcd.manifest.js';
 import { runningContainers } from './running.containers.js';
 import { STATIC_PODS } from './static.pods.js';
+import { etcdUnitOn, isUnitRunning, startUnit, stopUnit } from './unit.etcd.js';
 
 /** A database of the largest size that etcd recommends (8 GiB) onto a slow disk. */
 const RESTORE_TIMEOUT_MS = 20 * 60_000;
@@ -51,11 +52,13 @@ export const stopControlPlane = async (parts: RestoreParts): Promise<void> => {
     if (await host.exists(manifestOf(name))) await host.rename(manifestOf(name), stoppedOf(name));
   }
   for (const name of [...names, 'etcd']) await until(parts, name, false);
+  if ((await etcdUnitOn(host)) !== undefined) await stopUnit(host);
 };
 
 /** etcd first: an API server that finds none ends, and is started again only after a while. */
 export const startControlPlane = async (parts: RestoreParts): Promise<void> => {
   const { host, removeFile } = parts;
+  if ((await etcdUnitOn(host)) !== undefined) await startUnit(host);
   for (const { name } of STATIC_PODS) {
     if (await host.exists(stoppedOf(name))) await host.rename(stoppedOf(name), manifestOf(name));
   }
@@ -77,7 +80,8 @@ const undoneIn = ({ dataFolder }: Member, { restoreId }: EtcdChange): string =>
   `${dataFolder}/fairlead-undone-${restoreId}`;
 
 const manifestText = async (host: HostPort): Promise<string> => {
-  const text = (await host.readFile(stoppedOf('etcd'))) ?? (await host.readFile(manifestOf('etcd')));
+  const text =
+    (await etcdUnitOn(host)) ?? (await host.readFile(stoppedOf('etcd'))) ?? (await host.readFile(manifestOf('etcd')));
   if (text === undefined) throw failure('read the manifest of etcd', `there is none at ${stoppedOf('etcd')}`, false);
   return text;
 };
@@ -111,15 +115,18 @@ const restoreArguments = (help: string, member: Member, folder: string, change: 
   ...(help.includes('--bump-revision') ? [`--bump-revision=${REVISIONS_AHEAD}`, '--mark-compacted'] : []),
 ];
 
+/** Of an external etcd. */
+const OWN_ETCDUTL = `${EXTERNAL_ETCD.programs}/etcdutl`;
 const IMAGE_FOLDER = '/run/fairlead/etcd-image';
 
-/** etcdutl: the host's own, or that of its software's source, or the one in the image that its etcd runs from. */
+/** etcdutl: the host's own, or that of an external etcd, or that of its software's source, or the one in the image that its etcd runs from. */
 const withEtcdutl = async (
   { host, etcdutl }: RestoreParts,
   manifest: string,
   work: (program: string) => Promise<void>,
 ): Promise<void> => {
   if (await succeeds(host, 'etcdutl', ['version'])) return work('etcdutl');
+  if (await host.exists(OWN_ETCDUTL)) return work(OWN_ETCDUTL);
   const brought = await etcdutl();
   if (brought !== undefined) return work(brought);
   // Makes the folder.
@@ -145,6 +152,8 @@ export const restoreMember = async (parts: RestoreParts, change: EtcdChange): Pr
   const member = checkedMember(manifest, change);
   if (await host.exists(manifestOf('etcd')))
     throw failure('restore etcd', 'the manifest of etcd is where the kubelet runs it', false);
+  if ((await etcdUnitOn(host)) !== undefined && (await isUnitRunning(host)))
+    throw failure('restore etcd', 'its member still runs');
   const [data, kept, ready] = [`${member.dataFolder}/member`, keptIn(member, change), readyFile(change)];
   if (await host.exists(kept)) {
     const folder = await host.readFile(ready);

@@ -2,6 +2,7 @@ import { WorldFailure } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun } from '../software/item.js';
 import { manifestOf, STATIC_PODS } from './static.pods.js';
+import { etcdUnitOn } from './unit.etcd.js';
 
 const ADMIN = '/etc/kubernetes/admin.conf';
 /** Beside the folder that the kubelet watches, on its file system. */
@@ -12,16 +13,16 @@ const TIMEOUT_MS = 30_000;
 
 /** kubeadm's own annotation: where this API server listens. */
 const ADVERTISED = /kube-apiserver\.advertise-address\.endpoint: \[?([^\s\]]+)\]?:(\d+)\s*$/m;
-const ETCD_NAME = /- --name=(\S+)\s*$/m;
+const ETCD_NAME = /--name=(\S+)[\s\\]*$/m;
 const CONFIG_VERSION = /^apiVersion: (\S+)$/m;
 const KUBERNETES_VERSION = /^kubernetesVersion: \S+$/m;
 
 export const newManifestOf = (name: string): string => `${FOLDER}/${name}.yaml`;
 
 /** Where this node's API server listens and what its member of etcd is called, as kubeadm wrote it; undefined: someone else did. */
-const ownPart = (apiServerManifest: string, etcdManifest: string, patches: string | null): string | undefined => {
+const ownPart = (apiServerManifest: string, etcd: string, patches: string | null): string | undefined => {
   const [, address, port] = ADVERTISED.exec(apiServerManifest) ?? [];
-  const [, name] = ETCD_NAME.exec(etcdManifest) ?? [];
+  const [, name] = ETCD_NAME.exec(etcd) ?? [];
   if (address === undefined || name === undefined) return undefined;
   return [
     'kind: InitConfiguration',
@@ -66,10 +67,9 @@ export const writeNewManifests = async (
   host: HostPort,
   { version, patches }: Desired,
 ): Promise<ReadonlyMap<string, string>> => {
-  const [apiServer, etcd] = [
-    await mustRead(host, manifestOf('kube-apiserver')),
-    await mustRead(host, manifestOf('etcd')),
-  ];
+  const unit = await etcdUnitOn(host);
+  const apiServer = await mustRead(host, manifestOf('kube-apiserver'));
+  const etcd = unit ?? (await mustRead(host, manifestOf('etcd')));
   const own = ownPart(apiServer, etcd, patches);
   if (own === undefined) throw foreign('the manifests of this node');
   const get = ['--namespace', 'kube-system', 'get', 'configmap', 'kubeadm-config'];
@@ -78,14 +78,12 @@ export const writeNewManifests = async (
   const text = configurationOf(own, cluster, version);
   if (text === undefined) throw foreign('the configuration of the cluster');
   await host.writeFile(CONFIG, text, PRIVATE);
-  for (const phase of [
-    ['control-plane', 'all'],
-    ['etcd', 'local'],
-  ]) {
+  // kubeadm writes none for an external etcd.
+  for (const phase of [['control-plane', 'all'], ...(unit === undefined ? [['etcd', 'local']] : [])]) {
     const words = [`KUBEADM_INIT_DRYRUN_DIR=${FOLDER}`, 'kubeadm', 'init', 'phase', ...phase];
     await mustRun(host, 'env', [...words, '--config', CONFIG, '--dry-run'], TIMEOUT_MS);
   }
-  const names = STATIC_PODS.map(({ name }) => name);
+  const names = STATIC_PODS.map(({ name }) => name).filter((name) => unit === undefined || name !== 'etcd');
   return new Map(
     await Promise.all(names.map(async (name) => [name, await mustRead(host, newManifestOf(name))] as const)),
   );

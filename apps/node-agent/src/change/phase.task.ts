@@ -12,6 +12,8 @@ export interface PhaseParts extends StaticPodParts {
   readonly profile: AgentProfile;
   /** undefined: a host whose files are not removed, as those of the lab's light mode. */
   readonly removeFile: ((path: string) => Promise<void>) | undefined;
+  /** undefined: a host that has only small text files. */
+  readonly copyFile?: ((from: string, to: string, mode: number) => Promise<void>) | undefined;
   /** Everything else that is desired of the host, as it always is ensured. Throws where it fails. */
   readonly ensureRest: () => Promise<void>;
 }

@@ -150,10 +150,21 @@ const whatDiffers = async (
 
 const ALL: ReadonlySet<string> = new Set(STATIC_PODS.map(({ name }) => name));
 
+/** What is replaced together with static pods, while they are away. */
+export interface ExchangedBeside {
+  readonly kubelet?: () => Promise<void>;
+  /** The member of an external etcd, which is a unit of the host. */
+  readonly unitEtcd?: () => Promise<void>;
+}
+
 /** What must be away while these are exchanged: the API server never answers for an etcd that is gone. */
-const awayFor = (changing: ReadonlySet<string>, exchangesKubelet: boolean): ReadonlySet<string> => {
-  if (exchangesKubelet) return ALL;
-  return changing.has(ETCD) ? new Set([...changing, API_SERVER]) : changing;
+const awayFor = (
+  changing: ReadonlySet<string>,
+  desired: ReadonlyMap<string, string>,
+  { kubelet, unitEtcd }: ExchangedBeside,
+): ReadonlySet<string> => {
+  if (kubelet !== undefined) return new Set([...ALL].filter((name) => desired.has(name)));
+  return changing.has(ETCD) || unitEtcd !== undefined ? new Set([...changing, API_SERVER]) : changing;
 };
 
 /**
@@ -161,35 +172,37 @@ const awayFor = (changing: ReadonlySet<string>, exchangesKubelet: boolean): Read
  * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: notified of
  * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
  *
- * `exchangeKubelet`: a kubelet of another minor version would begin every static pod again once more, so it comes while they are away
- * (see `withStaticPodsAway`). Where nothing differs, nothing is away, and it is not called.
+ * `kubelet`: one of another minor version would begin every static pod again once more, so it comes while they are away (see
+ * `withStaticPodsAway`). Where nothing differs, nothing is away, and it is not called.
  */
 export const exchangeStaticPods = async (
   parts: StaticPodParts,
   desired: ReadonlyMap<string, string>,
-  exchangeKubelet?: () => Promise<void>,
+  beside: ExchangedBeside = {},
 ): Promise<void> => {
   const { host, sleep } = parts;
+  const { kubelet, unitEtcd } = beside;
   const changing = await whatDiffers(parts, desired);
-  if (changing.size === 0) return;
-  const away = awayFor(changing, exchangeKubelet !== undefined);
+  if (changing.size === 0 && unitEtcd === undefined) return;
+  const away = awayFor(changing, desired, beside);
   await stopBeforeEtcd(parts, away);
   if (away.has(ETCD)) {
     await letEtcdWriteFirstSnapshot(parts, desired.get(ETCD) ?? '');
     await stop(parts, ETCD);
   }
+  await unitEtcd?.();
   // As an upgrade by kubeadm does (rule F); all that reads them begins again.
   await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
   // A kubelet that begins now has nothing to tidy up.
-  if (exchangeKubelet === undefined) await sleep(SETTLE_MS);
+  if (kubelet === undefined) await sleep(SETTLE_MS);
   await inOrder(away, (name) => replaceQuarantined(parts, name));
   try {
-    await exchangeKubelet?.();
+    await kubelet?.();
   } catch (error) {
     await inOrder(away, (name) => startAgain(parts, name, away));
     throw error;
   }
-  await inOrder(away, (name) => start(parts, name, exchangeKubelet === undefined));
+  await inOrder(away, (name) => start(parts, name, kubelet === undefined));
 };
 
 /**

@@ -118,6 +118,11 @@ export const restartStaticPods = async (parts: StaticPodParts): Promise<void> =>
  * It is the kubelet that stops the API server, by its manifest: a signal by the name of a program would reach whatever bears that name
  * on the machine, also outside of this host.
  */
-export const stopApiServer = async (parts: StaticPodParts): Promise<void> => {
-  if (await moveApiServerAside(parts)) await restoreApiServer(parts);
+export const stopApiServer = (parts: StaticPodParts): Promise<void> => whileApiServerAway(parts, async () => undefined);
+
+/** After a crash it is back with the agent's next action. */
+export const whileApiServerAway = async (parts: StaticPodParts, work: () => Promise<void>): Promise<void> => {
+  const isAway = await moveApiServerAside(parts);
+  await work();
+  if (isAway) await restoreApiServer(parts);
 };

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, WorldFailure } from '@fairlead/contracts';
 import { inTime } from '@fairlead/service-kit';
 import { createHash, type Hash } from 'node:crypto';
 import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
@@ -29,12 +29,17 @@ export interface TakenSnapshot extends SnapshotStatus {
   readonly node: string;
 }
 
+/** The container with etcd's tools: that of etcd itself or, beside an external one, that of a pod of ours. */
+const containerOf = ({ labels }: PodView): string => labels['component'] ?? '';
+
+const COMPONENTS: ReadonlySet<string> = new Set(['etcd', EXTERNAL_ETCD.component]);
+
 const isRunning = (pod: PodView): boolean =>
-  pod.labels['component'] === 'etcd' && pod.phase === 'Running' && !pod.deleting;
+  COMPONENTS.has(containerOf(pod)) && pod.phase === 'Running' && !pod.deleting;
 
 /**
  * etcd, through its own containers: they have its tools and certificates, so nothing has to be installed, opened or copied
- * (ADR 12). Only answers of etcd itself count here, never a record of ours.
+ * (ADR 12); an external etcd through the containers beside its members (ADR 24). Only answers of etcd itself count here, never a record of ours.
  */
 export class Etcd {
   constructor(
@@ -117,11 +122,10 @@ export class Etcd {
   }
 
   /** It has every Secret of the cluster in it, and its room is given back at once; the image that kubeadm uses has no rm. */
-  private async empty({ name, namespace }: PodView, file: string): Promise<void> {
+  private async empty(pod: PodView, file: string): Promise<void> {
+    const at = { pod: pod.name, namespace: pod.namespace, container: containerOf(pod) };
     // Also where the work itself was aborted.
-    await inTime(EMPTY_LIMIT_MS, (signal) =>
-      this.cluster.run({ pod: name, namespace, container: 'etcd', command: ['sh', '-c', `: > ${file}`], signal }),
-    );
+    await inTime(EMPTY_LIMIT_MS, (signal) => this.cluster.run({ ...at, command: ['sh', '-c', `: > ${file}`], signal }));
   }
 
   /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */
@@ -168,7 +172,7 @@ export class Etcd {
 
   private run(pod: PodView, command: readonly string[], onOutput?: Program['onOutput']): Promise<ProgramEnd> {
     const { name, namespace } = pod;
-    const program = { pod: name, namespace, container: 'etcd', command, signal: this.signal };
+    const program = { pod: name, namespace, container: containerOf(pod), command, signal: this.signal };
     return this.cluster.run(onOutput === undefined ? program : { ...program, onOutput });
   }
 

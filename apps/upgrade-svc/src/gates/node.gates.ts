@@ -1,10 +1,13 @@
-import { releaseOf } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, releaseOf } from '@fairlead/contracts';
 import type { Gate } from './gate.js';
 import { tagOf, tagsOf } from './images.js';
 import { fails, holds, nodeOf } from './verdict.js';
 
-/** kube-apiserver, kube-controller-manager, kube-scheduler, etcd. */
+/** kube-apiserver, kube-controller-manager, kube-scheduler, and etcd or, beside an external one, the pod with its tools. */
 const STATIC_PODS = 4;
+
+/** The agent sets the image of etcd's tools once the member beside them runs from it. */
+const imageNameOf = (component: string): string => (component === EXTERNAL_ETCD.component ? 'etcd' : component);
 
 export const staticPodsAtTarget: Gate = async (look) => {
   const node = nodeOf(look);
@@ -16,7 +19,7 @@ export const staticPodsAtTarget: Gate = async (look) => {
   const pods = (await look.cluster.staticPods()).filter((pod) => pod.node === node);
   const images = Object.fromEntries(pods.map(({ labels, image }) => [labels['component'] ?? '', image]));
   const older = pods.filter(({ labels, image }) => {
-    const tag = tags.get(labels['component'] ?? '');
+    const tag = tags.get(imageNameOf(labels['component'] ?? ''));
     return tag !== undefined && tagOf(image) !== tag;
   });
   const unready = pods.filter(({ ready, deleting }) => !ready || deleting);

@@ -10,7 +10,7 @@ import {
 import { finding, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis, b5RemovedFlags } from '../rules/apis.rules.js';
-import { b3EtcdHealthy, b3ExternalEtcd, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
+import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
 import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
 import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
@@ -99,7 +99,6 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
   return [
     ...b2ClusterHealthy(facts, request.strategy.excusedNodes),
     ...b3EtcdHealthy(facts),
-    ...b3ExternalEtcd(facts),
     ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),
     ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedFlags(facts, target)] : []),
     ...b6Webhooks(facts),

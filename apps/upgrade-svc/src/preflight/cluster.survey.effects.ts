@@ -85,8 +85,7 @@ export class ClusterSurvey {
       this.nodes(of, { views, pods, etcd, log, read }),
       this.others(of, pods, read),
     ]);
-    const externalEtcd = isExternal(of.known);
-    const known = { at, unread, nodes, etcd, externalEtcd, ...rest };
+    const known = { at, unread, nodes, etcd, ...rest };
     const facts = { ...known, pods: podFacts(pods, namesOf(views)), snapshot: log.snapshot };
     return { ...facts, healthyPasses: await this.passes(of, { ...facts, healthyPasses: HEALTHY_PASSES_MIN }) };
   }
@@ -114,7 +113,6 @@ export class ClusterSurvey {
 
   /** The store of v2 is asked about on the way to an etcd that has none (B10). */
   private async etcd(of: SurveyOf, views: readonly NodeView[], read: Reader): Promise<EtcdFacts | null> {
-    if (isExternal(of.known)) return null;
     const etcd = new Etcd(of.cluster, of.signal);
     const facts = await read({ what: 'etcd', rule: 'B3' }, null, () => etcd.facts(views));
     if (facts === null || !leavesV2Behind(facts, of.release)) return facts;
@@ -200,8 +198,6 @@ export class ClusterSurvey {
     };
   }
 }
-
-const isExternal = ({ etcd }: ClusterState): boolean => etcd === 'external';
 
 /** etcd 3.5 is the last that can hold data of v2. */
 const LAST_WITH_V2 = '3.5';

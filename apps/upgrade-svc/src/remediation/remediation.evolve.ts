@@ -26,10 +26,9 @@ const without = <Value>(record: Readonly<Record<string, Value>>, key: string): R
   return others;
 };
 
-const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Known => ({
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   status: 'known',
   uid,
-  etcd: spec.kubernetes.etcd,
   life: 'building',
   checks: {},
   members: {},

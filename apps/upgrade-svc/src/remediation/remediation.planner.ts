@@ -86,13 +86,13 @@ const meltdownOf = ({ members }: Known): UnhealthyCount | undefined => {
   return e1Meltdown(total, unhealthy) ? { unhealthy, total, limit: Math.floor(total * MELTDOWN_SHARE) } : undefined;
 };
 
-/** C8, also of a reboot: etcd must have its quorum without the node. An external one needs no control plane. */
-const quorumLostBy = ({ members: all, etcd }: Known): UnhealthyCount | undefined => {
+/** C8, also of a reboot: etcd must have its quorum without the node, which an external etcd has a member on, too. */
+const quorumLostBy = ({ members: all }: Known): UnhealthyCount | undefined => {
   const controlPlanes = Object.values(all).filter(({ role }) => role === 'control-plane');
   const members = controlPlanes.length;
   const healthy = controlPlanes.filter((node) => isWell(node) && !node.leaving).length;
-  const isSafe = etcd === 'external' ? healthy > 0 : c8MayRemove({ members, healthy }, false);
-  const needed = etcd === 'external' ? 1 : majorityOf(members);
+  const isSafe = c8MayRemove({ members, healthy }, false);
+  const needed = majorityOf(members);
   return isSafe ? undefined : { unhealthy: members - healthy, total: members, limit: Math.max(0, members - needed) };
 };
 

@@ -1,6 +1,5 @@
 import type {
   Cause,
-  ClusterSpec,
   ClusterUid,
   HealthCheck,
   NodeName,
@@ -62,7 +61,6 @@ export interface Open {
 export interface Known {
   readonly status: 'known';
   readonly uid: ClusterUid;
-  readonly etcd: ClusterSpec['kubernetes']['etcd'];
   /** building: it has never been Ready since it was requested. */
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** By pool, also of control planes. */

@@ -235,13 +235,17 @@ describe('control planes', () => {
     expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data }]);
   });
 
-  it('are not replaced while members of an external etcd run beside them', () =>
-    expect(
-      cluster({ remediation: 'replace' }, 'external')
-        .notReady('cp-1')
-        .after(5 * MINUTES)
-        .settle(),
-    ).toMatchObject([{ type: 'RemediationSkipped', data: { reason: 'NotReplaceable' } }]));
+  it('are replaced also where members of an external etcd run beside them, and only while these have their quorum', () => {
+    const story = cluster({ remediation: 'replace', maxUnhealthy: '100%' }, 'external');
+    story.notReady('cp-1').after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ type: 'RemediationRequested', data: { node: 'cp-1' } }]);
+    const others = cluster({ remediation: 'replace', maxUnhealthy: '100%' }, 'external');
+    others
+      .notReady('cp-1')
+      .notReady('cp-2')
+      .after(5 * MINUTES);
+    expect(others.settle()).toMatchObject([{ type: 'RemediationSuspended', data: { reason: 'NoQuorum' } }]);
+  });
 });
 
 describe('a node that cannot be remediated', () => {

@@ -23,8 +23,6 @@ export interface Unhealthy {
 export interface CheckedPool {
   readonly pool: string;
   readonly check: HealthCheck;
-  /** Other machines can take the place of its nodes: not of those that members of an external etcd run beside. */
-  readonly isReplaceable: boolean;
   readonly count: UnhealthyCount;
   readonly unhealthy: readonly Unhealthy[];
   readonly open: readonly Open[];
@@ -55,13 +53,13 @@ const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], po
   return { unhealthy: unhealthy.length + pool.open.length, total, limit, ...range };
 };
 
-interface PoolParts extends Pick<CheckedPool, 'isReplaceable'> {
+interface PoolParts {
   readonly check: HealthCheck;
   readonly open: readonly Open[];
 }
 
 const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now: string): CheckedPool => {
-  const { check, open, isReplaceable } = parts;
+  const { check, open } = parts;
   const remediated = new Set(open.flatMap(({ node, replacement }) => [node, replacement]));
   const isOurs = ({ name, kept, leaving, replacedBy }: Member): boolean =>
     !kept && !leaving && replacedBy === null && !remediated.has(name);
@@ -70,17 +68,16 @@ const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now:
     .flatMap((member) => conditionOf(member, check) ?? [])
     .toSorted((one, other) => (`${one.since} ${one.member.name}` < `${other.since} ${other.member.name}` ? -1 : 1));
   const counted = unhealthy.filter((one) => counts(one, now));
-  return { pool, check, isReplaceable, open, unhealthy, count: countOf(members, counted, parts) };
+  return { pool, check, open, unhealthy, count: countOf(members, counted, parts) };
 };
 
-export const checkedPools = ({ checks, members, open, etcd }: Known, now: string): readonly CheckedPool[] => {
+export const checkedPools = ({ checks, members, open }: Known, now: string): readonly CheckedPool[] => {
   const all = Object.values(members);
   return Object.entries(checks).map(([pool, check]) =>
     checkedPool(
       pool,
       {
         check,
-        isReplaceable: pool !== CONTROL_PLANE_POOL || etcd === 'local',
         open: Object.values(open).filter((one) => one.pool === pool),
       },
       all.filter((member) => member.pool === pool),
@@ -119,7 +116,7 @@ const isRebootable = ({ lost, everReady }: Member): boolean => everReady && !los
 
 export const verdictOf = (
   { member, dueAt }: Unhealthy,
-  { check, isReplaceable }: Pick<CheckedPool, 'check' | 'isReplaceable'>,
+  { check }: Pick<CheckedPool, 'check'>,
   now: string,
 ): Verdict => {
   if (dueAt > now) return { kind: 'wait', until: dueAt };
@@ -127,7 +124,6 @@ export const verdictOf = (
   const rebooted = tried?.action === 'reboot';
   const action = actionOf(check, isRebootable(member), rebooted);
   if (action !== 'reboot' && action !== 'replace') return skip(action);
-  if (action === 'replace' && !isReplaceable) return skip('NotReplaceable');
   // The replacement after a reboot that did not help belongs to the same attempt.
   const continues = rebooted && action === 'replace';
   const attempt = tried === null ? 1 : tried.attempt + (continues ? 0 : 1);

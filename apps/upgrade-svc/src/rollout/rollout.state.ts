@@ -2,7 +2,6 @@ import {
   type DrainPolicy,
   UPGRADE_RULES,
   type Cause,
-  type ClusterSpec,
   type ClusterUid,
   type EventData,
   type Finding,
@@ -157,7 +156,6 @@ export interface ClusterState {
   readonly status: 'known';
   readonly uid: ClusterUid;
   readonly version: KubernetesVersion;
-  readonly etcd: ClusterSpec['kubernetes']['etcd'];
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** The whole cluster is paused: nothing follows from anything. Absent: it is not. */
   readonly isPaused?: true;
@@ -227,7 +225,6 @@ export const newCluster = ({ uid, spec }: EventData<'ClusterRequested'>): Cluste
   status: 'known',
   uid,
   version: spec.kubernetes.version,
-  etcd: spec.kubernetes.etcd,
   life: 'building',
   endpoint: null,
   nodes: {},

@@ -13,7 +13,6 @@ export interface ClusterFacts {
   /** null: could not be read, or etcd is not ours. */
   readonly etcd: EtcdFacts | null;
   /** etcd runs beside kubeadm: there are no containers through which it could be asked. */
-  readonly externalEtcd: boolean;
   /** What runs in kube-system for everyone: DaemonSets and Deployments. */
   readonly system: readonly WorkloadFacts[];
   readonly budgets: readonly BudgetFacts[];

@@ -55,10 +55,6 @@ export const b3EtcdHealthy = (facts: {
   ];
 };
 
-/** B3: an etcd that cannot be asked from here is not known to be healthy, and kubeadm exchanges none but its own. */
-export const b3ExternalEtcd = ({ externalEtcd }: Pick<ClusterFacts, 'externalEtcd'>): readonly Finding[] =>
-  when(externalEtcd, () => finding('B3.external', { etcd: 'external' }));
-
 const SNAPSHOT_AGE_MAX_MS = 15 * 60_000;
 
 /** B4: a snapshot younger than 15 minutes lies off the node. A plan that begins with taking one satisfies it. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
 import type { ClusterFacts, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
 import { b5RemovedApis, b5RemovedFlags } from './apis.rules.js';
-import { b3EtcdHealthy, b3ExternalEtcd, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
+import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
 import { b8Certificates, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
 import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
@@ -89,11 +89,6 @@ describe('B3 etcd is healthy', () => {
     const findings = b3EtcdHealthy(withMember(cp(2), { node: null }));
     expect(findings.map(({ rule }) => rule)).toEqual(['B3', 'B3']);
   });
-});
-
-it('B3 an external etcd is not known to be healthy, so nothing is changed', () => {
-  expect(b3ExternalEtcd(healthy)).toEqual([]);
-  expectRefused(b3ExternalEtcd({ ...healthy, externalEtcd: true }), 'B3');
 });
 
 describe('B4 a fresh snapshot', () => {

@@ -118,6 +118,18 @@ export const bootstrapEvents = {
       caRef: SecretRef,
     }),
   }),
+  EtcdMemberAdded: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The external etcd has a further voting member, beside a control plane that joins now. It has all data of the others.',
+    data: z.strictObject({
+      uid,
+      node,
+      address: z.string(),
+      members: z.int().min(1).describe('How many etcd has with it'),
+    }),
+  }),
   ControlPlaneInitialized: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { NodeSet } from '../cluster-spec.js';
+import { EXTERNAL_ETCD_COUNTS } from '../external-etcd.js';
 import { refuse, type Refusal } from '../refusals.js';
 import {
   CONTROL_PLANE_POOL,
@@ -350,7 +351,8 @@ const controlPlaneFaults = (
   const field = 'spec.controlPlane.replicas';
   const [before, after] = [was.replicas, is.replicas];
   if (before === after) return [];
-  if (was.etcd === 'external') return [refuse('cluster.control-plane-replicas', { before, after }, field)];
+  if (was.etcd === 'external')
+    return EXTERNAL_ETCD_COUNTS.includes(after) ? [] : [refuse('cluster.etcd-external-count', {}, field)];
   if (was.schedulable) return [refuse('cluster.single-node', {}, field)];
   if (after > CONTROL_PLANES_MAX) return [refuse('cluster.control-plane-too-many', { count: after }, field)];
   return after % 2 === 0 ? [refuse('cluster.control-plane-even', { count: after }, field)] : [];
@@ -364,19 +366,16 @@ const CONTROL_PLANE_MACHINE: Readonly<Record<string, Read>> = {
 
 const fieldFaults = (
   fields: Readonly<Record<string, Read>>,
-  code: 'cluster.field-immutable' | 'cluster.control-plane-machines',
   [before, after]: readonly [DeclaredSpec, DeclaredSpec],
 ): readonly Refusal[] =>
   Object.entries(fields).flatMap(([field, read]) => {
     const [was, is] = [shown(read(before)), shown(read(after))];
-    return was === is ? [] : [refuse(code, { field, before: was, after: is }, `spec.${field}`)];
+    return was === is ? [] : [refuse('cluster.field-immutable', { field, before: was, after: is }, `spec.${field}`)];
   });
 
-/** Why control planes cannot be replaced: a member of an external etcd stays, and only `kubeadm init` makes one that takes workloads. */
+/** Why control planes cannot be replaced: only `kubeadm init` makes one that takes workloads. */
 const machineFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => {
-  const { etcd, schedulable } = before.controlPlane;
-  if (etcd === 'external') return fieldFaults(CONTROL_PLANE_MACHINE, 'cluster.control-plane-machines', [before, after]);
-  return schedulable ? fieldFaults(CONTROL_PLANE_MACHINE, 'cluster.field-immutable', [before, after]) : [];
+  return before.controlPlane.schedulable ? fieldFaults(CONTROL_PLANE_MACHINE, [before, after]) : [];
 };
 
 /** Why control planes cannot be replaced as declared. */
@@ -411,7 +410,7 @@ const versionFaults = ({ version: before }: DeclaredSpec, { version: after }: De
 
 /** Why a cluster cannot become what is declared, each with the field and what to do instead. */
 export const changeFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => [
-  ...fieldFaults(IMMUTABLE, 'cluster.field-immutable', [before, after]),
+  ...fieldFaults(IMMUTABLE, [before, after]),
   ...versionFaults(before, after),
   ...controlPlaneFaults(before, after),
   ...machineFaults(before, after),

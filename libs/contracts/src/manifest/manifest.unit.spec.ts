@@ -349,10 +349,13 @@ describe('the plan of a change', () => {
       expect(removalsOf(shrunk)).toEqual(['cp-1', 'cp-2']);
     });
 
-    it('is refused while etcd is external, and where the only one takes workloads', () => {
+    it('is refused where the only one takes workloads, and beside an external etcd with another number than 3, 5 or 7', () => {
       const faults = (more: Partial<DeclaredSpec['controlPlane']>) =>
         changeFaults(withReplicas(1, more), withReplicas(3, more)).map(({ code }) => code);
-      expect(faults({ etcd: 'external' })).toEqual(['cluster.control-plane-replicas']);
+      const outside = (replicas: number): DeclaredSpec => withReplicas(replicas, { etcd: 'external' });
+      const codes = (from: number, to: number) => changeFaults(outside(from), outside(to)).map(({ code }) => code);
+      expect([codes(3, 5), codes(7, 3)]).toEqual([[], []]);
+      expect([codes(3, 1), codes(3, 4)]).toEqual([['cluster.etcd-external-count'], ['cluster.etcd-external-count']]);
       expect(faults({ schedulable: true })).toEqual(['cluster.single-node']);
       expect(faults({})).toEqual([]);
     });
@@ -408,7 +411,6 @@ describe('the plan of a change', () => {
         expect(changedFields(withReplicas(3), withReplicas(3, { rollout: rollout(1) }))).toEqual([]));
 
       it.each([
-        ['cluster.control-plane-machines', { etcd: 'external' }, large, 'spec.controlPlane.machineType'],
         ['cluster.field-immutable', { schedulable: true }, large, 'spec.controlPlane.machineType'],
         ['cluster.field-immutable', {}, { connection: 'other' as never }, 'spec.controlPlane.connection'],
       ] as const)('is refused with %s: %j to %j', (code, before, change, field) =>

@@ -7,6 +7,9 @@ export const ETCD_CLIENT = {
   keyFile: `${EXTERNAL_ETCD.client}/apiserver-etcd-client.key`,
 } as const;
 
+/** What the API server beside a member reaches it by, on every control plane. */
+export const LOCAL_ETCD = 'https://127.0.0.1:2379';
+
 /** A member, and so the control plane that it runs beside. */
 export interface EtcdPeer {
   readonly name: string;
@@ -18,3 +21,12 @@ const url = (address: string, port: number): string =>
 
 export const clientUrlOf = ({ address }: EtcdPeer): string => url(address, 2379);
 export const peerUrlOf = ({ address }: EtcdPeer): string => url(address, 2380);
+
+/** The member at that peer URL. */
+export const peerOfUrl = ({ name, peerUrl }: { readonly name: string; readonly peerUrl: string }): EtcdPeer => ({
+  name,
+  address: peerUrl
+    .replace(/^https:\/\//, '')
+    .replace(/:2380$/, '')
+    .replace(/^\[(.*)\]$/, '$1'),
+});

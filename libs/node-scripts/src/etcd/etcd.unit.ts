@@ -1,4 +1,4 @@
-import { EXTERNAL_ETCD } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, etcdCheckFlags } from '@fairlead/contracts';
 import { clientUrlOf, peerUrlOf, type EtcdPeer } from './etcd.paths.js';
 
 export interface EtcdUnit {
@@ -7,24 +7,20 @@ export interface EtcdUnit {
   /** `3.6.5` */
   readonly version: string;
   readonly self: EtcdPeer;
-  /** All that the etcd begins with, itself as well. */
+  /** All that the etcd begins with, or has when this one joins it; itself as well. */
   readonly members: readonly EtcdPeer[];
+  /** It joins an etcd that is there. A member that has data already looks at neither. */
+  readonly joins: boolean;
 }
 
-/** The same as kubeadm sets for its own etcd of that minor; in 3.6 experimental flags have become gates and plain flags. */
-const checks = (version: string): readonly string[] =>
-  version.startsWith('3.5.')
-    ? ['--experimental-initial-corrupt-check=true', '--experimental-watch-progress-notify-interval=5s']
-    : ['--feature-gates=InitialCorruptCheck=true', '--watch-progress-notify-interval=5s'];
-
-const flags = ({ token, version, self, members }: EtcdUnit): readonly string[] => {
+const flags = ({ token, version, self, members, joins }: EtcdUnit): readonly string[] => {
   const { pki, data } = EXTERNAL_ETCD;
   return [
     `--name=${self.name}`,
     `--data-dir=${data}`,
     `--initial-cluster=${members.map((member) => `${member.name}=${peerUrlOf(member)}`).join(',')}`,
     `--initial-cluster-token=${token}`,
-    '--initial-cluster-state=new',
+    `--initial-cluster-state=${joins ? 'existing' : 'new'}`,
     `--initial-advertise-peer-urls=${peerUrlOf(self)}`,
     `--listen-peer-urls=${peerUrlOf(self)}`,
     `--advertise-client-urls=${clientUrlOf(self)}`,
@@ -39,7 +35,7 @@ const flags = ({ token, version, self, members }: EtcdUnit): readonly string[] =
     `--peer-cert-file=${pki}/peer.crt`,
     `--peer-key-file=${pki}/peer.key`,
     '--snapshot-count=10000',
-    ...checks(version),
+    ...etcdCheckFlags(version),
   ];
 };
 

@@ -15,6 +15,9 @@ export const STEPS = [
   'read-kubeconfig',
   'etcd-member',
   'etcd-health',
+  'etcd-add-member',
+  'etcd-promote-member',
+  'etcdctl',
   'remove-snapshot',
   'authorized-keys',
 ] as const;

@@ -28,6 +28,8 @@ export interface EtcdMemberInput {
   readonly pull: boolean;
   readonly self: EtcdPeer;
   readonly members: readonly EtcdPeer[];
+  /** False: the etcd begins with these members; true: it is there, and knows this one as a learner. */
+  readonly joins: boolean;
   readonly certificates: EtcdCertificates;
 }
 
@@ -105,7 +107,7 @@ fi`;
  * ready once a majority is there, and all of them are started at the same time.
  */
 export const etcdMemberScript = (input: EtcdMemberInput): HostScript => {
-  const { uid, image, pull, version, self, members, certificates } = input;
+  const { uid, image, pull, version, self, members, joins, certificates } = input;
   return script(
     { step: 'etcd-member', limitSeconds: 420, lockSeconds: 120 },
     `
@@ -115,7 +117,7 @@ ${takePrograms(image, pull)}
 ${writeCertificates(certificates)}
 
 file=${hostPath(`/etc/systemd/system/${unit}`)}
-${writeFile(`/etc/systemd/system/${unit}`, '644', etcdUnit({ token: uid, version, self, members }))}
+${writeFile(`/etc/systemd/system/${unit}`, '644', etcdUnit({ token: uid, version, self, members, joins }))}
 mkdir -p "$root${data}"
 chmod 700 "$root${data}"
 

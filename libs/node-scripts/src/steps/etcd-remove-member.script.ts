@@ -1,3 +1,4 @@
+import { ETCDCTL, stackedEtcdctl } from '../etcd/etcdctl.js';
 import { quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
 
@@ -8,6 +9,8 @@ export interface EtcdRemoveMemberInput {
   readonly address: string;
   /** The control plane on which this runs. */
   readonly self: string;
+  /** The etcd is not kubeadm's: its members are units of the hosts. */
+  readonly external: boolean;
 }
 
 export interface EtcdRemoveMemberResult {
@@ -21,29 +24,17 @@ export interface EtcdRemoveMemberResult {
 const REMOVAL_TRIES_MAX = 8;
 
 /**
- * Removes one member of the stacked etcd from a surviving control plane. Refused when the members that are left and healthy
+ * Removes one member of etcd from a surviving control plane. Refused when the members that are left and healthy
  * would be no majority: the quorum is computed from etcd, not from anybody's record.
  */
-export const etcdRemoveMemberScript = ({ member, address, self }: EtcdRemoveMemberInput): HostScript =>
+export const etcdRemoveMemberScript = ({ member, address, self, external }: EtcdRemoveMemberInput): HostScript =>
   script(
     { step: 'etcd-remove-member', limitSeconds: 120, lockSeconds: 120 },
     `
-pki="$root/etc/kubernetes/pki/etcd"
+${(external ? ETCDCTL : stackedEtcdctl(self)).trim()}
+
 member=${quote(member)}
 peer=${quote(`https://${address.includes(':') ? `[${address}]` : address}:2380`)}
-etcd() {
-  if command -v etcdctl >/dev/null 2>&1; then
-    ETCDCTL_API=3 etcdctl --endpoints=https://127.0.0.1:2379 --command-timeout=10s \\
-      --cacert="$pki/ca.crt" --cert="$pki/healthcheck-client.crt" --key="$pki/healthcheck-client.key" "$@"
-  else
-    # The etcd image has its own etcdctl; inside the pod the host's prefix does not apply.
-    kubectl --kubeconfig "$root/etc/kubernetes/admin.conf" --namespace kube-system exec ${quote(`etcd-${self}`)} -- \\
-      etcdctl --endpoints=https://127.0.0.1:2379 --command-timeout=10s \\
-      --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt \\
-      --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@"
-  fi
-}
-
 # id, status, name, peer addresses, client addresses, is a learner
 list=$(etcd member list 2>>"$log") || fail "etcd did not list its members: $(tail -n 5 "$log")"
 before=$(printf '%s\\n' "$list" | grep -c . || true)

@@ -19,7 +19,12 @@ const recorded = (name: string): string =>
 
 describe('what etcdctl of a real cluster prints', () => {
   let host: TestHost;
-  const remove = renderStep('etcd-remove-member', { member: 'e3', address: '198.18.7.13', self: 'e1' }).script;
+  const remove = renderStep('etcd-remove-member', {
+    member: 'e3',
+    address: '198.18.7.13',
+    self: 'e1',
+    external: false,
+  }).script;
   const removals = (): readonly string[] => host.calls('etcdctl').filter((call) => call.includes('member remove'));
 
   /** etcdctl that prints what was recorded; it refuses the first removals so often. */

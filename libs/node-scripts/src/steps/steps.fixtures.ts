@@ -28,7 +28,7 @@ export const CLUSTER: ClusterSettings = {
 /** Whose etcd runs beside kubeadm. */
 export const ETCD_CLUSTER: ClusterSettings = {
   ...CLUSTER,
-  etcdEndpoints: ['https://198.18.7.11:2379', 'https://198.18.7.12:2379', 'https://198.18.7.13:2379'],
+  etcdEndpoints: ['https://127.0.0.1:2379'],
 };
 
 export const OLD_CLUSTER: ClusterSettings = {
@@ -109,6 +109,7 @@ export const ETCD_MEMBER = {
   pull: true,
   self: PEERS[0],
   members: PEERS,
+  joins: false,
   certificates: {
     ca: 'certificate of the authority\n',
     server: pair('the server'),

@@ -76,7 +76,7 @@ describe('every script', () => {
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
     // A program that the host is asked for, what is said to people, and paths inside the etcd pod or a configuration.
     const told =
-      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--[a-z-]+=\/(etc|var)|(ca|cert|key)File: |resolvConf: |directory: |^(Exec|Environment=)/;
+      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--[a-z-]+=\/(etc|var)|(ca|cert|key)File: |resolvConf: |directory: |(mountPath|path): |^(Exec|Environment=)/;
     expect(unrooted.filter((line) => !told.test(line))).toEqual([]);
   });
 
@@ -460,7 +460,12 @@ describe('credentials', () => {
 });
 
 describe('the etcd member of a control plane', () => {
-  const text = renderStep('etcd-remove-member', { member: 'cp-3', address: '10.0.0.3', self: 'cp-1' }).script;
+  const text = renderStep('etcd-remove-member', {
+    member: 'cp-3',
+    address: '10.0.0.3',
+    self: 'cp-1',
+    external: false,
+  }).script;
   const member = (id: number): string =>
     `${id}a, started, cp-${id}, https://10.0.0.${id}:2380, https://10.0.0.${id}:2379, false`;
   const etcdctl = (members: readonly number[], healthy: readonly number[]): string => `
@@ -1033,5 +1038,132 @@ describe('the authorized keys of a host', () => {
     await change(null, [key('o')]);
     expect(host.read(KEYS)).toBe('');
     expect(() => renderStep('authorized-keys', { user, add: 'ssh-rsa x"\n$(id)', remove: [] })).toThrow('public key');
+  });
+});
+
+describe('a further member of an external etcd', () => {
+  const add = renderStep('etcd-add-member', { name: 'cp-4', address: '10.0.0.4' });
+  const promote = renderStep('etcd-promote-member', { name: 'cp-4', address: '10.0.0.4' });
+  const voter = '1a, started, cp-1, https://10.0.0.1:2380, https://10.0.0.1:2379, false';
+  const announced = '4a, unstarted, , https://10.0.0.4:2380, , true';
+
+  /** `list`: what `member list` prints before the member is added; the first additions and promotions are refused so often. */
+  const etcdctl = (list: string, refusals = 0): void => {
+    host.write('/list', `${list}\n`).write('/refusals', 'x'.repeat(refusals));
+    host.write(
+      '/opt/fairlead/etcd/etcdctl',
+      `#!/bin/sh
+echo "etcdctl $*" >>"$FAIRLEAD_ROOT/calls"
+refused() {
+  left=$(cat "$FAIRLEAD_ROOT/refusals")
+  [ -n "$left" ] || return 1
+  printf '%s' "\${left#x}" >"$FAIRLEAD_ROOT/refusals"
+  echo "$1" >&2
+}
+case " $* " in
+  *" member list "*) cat "$FAIRLEAD_ROOT/list";;
+  *" member add "*) refused 'Error: etcdserver: unhealthy cluster' && exit 1; echo '${announced}' >>"$FAIRLEAD_ROOT/list";;
+  *" member promote "*) refused 'Error: etcdserver: can only promote a learner member which is in sync with leader' && exit 1
+    printf '%s\\n' '${voter}' '4a, started, cp-4, https://10.0.0.4:2380, https://10.0.0.4:2379, false' >"$FAIRLEAD_ROOT/list";;
+esac
+`,
+    );
+    chmodSync(join(host.root, 'opt/fairlead/etcd/etcdctl'), 0o755);
+    host.standIn('sleep', '');
+  };
+  const calls = (verb: string): readonly string[] => host.calls('etcdctl').filter((call) => call.includes(verb));
+
+  it('is announced as a learner, once, and is told of all members, also of itself', async () => {
+    etcdctl(voter, 2);
+    const members = [
+      { name: 'cp-1', peerUrl: 'https://10.0.0.1:2380' },
+      { name: 'cp-4', peerUrl: 'https://10.0.0.4:2380' },
+    ];
+    expect((await host.run(add.script)).result).toEqual({ changed: true, members });
+    expect((await host.run(add.script)).result).toEqual({ changed: false, members });
+    expect(add.result.safeParse({ changed: false, members }).success).toBe(true);
+    expect(calls('member add')).toEqual(
+      Array.from({ length: 3 }, () =>
+        expect.stringMatching(/ member add cp-4 --learner --peer-urls=https:\/\/10\.0\.0\.4:2380$/),
+      ),
+    );
+  });
+
+  it('is not added where etcd goes on refusing, and not in the place of another one', async () => {
+    etcdctl(voter, 99);
+    expect(await host.run(add.script)).toMatchObject({
+      code: 1,
+      stderr: 'etcd did not add its member cp-4: Error: etcdserver: unhealthy cluster',
+    });
+    etcdctl(`${voter}\n9a, started, cp-9, https://10.0.0.4:2380, https://10.0.0.4:2379, false`);
+    expect(await host.run(add.script)).toMatchObject({
+      code: 1,
+      stderr: 'etcd has a member cp-9 at https://10.0.0.4:2380 already',
+    });
+  });
+
+  it('gets its vote once it has caught up', async () => {
+    etcdctl(`${voter}\n${announced.replace('unstarted, ', 'started, cp-4')}`, 2);
+    expect((await host.run(promote.script)).result).toEqual({ members: 2 });
+    expect(calls('member promote')).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/promote 4a$/)));
+    expect((await host.run(promote.script)).result).toEqual({ members: 2 });
+    expect(calls('member promote')).toHaveLength(3);
+  });
+
+  it('says nothing to another host that is no name and no address of a member', () => {
+    const said = (name: string, peerUrl: string) =>
+      add.result.safeParse({
+        changed: true,
+        members: [
+          { name, peerUrl },
+          { name: 'cp-4', peerUrl: 'https://10.0.0.4:2380' },
+        ],
+      }).success;
+    expect(said('cp-1', 'https://[fd00::1]:2380')).toBe(true);
+    expect(said('cp-1\nExecStartPre=/bin/sh', 'https://10.0.0.1:2380')).toBe(false);
+    expect(said('cp-1', 'https://10.0.0.1:2380,x=http://evil:2380')).toBe(false);
+  });
+
+  it('is the one that its API server uses, also where kubeadm was told of all members that there once were', async () => {
+    const api = '/etc/kubernetes/manifests/kube-apiserver.yaml';
+    const old = 'https://10.0.0.1:2379,https://10.0.0.2:2379';
+    host
+      .write('/opt/fairlead/etcd/image', 'registry.k8s.io/etcd:3.6.5-0')
+      .write(api, `    - --advertise-address=10.0.0.4\n    - --etcd-servers=${old}\n    - --secure-port=6443\n`)
+      .write(
+        '/configuration',
+        `etcd:\n  external:\n    caFile: c\n    endpoints:\n${old.replace(/^|,/g, '\n    - ').trimStart()}\n    keyFile: k\nkind: x\n`,
+      )
+      .standIn(
+        'kubectl',
+        `case " $* " in
+  *" get configmap "*) cat "$FAIRLEAD_ROOT/configuration";;
+  *" create configmap "*) for word in "$@"; do case "$word" in *=ClusterConfiguration=*) cat "\${word##*=}";; esac; done;;
+  *" replace "*) for word in "$@"; do last="$word"; done; cp "$last" "$FAIRLEAD_ROOT/replaced";;
+esac`,
+      );
+    expect((await host.run(renderStep('etcdctl', {}).script)).result).toEqual({ changed: true });
+    expect(host.read(api)).toBe(
+      '    - --advertise-address=10.0.0.4\n    - --etcd-servers=https://127.0.0.1:2379\n    - --secure-port=6443\n',
+    );
+    expect(host.read('/replaced')).toBe(
+      'etcd:\n  external:\n    caFile: c\n    endpoints:\n    - https://127.0.0.1:2379\n    keyFile: k\nkind: x\n',
+    );
+    const before = host.calls('kubectl').length;
+    await host.run(renderStep('etcdctl', {}).script);
+    expect(host.calls('kubectl')).toHaveLength(before);
+  });
+
+  it('is reached over the Kubernetes API by a static pod of the image that it runs from', async () => {
+    const text = renderStep('etcdctl', {}).script;
+    expect(await host.run(text)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no member of an external etcd'),
+    });
+    host.write('/opt/fairlead/etcd/image', 'registry.k8s.io/etcd:3.6.5-0');
+    expect((await host.run(text)).result).toEqual({ changed: true });
+    const manifest = host.read('/etc/kubernetes/manifests/fairlead-etcdctl.yaml') ?? '';
+    expect(manifest).toContain('image: registry.k8s.io/etcd:3.6.5-0\n');
+    expect((await host.run(text)).result).toEqual({ changed: false });
   });
 });

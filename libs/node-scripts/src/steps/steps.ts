@@ -4,13 +4,20 @@ import type { HostScript, StepName } from '../shell/script.js';
 import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
+import { etcdAddMemberScript, type EtcdAddMemberInput, type EtcdAddMemberResult } from './etcd-add-member.script.js';
 import { etcdHealthScript, type EtcdHealthInput, type EtcdHealthResult } from './etcd-health.script.js';
 import { etcdMemberScript, type EtcdMemberInput, type EtcdMemberResult } from './etcd-member.script.js';
+import {
+  etcdPromoteMemberScript,
+  type EtcdPromoteMemberInput,
+  type EtcdPromoteMemberResult,
+} from './etcd-promote-member.script.js';
 import {
   etcdRemoveMemberScript,
   type EtcdRemoveMemberInput,
   type EtcdRemoveMemberResult,
 } from './etcd-remove-member.script.js';
+import { etcdctlScript, type EtcdctlInput, type EtcdctlResult } from './etcdctl.script.js';
 import { kubeadmInitScript, type KubeadmInitInput, type KubeadmInitResult } from './kubeadm-init.script.js';
 import {
   kubeadmJoinControlPlaneScript,
@@ -42,6 +49,9 @@ export interface StepInputs {
   readonly 'read-kubeconfig': ReadKubeconfigInput;
   readonly 'etcd-member': EtcdMemberInput;
   readonly 'etcd-health': EtcdHealthInput;
+  readonly 'etcd-add-member': EtcdAddMemberInput;
+  readonly 'etcd-promote-member': EtcdPromoteMemberInput;
+  readonly etcdctl: EtcdctlInput;
   readonly 'remove-snapshot': RemoveSnapshotInput;
   readonly 'authorized-keys': AuthorizedKeysInput;
 }
@@ -61,6 +71,9 @@ export interface StepResults {
   readonly 'read-kubeconfig': ReadKubeconfigResult;
   readonly 'etcd-member': EtcdMemberResult;
   readonly 'etcd-health': EtcdHealthResult;
+  readonly 'etcd-add-member': EtcdAddMemberResult;
+  readonly 'etcd-promote-member': EtcdPromoteMemberResult;
+  readonly etcdctl: EtcdctlResult;
   readonly 'remove-snapshot': RemoveSnapshotResult;
   readonly 'authorized-keys': AuthorizedKeysResult;
 }
@@ -76,6 +89,11 @@ export interface RenderedStep<Step extends StepName> {
 }
 
 const changed = z.strictObject({ changed: z.boolean() });
+
+/** What one host says of the members goes into the unit of another: nothing else gets through. */
+const MEMBER_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
+const PEER_URL = /^https:\/\/[0-9a-f.:[\]]{2,64}:2380$/;
+const MEMBERS_MAX = 16;
 
 interface StepDefinition<Step extends StepName> {
   readonly render: (input: StepInputs[Step]) => HostScript;
@@ -123,6 +141,18 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
   'read-kubeconfig': { render: readKubeconfigScript, result: z.strictObject({ kubeconfig: z.base64() }) },
   'etcd-member': { render: etcdMemberScript, result: changed },
   'etcd-health': { render: etcdHealthScript, result: z.strictObject({ members: z.int().min(1) }) },
+  'etcd-add-member': {
+    render: etcdAddMemberScript,
+    result: z.strictObject({
+      changed: z.boolean(),
+      members: z
+        .array(z.strictObject({ name: z.string().regex(MEMBER_NAME), peerUrl: z.string().regex(PEER_URL) }))
+        .min(2)
+        .max(MEMBERS_MAX),
+    }),
+  },
+  'etcd-promote-member': { render: etcdPromoteMemberScript, result: z.strictObject({ members: z.int().min(1) }) },
+  etcdctl: { render: etcdctlScript, result: changed },
   'remove-snapshot': { render: removeSnapshotScript, result: z.strictObject({}) },
   'authorized-keys': { render: authorizedKeysScript, result: changed },
   look: {

@@ -123,8 +123,12 @@ it.each([
   ],
   [
     'etcd-remove-member.sh',
-    renderStep('etcd-remove-member', { member: 'demo-cp-2-aaaaa', address: '198.18.7.12', self: 'demo-cp-1-x7k2p' })
-      .script,
+    renderStep('etcd-remove-member', {
+      member: 'demo-cp-2-aaaaa',
+      address: '198.18.7.12',
+      self: 'demo-cp-1-x7k2p',
+      external: false,
+    }).script,
   ],
   ['kubeadm-reset.sh', renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script],
   [
@@ -156,10 +160,29 @@ it.each([
     'kubeadm-init.external-etcd.sh',
     renderStep('kubeadm-init', { uid: UID, cluster: ETCD_CLUSTER, node: CONTROL_PLANE, schedulable: false }).script,
   ],
-  ['fairlead-etcd.service', etcdUnit({ token: UID, version: '3.6.5', self: PEERS[1], members: PEERS })],
-  ['fairlead-etcd.3.5.service', etcdUnit({ token: UID, version: '3.5.24', self: PEERS[1], members: PEERS })],
+  ['fairlead-etcd.service', etcdUnit({ token: UID, version: '3.6.5', self: PEERS[1], members: PEERS, joins: false })],
+  [
+    'fairlead-etcd.3.5.service',
+    etcdUnit({ token: UID, version: '3.5.24', self: PEERS[1], members: PEERS, joins: false }),
+  ],
   ['etcd-member.sh', renderStep('etcd-member', ETCD_MEMBER).script],
   ['etcd-member.files.sh', renderStep('etcd-member', { ...ETCD_MEMBER, pull: false }).script],
+  [
+    'fairlead-etcd.joins.service',
+    etcdUnit({ token: UID, version: '3.6.5', self: PEERS[1], members: PEERS, joins: true }),
+  ],
+  ['etcd-add-member.sh', renderStep('etcd-add-member', PEERS[2]).script],
+  ['etcd-promote-member.sh', renderStep('etcd-promote-member', PEERS[2]).script],
+  [
+    'etcd-remove-member.external.sh',
+    renderStep('etcd-remove-member', {
+      member: PEERS[2].name,
+      address: PEERS[2].address,
+      self: PEERS[0].name,
+      external: true,
+    }).script,
+  ],
+  ['etcdctl.sh', renderStep('etcdctl', {}).script],
   ['etcd-health.sh', renderStep('etcd-health', { members: 3 }).script],
   [
     'authorized-keys.sh',

@@ -95,6 +95,7 @@ export class SimulatedCluster {
   private readonly watchers = new Set<() => void>();
   private readonly controlPlaneVersions: Map<string, string>;
   private readonly controlPlaneFlags: Map<string, ComponentFlags>;
+  private readonly etcdctlImages = new Map<string, string>();
   private version: string;
   private announcing = false;
 
@@ -150,6 +151,7 @@ export class SimulatedCluster {
       controlPlaneVersions: this.controlPlaneVersions,
       controlPlaneFlags: this.controlPlaneFlags,
       externalEtcd: this.externalEtcd,
+      etcdctlImages: this.etcdctlImages,
     };
     this.fleet = new NodeFleet({
       store: this.store,
@@ -306,6 +308,14 @@ export class SimulatedCluster {
     this.controlPlaneFlags.set(node, flags);
     this.manager.look(STATIC_PODS, node);
     this.changed();
+  }
+
+  /** The manifest of the pod with the tools of an external etcd on a control plane; undefined: there is none. */
+  setEtcdctl(node: string, image: string | undefined): void {
+    if (this.etcdctlImages.get(node) === image) return;
+    if (image === undefined) this.etcdctlImages.delete(node);
+    else this.etcdctlImages.set(node, image);
+    this.manager.look(STATIC_PODS, node);
   }
 
   snapshot(): ClusterSnapshot {

@@ -22,6 +22,7 @@ export const staticPodsController = ({
   controlPlaneVersions,
   controlPlaneFlags,
   externalEtcd,
+  etcdctlImages,
 }: World): Controller => ({
   name: STATIC_PODS,
   keysFor: (change) => {
@@ -36,7 +37,14 @@ export const staticPodsController = ({
     if (node === undefined || version === undefined || roleOf(node) !== 'control-plane') return [];
     if (kubelets.stoppedMs(name) !== undefined) return [];
     const flags = controlPlaneFlags.get(name) ?? {};
-    return planStaticPods({ node, version, flags, pods: pods.onNode(name), externalEtcd });
+    return planStaticPods({
+      node,
+      version,
+      flags,
+      pods: pods.onNode(name),
+      externalEtcd,
+      etcdctl: etcdctlImages.get(name),
+    });
   },
 });
 

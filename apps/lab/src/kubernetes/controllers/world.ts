@@ -20,6 +20,8 @@ export interface World {
   /** Flags beside kubeadm's own, where there are any. */
   readonly controlPlaneFlags: ReadonlyMap<string, ComponentFlags>;
   readonly externalEtcd: boolean;
+  /** Images of the pods with its tools, by node. */
+  readonly etcdctlImages: ReadonlyMap<string, string>;
 }
 
 /** The pods of each node, kept up to date, so that a controller need not search all pods for them. */

@@ -1,4 +1,4 @@
-import { parseVersion } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, parseVersion } from '@fairlead/contracts';
 import type { Node, Pod } from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
 import { internalAddress } from '../nodes/node.planner.js';
@@ -29,6 +29,10 @@ export const companionsOf = (version: string): (typeof COMPANIONS)[number] => {
   if (known === undefined) throw new Error('no companion versions are listed');
   return known;
 };
+
+/** What the server of an image of etcd reports of itself. */
+export const etcdReportedBy = (image: string): string =>
+  COMPANIONS.find(({ etcd }) => image.endsWith(`:${etcd}`))?.etcdReports ?? /:(\d+\.\d+\.\d+)/.exec(image)?.[1] ?? '';
 
 const KUBE_SYSTEM = 'kube-system';
 export const REGISTRY = 'registry.k8s.io';
@@ -109,6 +113,16 @@ const CPU_REQUESTS: Readonly<Record<Exclude<ControlPlaneComponent, 'etcd'>, stri
   'kube-scheduler': '100m',
 };
 
+/** The pod of ours that has the tools of an external etcd; the rest is like kubeadm's own etcd. */
+const planEtcdctl = (node: Node, image: string): Draft<Pod> => {
+  const { metadata, spec, ...rest } = planStaticPod(node, 'etcd', { version: '', flags: {} });
+  const component = EXTERNAL_ETCD.component;
+  const labels = { ...metadata.labels, component };
+  const name = `${component}-${node.metadata.name}`;
+  const container = { name: component, image, command: ['etcd', 'gateway', 'start'] };
+  return { ...rest, metadata: { ...metadata, name, labels }, spec: { ...spec, containers: [container] } };
+};
+
 export const isMirrorPod = (pod: Pod): boolean =>
   pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 
@@ -116,14 +130,19 @@ export interface StaticPodsWorld extends Manifests {
   readonly node: Node;
   /** etcd runs elsewhere: it has no static pod. */
   readonly externalEtcd: boolean;
+  /** The image of the pod with its tools; undefined: there is no manifest of it. */
+  readonly etcdctl: string | undefined;
   /** The pods that are on it. */
   readonly pods: readonly Pod[];
 }
 
 /** What a control plane's kubelet does about its static pods: missing ones are run, those of another version end first. */
-export const planStaticPods = ({ node, version, flags, pods, externalEtcd }: StaticPodsWorld): readonly Operation[] =>
-  CONTROL_PLANE_COMPONENTS.filter((component) => component !== 'etcd' || !externalEtcd).flatMap((component) => {
-    const draft = planStaticPod(node, component, { version, flags });
+export const planStaticPods = (world: StaticPodsWorld): readonly Operation[] => {
+  const { node, version, flags, pods, externalEtcd, etcdctl } = world;
+  const components = CONTROL_PLANE_COMPONENTS.filter((component) => component !== 'etcd' || !externalEtcd);
+  const drafts = components.map((component) => planStaticPod(node, component, { version, flags }));
+  if (etcdctl !== undefined) drafts.push(planEtcdctl(node, etcdctl));
+  return drafts.flatMap((draft) => {
     const running = pods.find(
       ({ metadata }) => metadata.name === draft.metadata.name && metadata.namespace === KUBE_SYSTEM,
     );
@@ -132,3 +151,4 @@ export const planStaticPods = ({ node, version, flags, pods, externalEtcd }: Sta
     const isSame = now?.image === desired?.image && now?.command?.join(' ') === desired?.command?.join(' ');
     return isSame ? [] : [remove(PODS, running, 'its manifest has changed', 0)];
   });
+};

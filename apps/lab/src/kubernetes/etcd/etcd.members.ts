@@ -10,6 +10,8 @@ export interface EtcdMember {
   readonly peerUrl: string;
   readonly clientUrl: string;
   readonly running: boolean;
+  /** The token of the etcd that it has joined after its restore; absent: it is older. */
+  readonly token?: string;
   readonly learner?: boolean;
   readonly alarm?: EtcdAlarm;
   /** How many entries of the log it has not applied yet. */
@@ -33,7 +35,7 @@ export interface EtcdFacts {
 }
 
 /** The state of a member, and the faults that can be set. */
-export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'learner' | 'behind' | 'v2Content'>> & {
+export type EtcdMemberChange = Partial<Pick<EtcdMember, 'running' | 'token' | 'learner' | 'behind' | 'v2Content'>> & {
   readonly alarm?: EtcdAlarm | null;
 };
 
@@ -73,13 +75,25 @@ export class EtcdMembers {
 
   /** Adds a member under its node's name; `url` is its peer URL. Adding an existing name replaces it. */
   add(name: string, url: string): void {
-    const id = createHash('sha256').update(`${name} ${url}`).digest('hex').slice(0, 16);
-    const clientUrl = url.replace(/:2380$/, ':2379');
-    this.members = [...this.without(name), { id, name, peerUrl: url, clientUrl, running: true }];
+    this.members = [...this.without(name), newMember(name, url)];
   }
 
   remove(name: string): void {
     this.members = this.without(name);
+  }
+
+  /** `etcdctl member add --learner`: it has no name before it starts. False: there is a member at that peer URL. */
+  announce(url: string): boolean {
+    if (this.members.some(({ peerUrl }) => peerUrl === url)) return false;
+    this.members = [...this.members, { ...newMember('', url), clientUrl: '', running: false, learner: true }];
+    return true;
+  }
+
+  /** A member that was announced starts for the first time. */
+  appear(name: string, url: string): void {
+    this.members = this.members.map((member) =>
+      member.name === '' && member.peerUrl === url ? { ...newMember(name, url), id: member.id, learner: true } : member,
+    );
   }
 
   /** The members that a restored etcd begins with; those of `started` run. */
@@ -112,5 +126,13 @@ export class EtcdMembers {
     return this.members.filter((member) => member.name !== name);
   }
 }
+
+const newMember = (name: string, peerUrl: string): EtcdMember => ({
+  id: createHash('sha256').update(`${name} ${peerUrl}`).digest('hex').slice(0, 16),
+  name,
+  peerUrl,
+  clientUrl: peerUrl.replace(/:2380$/, ':2379'),
+  running: true,
+});
 
 const canLead = ({ running, learner }: EtcdMember): boolean => running && learner !== true;

@@ -13,6 +13,9 @@ export interface EtcdUnderTool {
   contents(): Buffer;
   moveLeader(name: string): boolean;
   removeMember(name: string): void;
+  /** A learner that has not started. False: there is a member at that peer URL. */
+  announce(peerUrl: string): boolean;
+  promote(name: string): void;
 }
 
 /** Where a tool runs: the member beside it, and the files that it can reach. */
@@ -29,7 +32,16 @@ export interface ToolResult {
   readonly exitCode: number;
 }
 
-const OPTIONS_WITH_VALUE = ['--endpoints', '--cacert', '--cert', '--key', '--command-timeout', '-w', '--write-out'];
+const OPTIONS_WITH_VALUE = [
+  '--endpoints',
+  '--cacert',
+  '--cert',
+  '--key',
+  '--command-timeout',
+  '-w',
+  '--write-out',
+  '--peer-urls',
+];
 /** What etcdctl ends with when its arguments or endpoints make no sense. */
 const BAD_USE = 128;
 const RAFT_TERM = 2;
@@ -60,6 +72,10 @@ export const etcdctl = (call: ToolCall, args: readonly string[]): ToolResult => 
   switch (subject === 'move-leader' ? subject : `${subject} ${verb}`) {
     case 'member list':
       return listMembers(call, parsed);
+    case 'member add':
+      return addMember(call, parsed);
+    case 'member promote':
+      return promoteMember(call, parsed.positional[2] ?? '');
     case 'member remove':
       return removeMember(call, parsed.positional[2] ?? '');
     case 'endpoint health':
@@ -116,7 +132,7 @@ const listMembers = ({ etcd, self }: ToolCall, parsed: ParsedArguments): ToolRes
       members
         .map(
           ({ id, name, peerUrl, clientUrl, learner }) =>
-            `${id}, started, ${name}, ${peerUrl}, ${clientUrl}, ${learner}\n`,
+            `${id}, ${name === '' ? 'unstarted' : 'started'}, ${name}, ${peerUrl}, ${clientUrl}, ${learner}\n`,
         )
         .join(''),
     );
@@ -131,11 +147,34 @@ const listMembers = ({ etcd, self }: ToolCall, parsed: ParsedArguments): ToolRes
         ID: bare(id),
         name,
         peerURLs: [peerUrl],
-        clientURLs: [clientUrl],
+        ...(clientUrl === '' ? {} : { clientURLs: [clientUrl] }),
         ...(learner ? { isLearner: true } : {}),
       })),
     }),
   );
+};
+
+/** etcd's option --strict-reconfig-check: its voting members are connected. */
+const addMember = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
+  const url = parsed.value('--peer-urls') ?? '';
+  if (!parsed.has('--learner')) return failed('Error: only learners are added in Fairlead lab');
+  const voters = etcd.members().filter(({ learner }) => !learner);
+  if (!voters.every(({ running }) => running)) return failed('Error: etcdserver: unhealthy cluster');
+  if (etcd.members().some(({ learner }) => learner))
+    return failed('Error: etcdserver: too many learner members in cluster');
+  if (!etcd.announce(url)) return failed('Error: etcdserver: Peer URLs already exists');
+  const id = etcd.members().find(({ peerUrl }) => peerUrl === url)?.id ?? '';
+  return printed(`Member ${id} added to cluster ${clusterId(etcd)}\n`);
+};
+
+const promoteMember = ({ etcd }: ToolCall, id: string): ToolResult => {
+  const member = etcd.members().find((candidate) => candidate.id === id);
+  if (member === undefined) return failed('Error: etcdserver: member not found');
+  if (!member.learner) return failed('Error: etcdserver: can only promote a learner member');
+  if (!member.running)
+    return failed('Error: etcdserver: can only promote a learner member which is in sync with leader');
+  etcd.promote(member.name);
+  return printed(`Member ${id} promoted in cluster ${clusterId(etcd)}\n`);
 };
 
 const removeMember = ({ etcd }: ToolCall, id: string): ToolResult => {
@@ -146,8 +185,12 @@ const removeMember = ({ etcd }: ToolCall, id: string): ToolResult => {
   return printed(`Member ${id} removed from cluster ${clusterId(etcd)}\n`);
 };
 
+/** `--cluster` asks the client URLs that the members advertise: one that has not started has none. */
+const started = (etcd: EtcdUnderTool): readonly EtcdMemberReport[] =>
+  etcd.members().filter(({ clientUrl }) => clientUrl !== '');
+
 const endpointHealth = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
-  const answers = etcd.members().map(({ clientUrl, running }) => ({ clientUrl, healthy: running && etcd.hasQuorum() }));
+  const answers = started(etcd).map(({ clientUrl, running }) => ({ clientUrl, healthy: running && etcd.hasQuorum() }));
   const well = answers.every(({ healthy }) => healthy);
   const error = well ? '' : 'Error: unhealthy cluster\n';
   if (wantsJson(parsed)) {
@@ -171,7 +214,7 @@ const endpointHealth = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult
 };
 
 const endpointStatus = ({ etcd }: ToolCall): ToolResult => {
-  const members = etcd.members();
+  const members = started(etcd);
   const leader = members.find((member) => member.leader);
   const silent = members.filter(({ running }) => !running);
   const statuses = members

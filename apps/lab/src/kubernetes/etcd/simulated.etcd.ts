@@ -21,10 +21,18 @@ export interface SimulatedEtcdOptions {
   readonly onChange: (quorum: { readonly regained: boolean }) => void;
 }
 
+/** What the unit of a member starts. */
+export interface UnitStart {
+  readonly version: string;
+  readonly restored: RestoredEtcd | undefined;
+}
+
 /** The etcd of a simulated cluster: who its members are, which restore they came from, and what their tools see. Its contents are in the store. */
 export class SimulatedEtcd {
   private readonly members: EtcdMembers;
   private readonly restoredMembers = new RestoredMembers();
+  /** Of members that are units of their hosts. */
+  private readonly unitVersions = new Map<string, string>();
   private token: string | undefined;
   /** Revisions that a restore has skipped: nothing was written with them. */
   private revisionsSkipped: number;
@@ -39,7 +47,7 @@ export class SimulatedEtcd {
   list(): readonly EtcdMemberReport[] {
     const { store, versionOf } = this.options;
     return this.members.list({
-      versionOf,
+      versionOf: (member) => this.unitVersions.get(member) ?? versionOf(member),
       dbSizeBytes: BYTES_MIN + (store.currentVersion() - this.revisionsSkipped) * BYTES_PER_WRITE,
     });
   }
@@ -55,7 +63,21 @@ export class SimulatedEtcd {
 
   /** `url` is the peer URL, `https://<address>:2380`. */
   add(name: string, url: string): void {
-    this.change(() => this.members.add(name, url));
+    this.change(() => {
+      this.members.add(name, url);
+      this.keepToken(name);
+    });
+  }
+
+  /** A unit starts a member that was announced, or one that there is already. */
+  startUnit(name: string, url: string, { version, restored }: UnitStart): void {
+    this.change(() => {
+      const isNew = this.list().some((member) => member.name === '' && member.peerUrl === url);
+      this.members.appear(name, url);
+      if (isNew) this.keepToken(name);
+      this.unitVersions.set(name, version);
+    });
+    this.start(name, restored);
   }
 
   remove(name: string): void {
@@ -69,7 +91,9 @@ export class SimulatedEtcd {
 
   /** A member runs from its data folder; `restored`: what a restore has put there. */
   start(name: string, restored: RestoredEtcd | undefined): void {
-    if (restored?.token === this.token) return this.set(name, { running: true });
+    const joinedLater =
+      this.token !== undefined && this.list().some((one) => one.name === name && one.token === this.token);
+    if (joinedLater || restored?.token === this.token) return this.set(name, { running: true });
     // One that still has the former data finds no member of its cluster any more.
     if (restored === undefined) return this.set(name, { running: false });
     const started = this.restoredMembers.start(restored);
@@ -103,6 +127,12 @@ export class SimulatedEtcd {
       },
       moveLeader: (member) => this.moveLeader(member),
       removeMember: (member) => this.remove(member),
+      announce: (url) => {
+        let isNew = false;
+        this.change(() => (isNew = this.members.announce(url)));
+        return isNew;
+      },
+      promote: (member) => this.set(member, { learner: false }),
     };
   }
 
@@ -112,6 +142,10 @@ export class SimulatedEtcd {
       ...(this.token === undefined ? {} : { etcdToken: this.token }),
       revisionsSkipped: this.revisionsSkipped,
     };
+  }
+
+  private keepToken(name: string): void {
+    if (this.token !== undefined) this.members.set(name, { token: this.token });
   }
 
   private change(apply: () => void): void {

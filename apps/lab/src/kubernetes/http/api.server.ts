@@ -1,3 +1,4 @@
+import { EXTERNAL_ETCD } from '@fairlead/contracts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError, badRequest, noLeader, noSuchPath, notFound, unauthorized } from '../api/api.error.js';
@@ -18,6 +19,9 @@ import { requestInfo, type PathRequest, type ResourceRequest } from './request.i
 import { handleResource } from './resource.handler.js';
 import { handleSubresource } from './subresources.js';
 import type { WatchStream } from './watch.stream.js';
+
+/** The component of the pods that have the tools of etcd. */
+const ENTERED: ReadonlySet<string> = new Set(['etcd', EXTERNAL_ETCD.component]);
 
 /** One API server process of the simulated control plane: its own address and version, the cluster's shared state. */
 export interface ApiEndpoint {
@@ -83,7 +87,7 @@ export class ApiServer {
     const pod: Pod | undefined = this.cluster.store.get(PODS, namespace, name);
     if (pod === undefined) throw notFound(PODS, name);
     if (pod.status?.phase !== 'Running') throw badRequest(`pod ${name} does not have a host assigned or does not run`);
-    if (pod.metadata.labels?.['component'] !== 'etcd')
+    if (!ENTERED.has(pod.metadata.labels?.['component'] ?? ''))
       throw new ApiError(501, 'NotImplemented', 'this cluster is a simulation: only its etcd can be entered');
     const call = { etcd: this.cluster.etcd, self: pod.spec.nodeName ?? '', files: this.cluster.filesOf(pod) };
     return runInEtcd(call, query.getAll('command'));
