@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateHostKey } from './hosts/host.keys.js';
 import { openLocal, type Local } from './local.js';
+import { BRIDGE } from './network/network.js';
 import { isInOwnNetwork, runInOwnNetwork, whyNoHosts } from './testing.js';
 
 const RUN_MS = 600_000;
@@ -126,6 +127,20 @@ const hostsStory = (): void => {
     const startedAt = performance.now();
     await local.hosts.execute('one', ['getent', 'hosts', 'kubernetes.io']);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  it('find us and the balancers at the same hardware address, whichever of them come and go', () => {
+    const { namespace } = local.networks.find(NETWORK)!;
+    const ip = (...words: readonly string[]): string =>
+      spawnSync('ip', ['-n', namespace, ...words], { encoding: 'utf8' }).stdout;
+    const bridgeAddress = (): string => /link\/ether (\S+)/.exec(ip('link', 'show', BRIDGE))?.[1] ?? '';
+    const before = bridgeAddress();
+    // Of the addresses of its ports, a bridge would take the lowest one.
+    ip('link', 'add', 'lowest', 'address', '02:00:00:00:00:00', 'type', 'veth', 'peer', 'name', 'peer');
+    ip('link', 'set', 'lowest', 'master', BRIDGE);
+    const during = bridgeAddress();
+    ip('link', 'delete', 'lowest');
+    expect([before, during, bridgeAddress()]).toEqual([expect.stringMatching(/^02:/), before, before]);
   });
 
   it('are made once: asking again changes nothing', async () => {
