@@ -7,6 +7,7 @@ import { benchHeartbeats } from './heartbeats.bench.js';
 import { benchLog } from './log.bench.js';
 import { benchStart } from './start.bench.js';
 import { benchUpgrade } from './upgrade.bench.js';
+import { benchGone, benchWatch } from './watch.bench.js';
 import { tableOf, type Figure } from './figures.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -20,6 +21,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   facts: benchFacts,
   heartbeats: benchHeartbeats,
   upgrade: () => benchUpgrade(CHECKOUT),
+  watch: benchWatch,
+  gone: benchGone,
 };
 
 const USAGE = `npm run bench [-- <name> ...] [--out FILE]   names: ${Object.keys(BENCHES).join(', ')} (default: all)`;

@@ -124,16 +124,22 @@ const readOf = (kubeconfig: string): RequestOptions & { readonly url: string } =
   };
 };
 
-/** undefined: it was answered with 200. */
+/** undefined: it was answered with 200. Otherwise how far it came, and what happened then. */
 const failureOf = ({ url, ...options }: ReturnType<typeof readOf>): Promise<string | undefined> =>
   new Promise((resolve) => {
+    let reached = 'not connected';
     const asked = request(url, options, (answer) => {
+      reached = 'answered in part';
       answer.resume();
-      answer.once('error', (error) => resolve(error.message));
+      answer.once('error', (error) => resolve(`${reached}: ${error.message}`));
       answer.once('end', () => resolve(answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`));
     });
+    asked.once('socket', (socket) => {
+      socket.once('connect', () => (reached = 'connected'));
+      socket.once('secureConnect', () => (reached = 'secured'));
+    });
     asked.once('timeout', () => asked.destroy(new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`)));
-    asked.once('error', (error) => resolve(error.message));
+    asked.once('error', (error) => resolve(`${reached}: ${error.message}`));
     asked.end();
   });
 
