@@ -173,7 +173,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   };
 
   beforeAll(async () => {
-    // What providers list is another story (`replace`): here silence alone tells that a host is gone.
+    // What providers list is another story (`replace`): here a host that is gone is noticed by its silence alone.
     system = await startRealSystem({ INFRA_WATCH_INTERVAL_MS: '3600000' });
     await applyDeclared();
     kubectl = await system.kubectl(CLUSTER);

@@ -42,7 +42,7 @@ export interface DesiredBalancer {
 
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,126}[a-z0-9])?$/;
 const START_TIMEOUT_MS = 5_000;
-/** How long a haproxy may take until it serves with a changed configuration, and how often it is told to. */
+/** How long a haproxy may take until it serves with a changed configuration, and how often it gets the signal to reload. */
 const RELOAD_TIMEOUT_MS = 2_000;
 const RELOADS_MAX = 5;
 const END_TIMEOUT_MS = 5_000;
@@ -165,7 +165,7 @@ export class Balancers {
     return answer !== undefined && serversIn(answer).join() === targets.map(serverOf).toSorted().join();
   }
 
-  /** A haproxy that has just begun to serve loses the signal that tells it to read its configuration again, so it is told again. */
+  /** A haproxy that has just started may lose the signal to reload its configuration, so the signal is repeated. */
   private async untilBalancesOver(desired: DesiredBalancer): Promise<void> {
     const { name } = desired;
     for (let reloads = 0; reloads < RELOADS_MAX; reloads += 1) {
