@@ -40,6 +40,8 @@ const MINUTES = {
   recorded: 5,
   restore: 6,
   surge: 8,
+  chain: 8,
+  keep: 14,
   upgrade: 20,
   ratio: 25,
   'upgrade-ratio': 28,
@@ -87,9 +89,15 @@ const minutesLeft = () => Number(options.minutes) - (Date.now() - begunAt) / 60_
 const minutesOf = (story) => MINUTES[story] ?? MINUTES_OF_OTHERS;
 const version = process.env.FAIRLEAD_REAL_VERSION ?? 'v1.34.4';
 /** These stories have versions of their own. */
-const TWO_VERSIONS = ['surge', 'upgrade', 'upgrade-ratio', 'recorded'];
-const needsTwo = desired.some((story) => TWO_VERSIONS.includes(story));
-const versions = needsTwo ? [...new Set([version, 'v1.33.13', 'v1.34.4'])] : [version];
+const ONE_MINOR = ['v1.33.13', 'v1.34.4'];
+const VERSIONS = {
+  surge: ONE_MINOR,
+  upgrade: ONE_MINOR,
+  'upgrade-ratio': ONE_MINOR,
+  recorded: ONE_MINOR,
+  chain: [...ONE_MINOR, 'v1.35.4'],
+};
+const versions = [...new Set([version, ...desired.flatMap((story) => VERSIONS[story] ?? [])])];
 
 const has = (program) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 

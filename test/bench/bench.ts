@@ -10,6 +10,7 @@ import { benchLog } from './log.bench.js';
 import { profileTable } from './profiles.js';
 import { benchStart } from './start.bench.js';
 import { benchUpgrade } from './upgrade.bench.js';
+import { benchGone, benchWatch } from './watch.bench.js';
 import { tableOf, type Figure } from './figures.js';
 import { measureYardstick, scoreOf, yardstickLine } from './yardstick.js';
 
@@ -25,6 +26,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   facts: benchFacts,
   heartbeats: benchHeartbeats,
   upgrade: () => benchUpgrade(CHECKOUT),
+  watch: benchWatch,
+  gone: benchGone,
 };
 
 const USAGE = `npm run bench [-- <name> ...] [--out FILE] [--profile]

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { request, type RequestOptions } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parse } from 'yaml';
 import type { Kubectl } from './kubectl.js';
 import type { RealSystem } from './real.system.js';
 
@@ -75,6 +78,92 @@ export const readApi = (kubectl: Kubectl): { end(): Promise<Reads> } => {
       isOver = true;
       await reading;
       return { ...trafficOf(lines), retried };
+    },
+  };
+};
+
+/** One request to the API that had no good answer. `at`: when it was begun, in milliseconds. */
+export interface ApiFailure {
+  readonly at: number;
+  readonly words: string;
+}
+
+export interface ApiProbe {
+  /** How many requests were begun at or after a moment. */
+  requestsSince(at: number): number;
+  failuresSince(at: number): readonly ApiFailure[];
+  end(): Promise<void>;
+}
+
+const PROBE_PATH = '/api/v1/namespaces/default/services';
+const PROBE_EVERY_MS = 200;
+/** As long as clients of Kubernetes wait for a read. */
+const PROBE_TIMEOUT_MS = 10_000;
+
+interface KubeconfigDocument {
+  readonly clusters: readonly [
+    { readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string } },
+  ];
+  readonly users: readonly [
+    { readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string } },
+  ];
+}
+
+const readOf = (kubeconfig: string): RequestOptions & { readonly url: string } => {
+  const { clusters, users } = parse(readFileSync(kubeconfig, 'utf8')) as KubeconfigDocument;
+  const text = (data: string): string => Buffer.from(data, 'base64').toString();
+  const [{ cluster }, { user }] = [clusters[0], users[0]];
+  return {
+    url: `${cluster.server}${PROBE_PATH}`,
+    ca: text(cluster['certificate-authority-data']),
+    cert: text(user['client-certificate-data']),
+    key: text(user['client-key-data']),
+    timeout: PROBE_TIMEOUT_MS,
+    // Each request has a connection of its own, as that of a client that has just started.
+    agent: false,
+  };
+};
+
+/** undefined: it was answered with 200. Otherwise how far it came, and what happened then. */
+const failureOf = ({ url, ...options }: ReturnType<typeof readOf>): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    let reached = 'not connected';
+    const asked = request(url, options, (answer) => {
+      reached = 'answered in part';
+      answer.resume();
+      answer.once('error', (error) => resolve(`${reached}: ${error.message}`));
+      answer.once('end', () => resolve(answer.statusCode === 200 ? undefined : `status ${answer.statusCode}`));
+    });
+    asked.once('socket', (socket) => {
+      socket.once('connect', () => (reached = 'connected'));
+      socket.once('secureConnect', () => (reached = 'secured'));
+    });
+    asked.once('timeout', () => asked.destroy(new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`)));
+    asked.once('error', (error) => resolve(`${reached}: ${error.message}`));
+    asked.end();
+  });
+
+/** Reads from the Kubernetes API through its balanced address five times a second, without a retry, until it is stopped. */
+export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
+  const read = readOf(kubeconfig);
+  const begun: number[] = [];
+  const failures: ApiFailure[] = [];
+  const stop = new AbortController();
+  const probing = (async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const at = Date.now();
+      begun.push(at);
+      const words = await failureOf(read);
+      if (words !== undefined) failures.push({ at, words });
+      await sleep(PROBE_EVERY_MS);
+    }
+  })();
+  return {
+    requestsSince: (moment) => begun.filter((at) => at >= moment).length,
+    failuresSince: (moment) => failures.filter(({ at }) => at >= moment),
+    end: async () => {
+      stop.abort();
+      await probing;
     },
   };
 };

@@ -101,6 +101,20 @@ export const addressesOfPods = async (kubectl: Kubectl): Promise<readonly Pod[]>
   }));
 };
 
+/** The nodes whose pods the service sends requests to. */
+export const nodesOfPage = async (kubectl: Kubectl): Promise<readonly string[]> => {
+  const slices = await kubectl('get', 'endpointslices', '-l', 'kubernetes.io/service-name=web', '-o', 'json');
+  const { items } = JSON.parse(slices) as {
+    readonly items: readonly {
+      readonly endpoints:
+        readonly { readonly nodeName: string; readonly conditions: { readonly ready: boolean } }[] | null;
+    }[];
+  };
+  return items.flatMap(({ endpoints }) =>
+    (endpoints ?? []).flatMap(({ nodeName, conditions }) => (conditions.ready ? [nodeName] : [])),
+  );
+};
+
 /** What does not work from inside this pod, one sentence each: each pod by its address, the service by its address and its name. */
 export const talks = async (kubectl: Kubectl, from: string, pods: readonly Pod[]): Promise<readonly string[]> => {
   const inside = (...words: readonly string[]): Promise<string> => kubectl('exec', from, '--', ...words);

@@ -4,6 +4,7 @@ import type {
   ClusterView,
   ErrorView,
   Fact,
+  OperationList,
   ScaleView,
   UpgradeId,
 } from '@fairlead/contracts';
@@ -381,5 +382,19 @@ describe('a manifest without a cluster', () => {
   it('has a published JSON Schema', async () => {
     const { status, body } = await gateway.ask('GET', '/schemas/cluster');
     expect([status, Object.keys(body)]).toEqual([200, expect.arrayContaining(['$schema', '$defs'])]);
+  });
+});
+
+describe('a change that requests several operations at once', () => {
+  it('has them in the list in the order in which they were requested, which is not that of their ids', async () => {
+    const { pools } = (await read()).spec;
+    const fewer = pools.map((pool) => (pool.name === 'worker-1' ? { ...pool, replicas: 0 } : pool));
+    const { status, body } = await patch({ spec: { controlPlane: { replicas: 1 }, pools: fewer } });
+    expect([status, body.message]).toEqual([202, undefined]);
+    const minSeq = (await gateway.log('evt.*.default.demo.>')).at(-1)?.meta.seq ?? 0;
+    const list = await gateway.ask<OperationList>('GET', `/ns/default/clusters/demo/operations?minSeq=${minSeq}`);
+    const listed = list.body.items.filter(({ id }) => body.operations?.includes(id));
+    expect(listed).toHaveLength(3);
+    expect(listed.map(({ seq }) => seq)).toEqual(listed.map(({ seq }) => seq).toSorted((one, two) => one - two));
   });
 });

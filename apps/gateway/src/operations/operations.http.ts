@@ -19,6 +19,9 @@ import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { OperationQueries } from './operations.queries.js';
 
+/** Of the largest sequence that a number can be. */
+const SEQ_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
+
 @Controller(bothBases('ns/:namespace/clusters/:cluster/operations'))
 export class OperationsHttp {
   constructor(
@@ -48,7 +51,8 @@ export class OperationsHttp {
     const items = await this.all({ namespace, cluster }, identity);
     return {
       kind: 'OperationList',
-      ...pageOf(request, items, { keyOf: ({ startedAt, id }) => `${startedAt} ${id}` }),
+      // One change may request several operations at the same moment, and who follows them relies on their order.
+      ...pageOf(request, items, { keyOf: ({ seq }) => String(seq).padStart(SEQ_DIGITS, '0') }),
     };
   }
 

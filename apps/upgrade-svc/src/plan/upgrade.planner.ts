@@ -68,12 +68,24 @@ const stepsOf = ({ versions }: Path, target: KubernetesVersion | null): readonly
   }));
 };
 
-const stageDraft = (drafts: readonly Draft[], software: SoftwareVersions): readonly Draft[] => {
-  const nodes = [
-    ...new Set(
-      drafts.flatMap(({ node, to }) => (node !== null && Object.keys(to).length > 0 ? [node.facts.name] : [])),
-    ),
-  ];
+/**
+ * Workers on which the addons of a new version run although the workers themselves do not change with it. Where images cannot be pulled,
+ * they have those that were staged. One that is held is not touched, and one that is not Ready is not waited for.
+ */
+const addonWorkers = (input: PlanInput): readonly NodeName[] =>
+  input.facts.nodes
+    .filter((node) => node.role === 'worker' && node.ready && !isHeld(input, node))
+    .map(({ name }) => name);
+
+const stageDraft = (
+  drafts: readonly Draft[],
+  software: SoftwareVersions,
+  others: readonly NodeName[],
+): readonly Draft[] => {
+  const changed = drafts.flatMap(({ node, to }) =>
+    node !== null && Object.keys(to).length > 0 ? [node.facts.name] : [],
+  );
+  const nodes = changed.length === 0 ? [] : [...new Set([...changed, ...others])];
   if (nodes.length === 0) return [];
   const reason = 'packages and images are on every node and verified before the first node changes (B9)';
   return [{ kind: 'stage', node: null, nodes, to: software, reason }];
@@ -82,8 +94,12 @@ const stageDraft = (drafts: readonly Draft[], software: SoftwareVersions): reado
 const softwareOfDrafts = (drafts: readonly Draft[]): SoftwareVersions =>
   drafts.reduce<SoftwareVersions>((all, { to }) => ({ ...all, ...to }), {});
 
-const withStage = (input: PlanInput, plan: Growing, drafts: readonly Draft[]): Growing =>
-  withBatch(input, plan, stageDraft(drafts, softwareOfDrafts(drafts)));
+const withStage = (
+  input: PlanInput,
+  plan: Growing,
+  drafts: readonly Draft[],
+  others: readonly NodeName[] = [],
+): Growing => withBatch(input, plan, stageDraft(drafts, softwareOfDrafts(drafts), others));
 
 const SNAPSHOT: Draft = {
   kind: 'snapshot-etcd',
@@ -102,7 +118,8 @@ const addons = ({ to }: Step): Draft => ({
 const controlPlaneStep = (input: PlanInput, before: Progress, step: Step, staged: readonly Draft[]): Progress => {
   const batches = controlPlaneBatches(input, before.controlPlanes, step, before.leader);
   if (batches.length === 0) return before;
-  const staging = withStage(input, before.plan, [...batches.flat(), ...staged]);
+  const others = step.to === null ? [] : addonWorkers(input);
+  const staging = withStage(input, before.plan, [...batches.flat(), ...staged], others);
   const plan = withBatches(input, staging, [[SNAPSHOT], ...batches, [addons(step)]]);
   const names = before.controlPlanes.map(({ facts }) => ({ name: facts.name, done: true }));
   const leader = before.leader === null ? null : (c2NextLeader(before.leader, before.leader, names) ?? before.leader);

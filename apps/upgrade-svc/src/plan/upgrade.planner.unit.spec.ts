@@ -54,6 +54,10 @@ const steps = ({ operations }: UpgradePlan): readonly string[] =>
     [kind, node, change?.kubeadm, versions['kubelet']].filter((part) => typeof part === 'string').join(' '),
   );
 
+/** Which version each staging brings, and to which nodes. */
+const stagedBy = ({ operations }: UpgradePlan): readonly unknown[] =>
+  operations.flatMap((one) => (one.kind === 'stage' ? [[one.to['kubelet'], [...one.nodes].toSorted()]] : []));
+
 describe('a plan', () => {
   const plan = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4')));
 
@@ -99,6 +103,26 @@ describe('a plan', () => {
     expect(steps(chain).filter((step) => step.startsWith('worker'))).toEqual([`worker ${w(1)} node 1.36.3`]);
     expect(steps(chain).filter((step) => step.startsWith('control-plane'))).toHaveLength(3);
     expect(steps(chain).filter((step) => step === 'snapshot-etcd')).toHaveLength(3);
+  });
+
+  it('stages each minor version on workers that skip it, too: its addons run there', () => {
+    const chain = planned(inputOf(modelOf(1, 2, '1.33.13'), to('v1.35.4')));
+    expect(stagedBy(chain)).toEqual([
+      ['1.34.4', [cp(1), w(1), w(2)]],
+      ['1.35.4', [cp(1), w(1), w(2)]],
+    ]);
+  });
+
+  it('stages on workers of pools that do not take part, and on none that is held or not Ready', () => {
+    const model = changeNode(modelOf(1, 3, '1.33.13'), w(3), { ready: false });
+    const input = inputOf(
+      model,
+      to('v1.34.4'),
+      { excusedNodes: [w(3)] },
+      { holds: { nodes: { [w(2)]: 'a sale' }, pools: {} } },
+    );
+    const alone = planned({ ...input, request: { ...input.request, pools: [] } });
+    expect(stagedBy(alone)).toEqual([['1.34.4', [cp(1), w(1)]]]);
   });
 
   it('brings workers along first that would fall too far behind [Cluster API 24]', () => {

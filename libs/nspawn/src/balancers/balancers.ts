@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WorldFailure } from '@fairlead/contracts';
 import {
@@ -17,7 +17,9 @@ import { Turns } from '../machine/turns.js';
 import { AddressClaims } from '../network/claims.js';
 import { saysNoAddress, saysNoDevice } from '../network/links.rules.js';
 import { BRIDGE, type HostNetwork, type Networks } from '../network/network.js';
-import { haproxyConfig } from './haproxy.config.js';
+import { askHaproxy } from './haproxy.admin.js';
+import { ADMIN_SOCKET, haproxyConfig } from './haproxy.config.js';
+import { ASK_SERVERS, serverOf, serversIn } from './haproxy.state.rules.js';
 import { BALANCER_FILES, balancerKeeperScript } from './keeper.script.js';
 
 const Balancer = z.strictObject({
@@ -40,9 +42,13 @@ export interface DesiredBalancer {
 
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,126}[a-z0-9])?$/;
 const START_TIMEOUT_MS = 5_000;
+/** How long a haproxy may take until it serves with a changed configuration, and how often it gets the signal to reload. */
+const RELOAD_TIMEOUT_MS = 2_000;
+const RELOADS_MAX = 5;
 const END_TIMEOUT_MS = 5_000;
 const COMMAND_TIMEOUT_MS = 10_000;
 const POLL_MS = 10;
+const WORDS_MAX = 500;
 const FOLDER_MODE = 0o700;
 
 /** Balancers in the hosts' namespaces. What they are is on disk, as with hosts. */
@@ -69,7 +75,10 @@ export class Balancers {
     return this.keeper(name) !== undefined;
   }
 
-  /** The balancer exists, keeps its address, and has these targets. A change of them loses no connection. */
+  /**
+   * The balancer exists, keeps its address, and sends new connections to these targets alone from now on: whoever took one of them away
+   * may end it. A change of them loses no connection.
+   */
   ensure(desired: DesiredBalancer): Promise<Balancer> {
     return this.turns.of(desired.name, async () => {
       const network = this.networkOf(desired);
@@ -80,6 +89,7 @@ export class Balancers {
       const keeper = this.keeper(desired.name);
       if (keeper === undefined) await this.start(balancer, network);
       else if (isChange) signalProcess(keeper.pid, 'SIGHUP');
+      await this.untilBalancesOver(desired);
       return balancer;
     });
   }
@@ -149,6 +159,24 @@ export class Balancers {
     return balancer;
   }
 
+  /** Whether the haproxy that accepts connections has these targets: it may still be reading its configuration. */
+  private async balancesOver({ name, targets }: DesiredBalancer): Promise<boolean> {
+    const answer = await askHaproxy(this.folderOf(name), ADMIN_SOCKET, ASK_SERVERS);
+    return answer !== undefined && serversIn(answer).join() === targets.map(serverOf).toSorted().join();
+  }
+
+  /** A haproxy that has just started may lose the signal to reload its configuration, so the signal is repeated. */
+  private async untilBalancesOver(desired: DesiredBalancer): Promise<void> {
+    const { name } = desired;
+    for (let reloads = 0; reloads < RELOADS_MAX; reloads += 1) {
+      const took = { timeoutMs: RELOAD_TIMEOUT_MS, everyMs: POLL_MS };
+      if (await waitUntil(() => this.balancesOver(desired), took)) return;
+      const keeper = this.keeper(name);
+      if (keeper !== undefined) signalProcess(keeper.pid, 'SIGHUP');
+    }
+    throw failure(name, `its haproxy has not taken its targets${this.lastWords(name)}`, true);
+  }
+
   /** haproxy judges a new configuration before it replaces the one that works. */
   private async configure(name: string, config: string): Promise<void> {
     const next = this.at(name, `${BALANCER_FILES.config}.next`);
@@ -169,7 +197,7 @@ export class Balancers {
     const log = this.at(name, BALANCER_FILES.log);
     const { ended } = startDetached(['sh', keeper], log);
     await waitUntil(() => this.isKept(name) || ended(), { timeoutMs: START_TIMEOUT_MS, everyMs: POLL_MS });
-    if (!this.isKept(name)) throw failure(name, `it did not start: ${readFileSync(log, 'utf8').slice(-500)}`, true);
+    if (!this.isKept(name)) throw failure(name, `it did not start${this.lastWords(name)}`, true);
   }
 
   /** The keeper first, which would start another haproxy; its own dies with it, and so do its workers. */
@@ -188,6 +216,12 @@ export class Balancers {
     };
     if (await waitUntil(isGone, { timeoutMs: END_TIMEOUT_MS, everyMs: POLL_MS })) return;
     throw failure(name, `processes ${left().join(', ')} of it do not end`, true);
+  }
+
+  /** What haproxy printed last, as the end of a sentence. */
+  private lastWords(name: string): string {
+    const words = (readIfAny(this.at(name, BALANCER_FILES.log)) ?? '').slice(-WORDS_MAX).trim();
+    return words === '' ? '' : `; it printed: ${words}`;
   }
 
   private async removeAddress({ name, address, network }: Balancer): Promise<void> {

@@ -6,13 +6,16 @@ export interface BalancerConfig {
   readonly targets: readonly { readonly name: string; readonly address: string; readonly port: number }[];
 }
 
+/** Where a running haproxy takes commands, in the balancer's folder. */
+export const ADMIN_SOCKET = 'admin.sock';
+
 /**
  * TCP to whichever API server says over TLS that it is ready; who stops saying so loses its connections at once, so that clients go
  * elsewhere instead of waiting. API servers answer idle watches within an hour. After a reload the old process hands its
  * listening sockets to the new one, and keeps its connections for half a minute: checks do not watch over them any more.
  */
 export const haproxyConfig = ({ address, port, healthPath, targets }: BalancerConfig): string => `global
-  stats socket unix@./admin.sock mode 600 level admin expose-fd listeners
+  stats socket unix@./${ADMIN_SOCKET} mode 600 level admin expose-fd listeners
   hard-stop-after 30s
 
 defaults

@@ -23,6 +23,8 @@ export interface HostNetwork {
 export const BRIDGE = 'br0';
 /** A bridge that is down: hosts on it keep a carrier and reach nothing. */
 export const VOID = 'void';
+/** Without one of its own, a bridge has the lowest address of its ports: who knows another one loses it when a host comes or goes. */
+const BRIDGE_ADDRESS = '02:00:00:00:00:01';
 const UPLINK_PORT = 'uplink';
 const NAMESPACES = '/run/netns';
 
@@ -122,6 +124,7 @@ export class Networks {
       'link set lo up',
       ...(missing(VOID) ? [`link add ${VOID} type bridge`] : []),
       ...(missing(BRIDGE) ? [`link add ${BRIDGE} type bridge`] : []),
+      `link set ${BRIDGE} address ${BRIDGE_ADDRESS}`,
       `address replace ${gateway}/${cidr.split('/')[1] ?? ''} dev ${BRIDGE}`,
       `link set ${BRIDGE} up`,
     ]);

@@ -1,0 +1,345 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { EventType, NodeList, StoredEvent } from '@fairlead/contracts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { CHECKOUT } from '../../apps/cli/src/checkout.js';
+import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { CONNECTION, startRealSystem, VERSION, type RealSystem } from './real.system.js';
+import { askPageFrom, pagesAsked, probeApi, type ApiProbe, type Traffic } from './traffic.js';
+import { budgetedManifests, nodesOfPage, webManifests } from './workload.js';
+
+const run = promisify(execFile);
+const MINUTE_MS = 60_000;
+const STEP_MS = 10 * MINUTE_MS;
+const CLUSTER = 'kept';
+const PATH = `/ns/default/clusters/${CLUSTER}`;
+const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s' };
+/** Until haproxy has found out that a host does not answer: two checks that fail, and what waits for it meanwhile. */
+const BALANCER_NOTICES_MS = 15_000;
+/** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
+const ENDPOINTS_FOLLOW_MS = 5_000;
+
+/** What is declared: the whole story is changes of it. */
+interface Declared {
+  readonly controlPlanes: number;
+  readonly workers: number;
+  readonly machineType: string;
+}
+
+const manifestOf = ({ controlPlanes, workers, machineType }: Declared): object => ({
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: CLUSTER },
+  spec: {
+    version: VERSION,
+    serviceType: 'single',
+    controlPlane: {
+      ...{ replicas: controlPlanes, connection: CONNECTION, machineType: 'nspawn.large' },
+      health: HEALTH,
+    },
+    pools: [{ name: 'web', replicas: workers, connection: CONNECTION, machineType, health: HEALTH }],
+  },
+});
+
+describe('one declared cluster on real hosts, used all the time while its nodes come, go, fail and are replaced', () => {
+  let system: RealSystem;
+  let kubectl: Kubectl;
+  let api: ApiProbe;
+  let page = '';
+  let declared: Declared = { controlPlanes: 1, workers: 2, machineType: 'nspawn.medium' };
+  const begunAt = Date.now();
+  /** When a control plane's host was destroyed: the API may be missed until the balancer has noticed. */
+  let controlPlaneGoneAt = 0;
+
+  const say = (text: string): void =>
+    void process.stdout.write(`${((Date.now() - begunAt) / 1_000).toFixed(0).padStart(4)} s  ${text}\n`);
+  const log = (): Promise<readonly StoredEvent[]> => system.events(CLUSTER);
+  const lastSeq = async (): Promise<number> => (await log()).at(-1)?.meta.seq ?? 0;
+  const until = async <T extends EventType>(type: T, after: number, node: string): Promise<StoredEvent<T>> => {
+    const isIt = (event: StoredEvent): boolean =>
+      event.type === type && event.meta.seq > after && 'node' in event.data && event.data.node === node;
+    return (await system.until(CLUSTER, isIt, STEP_MS)) as StoredEvent<T>;
+  };
+  const nodes = async (role: 'control-plane' | 'worker'): Promise<NodeList['items']> => {
+    const { items } = (await system.call<NodeList>('GET', `${PATH}/nodes?minSeq=${await lastSeq()}`)).body;
+    return items.filter((node) => node.role === role);
+  };
+  const namesOf = async (role: 'control-plane' | 'worker'): Promise<readonly string[]> =>
+    (await nodes(role)).map(({ name }) => name).sort();
+  const initial = async (): Promise<string> => {
+    const [name, ...others] = (await nodes('control-plane')).filter(({ leader }) => leader).map((node) => node.name);
+    expect([typeof name, others]).toEqual(['string', []]);
+    return name ?? '';
+  };
+
+  const fairlead = async (...args: readonly string[]): Promise<string> => {
+    const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
+    const main = join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js');
+    return (await run(process.execPath, [main, ...args], { env, timeout: STEP_MS })).stdout;
+  };
+  const applyDeclared = async (): Promise<string> => {
+    const file = join(system.environment.dataDir, `${CLUSTER}.json`);
+    writeFileSync(file, JSON.stringify(manifestOf(declared)));
+    return fairlead('apply', '-f', file, '--yes');
+  };
+
+  /** The hosts, the nodes of Kubernetes and the members of etcd are those that are declared. */
+  const settled = async (): Promise<void> => {
+    const expected = declared.controlPlanes + declared.workers;
+    await eventually(
+      `${expected} Ready nodes, and their hosts alone`,
+      async () => {
+        const found = await nodesOf(kubectl);
+        return { found, hosts: system.local.hosts.all().map(({ name }) => name) };
+      },
+      ({ found, hosts }) =>
+        [found.length, hosts.length].every((count) => count === expected) &&
+        found.every(({ name, ready, version }) => hosts.includes(name) && ready && version === VERSION),
+      2 * MINUTE_MS,
+    );
+    const controlPlanes = await eventually(
+      'Fairlead to show no others',
+      () => namesOf('control-plane'),
+      ({ length }) => length === declared.controlPlanes,
+      MINUTE_MS,
+    );
+    await eventually(
+      'Fairlead to show no other workers',
+      () => namesOf('worker'),
+      ({ length }) => length === declared.workers,
+      MINUTE_MS,
+    );
+    expect(await etcdMembers(controlPlanes[0] ?? '')).toEqual(controlPlanes);
+    await kubectl('rollout', 'status', 'deployment/web', '--timeout=55s');
+  };
+  const etcdMembers = async (asked: string): Promise<readonly string[]> => {
+    const text = await kubectl(
+      ...['--namespace', 'kube-system', 'exec', `etcd-${asked}`, '--', 'etcdctl'],
+      ...['--cacert', '/etc/kubernetes/pki/etcd/ca.crt', '--cert', '/etc/kubernetes/pki/etcd/server.crt'],
+      ...['--key', '/etc/kubernetes/pki/etcd/server.key', 'member', 'list', '--write-out=json'],
+    );
+    const { members } = JSON.parse(text) as { readonly members: readonly { readonly name: string }[] };
+    return members.map(({ name }) => name).sort();
+  };
+
+  /** What is known of a change that did not end, or lost requests. */
+  const explain = async (from: number): Promise<void> => {
+    for (const { meta, type, data } of await log())
+      if (meta.seq > from) say(`    ${meta.time} ${type}${'node' in data ? ` ${String(data.node)}` : ''}`);
+  };
+
+  /** A change, while the page is asked for from these nodes, which outlive it. */
+  const underTraffic = async (
+    what: string,
+    askers: readonly string[],
+    change: () => Promise<unknown>,
+  ): Promise<{ readonly pages: readonly Traffic[]; readonly apiFailures: readonly string[] }> => {
+    const [before, from] = [await lastSeq(), Date.now()];
+    await askPageFrom(system, askers, page);
+    const failure = await change().then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    const pages = await pagesAsked(system, askers);
+    const apiFailures = api.failuresSince(from).map(({ at, words }) => `${new Date(at).toISOString()} ${words}`);
+    say(`${what}: ${((Date.now() - from) / 1_000).toFixed(0)} s`);
+    for (const [index, { requests, failures, longestGap }] of pages.entries())
+      say(
+        `  page from ${askers[index]}: ${requests} requests, ${failures.length} failed, longest gap ${longestGap.toFixed(2)} s`,
+      );
+    say(`  API: ${api.requestsSince(from)} reads, ${apiFailures.length} failed`);
+    apiFailures.forEach((words) => say(`    ${words}`));
+    if (failure !== undefined || apiFailures.length > 0) await explain(before);
+    if (failure !== undefined) throw failure.error;
+    return { pages, apiFailures };
+  };
+  const expectNoFailure = ({ pages, apiFailures }: Awaited<ReturnType<typeof underTraffic>>): void => {
+    for (const { requests, failures } of pages) expect([requests > 20, failures]).toEqual([true, []]);
+    expect(apiFailures).toEqual([]);
+  };
+  /** A change of what is declared, carried out without a failed request. */
+  const change = async (what: string, to: Partial<Declared>, askers: readonly string[]): Promise<void> => {
+    declared = { ...declared, ...to };
+    const traffic = await underTraffic(what, askers, async () => {
+      await applyDeclared();
+      // The last machine of a rollout is deleted after the rollout; all others are, when the command says that it is done.
+      if (to.machineType === undefined)
+        expect(system.local.hosts.all()).toHaveLength(declared.controlPlanes + declared.workers);
+      await settled();
+    });
+    expectNoFailure(traffic);
+  };
+
+  beforeAll(async () => {
+    // What providers list is another story (`replace`): here a host that is gone is noticed by its silence alone.
+    system = await startRealSystem({ INFRA_WATCH_INTERVAL_MS: '3600000' });
+    await applyDeclared();
+    kubectl = await system.kubectl(CLUSTER);
+    const manifest = join(system.environment.dataDir, 'web.json');
+    writeFileSync(manifest, JSON.stringify({ ...webManifests, items: budgetedManifests }));
+    await kubectl('apply', '-f', manifest);
+    await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+    for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
+      await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
+    page = `http://${(await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim()}/`;
+    await settled();
+    api = probeApi(kubectl);
+    say('created, and in use');
+  }, 20 * MINUTE_MS);
+
+  afterAll(async () => {
+    await api?.end();
+    await system?.stop();
+  }, 3 * MINUTE_MS);
+
+  it(
+    'is left alone by the same manifest: neither the command line nor the API records an event',
+    async () => {
+      const requests = async (): Promise<number> =>
+        (await log()).filter(({ meta }) => meta.context === 'request').length;
+      const before = await requests();
+      expect(await applyDeclared()).toContain(`cluster/${CLUSTER} unchanged`);
+      expect((await system.call('PUT', `${PATH}/manifest`, manifestOf(declared))).status).toBe(200);
+      expect(await requests()).toBe(before);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'gets other machines for its pool, one after the other, each new one before an old one leaves',
+    async () => {
+      const before = await namesOf('worker');
+      await change('the pool is rolled to nspawn.large', { machineType: 'nspawn.large' }, [await initial()]);
+      const now = await nodes('worker');
+      expect(now.map(({ spec }) => spec)).toEqual(['nspawn.large', 'nspawn.large']);
+      expect(now.filter(({ name }) => before.includes(name))).toEqual([]);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'grows its pool from 2 to 4',
+    async () => {
+      await change('the pool grows to 4', { workers: 4 }, [await initial(), ...(await namesOf('worker'))]);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'gets a new worker for one whose host was destroyed, by its health check',
+    async () => {
+      const [victim = '', ...others] = await namesOf('worker');
+      const before = await lastSeq();
+      let [goneAt, noticedAt] = [0, 0];
+      const askers = [await initial(), ...others];
+      const { pages, apiFailures } = await underTraffic('a worker is destroyed and replaced', askers, async () => {
+        goneAt = Date.now();
+        await system.local.hosts.delete(victim);
+        await eventually(
+          'Kubernetes to send no requests to its pods',
+          () => nodesOfPage(kubectl),
+          (found) => !found.includes(victim),
+          2 * MINUTE_MS,
+        );
+        noticedAt = Date.now();
+        const requested = await until('RemediationRequested', before, victim);
+        expect(requested.data).toMatchObject({ pool: 'web', action: 'replace', attempt: 1 });
+        await until('RemediationSucceeded', requested.meta.seq, victim);
+        await settled();
+      });
+      say(`  Kubernetes sent requests to its pods for ${((noticedAt - goneAt) / 1_000).toFixed(0)} s`);
+      expect(await namesOf('worker')).not.toContain(victim);
+      // Kubernetes sends requests to the pods of a dead node until it calls the node NotReady, after 40 s. Nothing that Fairlead did lost one.
+      const end = (noticedAt + ENDPOINTS_FOLLOW_MS) / 1_000;
+      for (const { failures } of pages) expect(failures.filter((line) => Number(line.split(' ')[0]) > end)).toEqual([]);
+      expect(apiFailures).toEqual([]);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'shrinks its pool from 4 to 1, within the disruption budget of the page',
+    async () => {
+      await change('the pool shrinks to 1', { workers: 1 }, [await initial()]);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'gets two more control planes',
+    async () => {
+      await change('the control plane grows to 3', { controlPlanes: 3 }, await namesOf('worker'));
+    },
+    STEP_MS,
+  );
+
+  it(
+    'gets a new control plane for its initial one: it joins first, and another one takes its part',
+    async () => {
+      const former = await initial();
+      const replaced = await underTraffic(
+        'the initial control plane is replaced',
+        await namesOf('worker'),
+        async () => {
+          await fairlead('node', 'replace', CLUSTER, former, '--wait');
+          await settled();
+        },
+      );
+      expectNoFailure(replaced);
+      expect(await namesOf('control-plane')).not.toContain(former);
+      expect(await initial()).not.toBe(former);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'gets a new control plane for its initial one when the host of that was destroyed, by its health check',
+    async () => {
+      const victim = await initial();
+      const before = await lastSeq();
+      const askers = await namesOf('worker');
+      const { pages } = await underTraffic('a control plane is destroyed and replaced', askers, async () => {
+        controlPlaneGoneAt = Date.now();
+        await system.local.hosts.delete(victim);
+        const requested = await until('RemediationRequested', before, victim);
+        expect(requested.data).toMatchObject({ action: 'replace', attempt: 1 });
+        await until('RemediationSucceeded', requested.meta.seq, victim);
+        await settled();
+      });
+      expect(await namesOf('control-plane')).not.toContain(victim);
+      for (const { failures } of pages) expect(failures).toEqual([]);
+      // Its open connections are lost, and new ones are sent to it until the balancer has noticed. Nothing that Fairlead did lost one.
+      expect(api.failuresSince(controlPlaneGoneAt + BALANCER_NOTICES_MS)).toEqual([]);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'gives two control planes back, and ends as it began: the same manifest changes nothing',
+    async () => {
+      await change('the control plane shrinks to 1', { controlPlanes: 1 }, await namesOf('worker'));
+      expect(await applyDeclared()).toContain(`cluster/${CLUSTER} unchanged`);
+      expect(await fairlead('cluster', 'describe', CLUSTER)).toContain('State: Running');
+      const missed = api.failuresSince(0).filter(({ at }) => at < controlPlaneGoneAt);
+      expect([missed, api.requestsSince(0) > 1_000]).toEqual([[], true]);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'leaves nothing of any host that it had when it is deleted',
+    async () => {
+      await api.end();
+      await fairlead('cluster', 'delete', CLUSTER, '--wait');
+      expect(system.local.hosts.all()).toEqual([]);
+      const hosts = (await log()).flatMap(({ type, data }) => (type === 'VmCreated' ? [data.machine.name] : []));
+      expect(hosts.length).toBeGreaterThan(10);
+      const left = await system.leftovers(hosts);
+      // The connection's network is shared by all its clusters, and stays.
+      expect(left.filter((what) => !/^(namespace|device|file: .*\/networks\/)/.test(what))).toEqual([]);
+    },
+    5 * MINUTE_MS,
+  );
+});
