@@ -6902,7 +6902,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6965,7 +6965,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7058,7 +7058,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7121,7 +7121,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7341,7 +7341,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7404,7 +7404,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-replicas, cluster.control-plane-machines, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;
@@ -8183,7 +8183,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.etcd-external, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8337,7 +8337,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leaving, node.being-replaced, node.etcd-external, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10653,7 +10653,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, etcd.external, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10806,7 +10806,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, etcd.external, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
