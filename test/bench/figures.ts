@@ -28,7 +28,7 @@ export const lineOf = (distribution: Distribution, unit: string): string =>
   `p50 ${rounded(distribution.p50)}, p90 ${rounded(distribution.p90)}, p99 ${rounded(distribution.p99)}, max ${rounded(distribution.max)} ${unit} (${distribution.count} values)`;
 
 /**
- * One line of the report. Times are told as measured, and normalised: as they would be on the machine of the reference, which takes
+ * One line of the report. A time is given as measured, and normalised: as it would be on the machine of the reference, which takes
  * `factor` times as long.
  */
 export interface Figure {

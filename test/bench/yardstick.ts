@@ -38,7 +38,7 @@ const sumOf = (a: Rates, b: Rates): Rates => ({
   tls: a.tls + b.tls,
 });
 
-/** A fixed piece of work of the kinds that Fairlead's programs do, about five seconds: tells how fast this machine is now. */
+/** A fixed piece of work of the kinds that Fairlead's programs do, about five seconds. Its result says how fast this machine is now. */
 export const measureYardstick = async (): Promise<Yardstick> => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-yardstick-'));
   try {

@@ -76,7 +76,7 @@ export const partitionInSubject = (subject: string): number | undefined => {
 /** Every event. */
 export const EVERY_EVENT = 'evt.>';
 
-/** Where nats-server publishes what it has stored under a subject, or a filter, of the log. No one else may publish there. */
+/** Where nats-server publishes what it has stored under a subject, or a filter, of the log. Only the server may publish there. */
 export const storedSubject = (subject: string): string => `stored.${subject}`;
 
 export interface EventSubject extends StreamId {
