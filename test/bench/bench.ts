@@ -5,6 +5,7 @@ import { benchClusters } from './clusters.bench.js';
 import { benchFacts } from './facts.bench.js';
 import { benchHeartbeats } from './heartbeats.bench.js';
 import { benchLog } from './log.bench.js';
+import { benchOneMore } from './one-more.bench.js';
 import { benchStart } from './start.bench.js';
 import { benchUpgrade } from './upgrade.bench.js';
 import { benchGone, benchWatch } from './watch.bench.js';
@@ -23,6 +24,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   upgrade: () => benchUpgrade(CHECKOUT),
   watch: benchWatch,
   gone: benchGone,
+  'one-more': benchOneMore,
 };
 
 const USAGE = `npm run bench [-- <name> ...] [--out FILE]   names: ${Object.keys(BENCHES).join(', ')} (default: all)`;
