@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { EventType, NodeList, StoredEvent } from '@fairlead/contracts';
+import type { ClusterManifestView, EventType, NodeList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../../apps/cli/src/checkout.js';
 import { eventually, nodesOf, type Kubectl } from './kubectl.js';
@@ -19,7 +19,7 @@ const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s
 /** Until haproxy has found out that a host does not answer: two checks that fail, and what waits for it meanwhile. */
 const BALANCER_NOTICES_MS = 15_000;
 /** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
-const ENDPOINTS_FOLLOW_MS = 5_000;
+const ENDPOINTS_FOLLOW_MS = 10_000;
 
 /** What is declared: the whole story is changes of it. */
 interface Declared {
@@ -321,7 +321,12 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     async () => {
       await change('the control plane shrinks to 1', { controlPlanes: 1 }, await namesOf('worker'));
       expect(await applyDeclared()).toContain(`cluster/${CLUSTER} unchanged`);
-      expect(await fairlead('cluster', 'describe', CLUSTER)).toContain('State: Running');
+      await eventually(
+        'the state of the cluster to be Running',
+        async () => (await system.call<ClusterManifestView>('GET', `${PATH}/manifest`)).body.status?.state,
+        (state) => state === 'Running',
+        MINUTE_MS,
+      );
       const missed = api.failuresSince(0).filter(({ at }) => at < controlPlaneGoneAt);
       expect([missed, api.requestsSince(0) > 1_000]).toEqual([[], true]);
     },
