@@ -19,7 +19,7 @@ const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s
 /** Until haproxy has found out that a host does not answer: two checks that fail, and what waits for it meanwhile. */
 const BALANCER_NOTICES_MS = 15_000;
 /** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
-const ENDPOINTS_FOLLOW_MS = 10_000;
+const ENDPOINTS_FOLLOW_MS = 15_000;
 
 /** What is declared: the whole story is changes of it. */
 interface Declared {
