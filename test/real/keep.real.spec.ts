@@ -247,6 +247,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
         const requested = await until('RemediationRequested', before, victim);
         expect(requested.data).toMatchObject({ pool: 'web', action: 'replace', attempt: 1 });
         await until('RemediationSucceeded', requested.meta.seq, victim);
+        await until('NodeReplacementReady', requested.meta.seq, victim);
         await settled();
       });
       say(`  Kubernetes sent requests to its pods for ${((noticedAt - goneAt) / 1_000).toFixed(0)} s`);
@@ -306,6 +307,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
         const requested = await until('RemediationRequested', before, victim);
         expect(requested.data).toMatchObject({ action: 'replace', attempt: 1 });
         await until('RemediationSucceeded', requested.meta.seq, victim);
+        await until('NodeReplacementReady', requested.meta.seq, victim);
         await settled();
       });
       expect(await namesOf('control-plane')).not.toContain(victim);
