@@ -19,7 +19,7 @@ const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s
 /** Until haproxy has found out that a host does not answer: two checks that fail, and what waits for it meanwhile. */
 const BALANCER_NOTICES_MS = 15_000;
 /** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
-const ENDPOINTS_FOLLOW_MS = 10_000;
+const ENDPOINTS_FOLLOW_MS = 15_000;
 
 /** What is declared: the whole story is changes of it. */
 interface Declared {
@@ -247,6 +247,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
         const requested = await until('RemediationRequested', before, victim);
         expect(requested.data).toMatchObject({ pool: 'web', action: 'replace', attempt: 1 });
         await until('RemediationSucceeded', requested.meta.seq, victim);
+        await until('NodeReplacementReady', requested.meta.seq, victim);
         await settled();
       });
       say(`  Kubernetes sent requests to its pods for ${((noticedAt - goneAt) / 1_000).toFixed(0)} s`);
@@ -306,6 +307,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
         const requested = await until('RemediationRequested', before, victim);
         expect(requested.data).toMatchObject({ action: 'replace', attempt: 1 });
         await until('RemediationSucceeded', requested.meta.seq, victim);
+        await until('NodeReplacementReady', requested.meta.seq, victim);
         await settled();
       });
       expect(await namesOf('control-plane')).not.toContain(victim);

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clusterFilter, type NodeList, type StoredEvent } from '@fairlead/contracts';
+import { makeTail } from '@fairlead/event-sourcing/jetstream';
+import { clusterBody, startSystem, type System } from '../system/system.js';
+import { distributionOf, rounded, type Figure } from './figures.js';
+import { useOfTree } from './processes.js';
+
+/** A cluster may have 500 nodes: CLUSTER_NODES_MAX of the contracts. */
+const SIZES = { small: 10, large: 490 } as const;
+/** Room for 1,024 nodes. */
+const POD_CIDR = '10.128.0.0/14';
+const ADDITIONS = 5;
+const CREATE_TIMEOUT_MS = 20 * 60_000;
+const ADD_TIMEOUT_MS = 5 * 60_000;
+const IDLE_SECONDS = 10;
+const WITHIN_PERCENT = 20;
+
+interface Stats {
+  readonly commands: readonly { readonly machine: string; readonly command: string; readonly at: string }[];
+}
+
+/** What one more node took. */
+interface Addition {
+  readonly seconds: number;
+  /** Of everything, without what it uses when nothing happens. */
+  readonly cpuSeconds: number;
+  /** Commands that ran on workers that were there before, other than those of agents that look after their node. */
+  readonly foreign: readonly string[];
+}
+
+const cpuOf = ({ environment, supervisor }: System): number =>
+  [...environment.supervisor.status(), ...supervisor.status()].reduce(
+    (sum, { pid }) => sum + (pid === undefined ? 0 : useOfTree(pid).cpuSeconds),
+    0,
+  );
+
+/** What happens when nothing is asked for. */
+interface Idle {
+  readonly cpuSecondsPerSecond: number;
+  /** Agents look at their nodes now and then. */
+  readonly commands: ReadonlySet<string>;
+}
+
+const commandsSince = async (system: System, at: string): Promise<Stats['commands']> =>
+  (await system.lab<Stats>('GET', '/v1/stats')).body.commands.filter((command) => command.at >= at);
+
+const idleOf = async (system: System): Promise<Idle> => {
+  const [before, since] = [cpuOf(system), new Date().toISOString()];
+  await sleep(IDLE_SECONDS * 1_000);
+  const cpuSecondsPerSecond = (cpuOf(system) - before) / IDLE_SECONDS;
+  const commands = await commandsSince(system, since);
+  return { cpuSecondsPerSecond, commands: new Set(commands.map(({ command }) => command)) };
+};
+
+/** Reads what comes after a sequence: reading a large cluster's whole log would be measured, too. */
+const readyAfter = async (system: System, cluster: string, seq: number): Promise<StoredEvent> => {
+  const late = AbortSignal.timeout(ADD_TIMEOUT_MS);
+  for await (const event of makeTail(system.admin)(clusterFilter('default', cluster), seq, late))
+    if (event.type === 'ClusterReady' && event.meta.seq > seq) return event;
+  throw new Error(`${cluster}: its new node is not Ready within ${ADD_TIMEOUT_MS / 60_000} min`);
+};
+
+const workersOf = async (system: System, cluster: string, minSeq: number): Promise<readonly string[]> => {
+  const path = `/ns/default/clusters/${cluster}/nodes?minSeq=${minSeq}&limit=1000`;
+  const { items } = (await system.call<NodeList>('GET', path)).body;
+  return items.filter(({ role }) => role === 'worker').map(({ name }) => name);
+};
+
+const add = async (system: System, cluster: string, idle: Idle): Promise<Addition> => {
+  const seq = (await system.events(cluster)).at(-1)?.meta.seq ?? 0;
+  const others = new Set(await workersOf(system, cluster, seq));
+  const [cpuBefore, startedAt] = [cpuOf(system), Date.now()];
+  const worker = [{ connection: 'lab', count: 1, spec: 'lab.medium' }];
+  const { status, body } = await system.call('POST', `/ns/default/clusters/${cluster}/nodes`, { worker });
+  if (status !== 202) throw new Error(`${cluster}: ${status} ${JSON.stringify(body)}`);
+  const ready = await readyAfter(system, cluster, seq);
+  const elapsed = (Date.now() - startedAt) / 1_000;
+  const cpuSeconds = Math.max(0, cpuOf(system) - cpuBefore - idle.cpuSecondsPerSecond * elapsed);
+  const foreign = (await commandsSince(system, new Date(startedAt).toISOString())).flatMap(({ machine, command }) =>
+    others.has(machine) && !idle.commands.has(command) ? [`${machine}: ${command}`] : [],
+  );
+  return { seconds: (Date.parse(ready.meta.time) - startedAt) / 1_000, cpuSeconds, foreign };
+};
+
+const measured = async (system: System, cluster: keyof typeof SIZES): Promise<readonly Addition[]> => {
+  const size = { controlPlanes: 1, workers: SIZES[cluster] - 1 };
+  const { status, body } = await system.call('POST', '/ns/default/clusters', {
+    ...clusterBody(cluster, size),
+    config: { kubernetes: { networkCni: 'flannel', podCidr: POD_CIDR } },
+  });
+  if (status !== 202) throw new Error(`${cluster}: ${status} ${JSON.stringify(body)}`);
+  const isOver = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
+  const end = await system.until(cluster, isOver, CREATE_TIMEOUT_MS);
+  if (end.type !== 'ClusterReady') throw new Error(`${cluster}: ${JSON.stringify(end.data)}`);
+  // What happens only once is not measured.
+  await add(system, cluster, { cpuSecondsPerSecond: 0, commands: new Set() });
+  await sleep(IDLE_SECONDS * 1_000);
+  const idle = await idleOf(system);
+  const additions: Addition[] = [];
+  for (let index = 0; index < ADDITIONS; index += 1) additions.push(await add(system, cluster, idle));
+  return additions;
+};
+
+const medianOf = (additions: readonly Addition[], what: 'seconds' | 'cpuSeconds'): number =>
+  distributionOf(additions.map((addition) => addition[what])).p50;
+
+/** What one more node costs a large cluster, compared with a small one. */
+export const benchOneMore = async (): Promise<Figure[]> => {
+  const system = await startSystem({ light: true });
+  try {
+    const small = await measured(system, 'small');
+    const large = await measured(system, 'large');
+    const foreign = large.flatMap((addition) => addition.foreign);
+    const compared = (name: string, what: 'seconds' | 'cpuSeconds'): Figure => {
+      const [one, other] = [medianOf(small, what), medianOf(large, what)];
+      return {
+        name: `one more node at ${SIZES.large} nodes, compared with ${SIZES.small}: ${name}`,
+        value: `${rounded(other, 2)} s, ${rounded(one, 2)} s (medians of ${ADDITIONS})`,
+        goal: `within ${WITHIN_PERCENT} %`,
+        met: other <= one * (1 + WITHIN_PERCENT / 100),
+      };
+    };
+    return [
+      compared('request to Ready', 'seconds'),
+      compared('CPU of everything', 'cpuSeconds'),
+      {
+        name: `one more node at ${SIZES.large} nodes: commands on the other workers`,
+        value: [foreign.length, ...foreign.slice(0, 3)].join('; '),
+        goal: '0',
+        met: foreign.length === 0,
+      },
+    ];
+  } finally {
+    await system.stop();
+  }
+};
