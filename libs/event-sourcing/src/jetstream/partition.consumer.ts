@@ -37,8 +37,8 @@ export interface PartitionConsumerOptions {
   readonly pushedFrom: number;
   /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
-  /** Called after a commit that set timers. */
-  readonly onTimersSet: () => void;
+  /** Called after a commit that may have set timers, with the time (epoch ms) at which the first of them is due. */
+  readonly onTimersSet: (dueAtMs: number) => void;
   /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
@@ -61,6 +61,13 @@ const FAILURES_UNTIL_TOLD_AGAIN = 30;
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
 type Quarantined = BatchChanges['quarantined'];
+
+const firstDueMs = (timers: BatchChanges['timers']): number =>
+  Math.min(
+    ...timers.map(({ caused: { reaction } }) =>
+      reaction.kind === 'cancel-timer' ? Infinity : Date.parse(reaction.dueAt),
+    ),
+  );
 
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
@@ -285,7 +292,7 @@ export class PartitionConsumer {
     await this.options.store.commit({ ...changes, partition: this.partition, positions });
     this.cursor.wrote(positions);
     this.fold.remember(changes);
-    if (changes.timers.length > 0) this.options.onTimersSet();
+    if (changes.timers.length > 0) this.options.onTimersSet(firstDueMs(changes.timers));
     for (const { process, rows } of changes.states)
       for (const { key, doc } of rows) this.options.onReconciled(process, key, doc);
     await this.isolate(changes.quarantined);
@@ -304,7 +311,7 @@ export class PartitionConsumer {
       positions,
     });
     this.cursor.wrote(positions);
-    this.options.onTimersSet();
+    this.options.onTimersSet(Date.now());
     await this.isolate(quarantined);
     return quarantined;
   }

@@ -88,7 +88,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       handlers: this.eventHandlers(),
       announceQuarantined: announceQuarantined(service, this.options.handle),
       onReconciled: (consumer, clusterKey, reconciled) => this.tasks.noticed(consumer, clusterKey, reconciled),
-      onTimersSet: () => this.timers?.wake(),
+      onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),
     });
     this.jobs = new JobsWorker({
       service,

@@ -43,6 +43,8 @@ export class TimersWorker {
   private loop: Promise<void> | undefined;
   private readonly wakeSignal = new WakeSignal();
   private failures = 0;
+  /** When it looks again; Infinity: it is looking. */
+  private looksAtMs = Infinity;
 
   constructor(private readonly options: TimersOptions) {}
 
@@ -58,14 +60,15 @@ export class TimersWorker {
     await this.loop;
   }
 
-  /** A timer was set: it may be due before what this worker waits for. */
-  wake(): void {
-    this.wakeSignal.ring();
+  /** A timer was set (epoch ms). Most are due later than this worker looks again by itself. */
+  wake(dueAtMs: number): void {
+    if (dueAtMs < this.looksAtMs) this.wakeSignal.ring();
   }
 
   private async run(): Promise<void> {
     while (this.running) {
       let waitMs = RETRY_MS;
+      this.looksAtMs = Infinity;
       this.wakeSignal.reset(); // Before looking: a timer that is set from now on may not be found.
       try {
         waitMs = await this.untilDueMs();
@@ -76,6 +79,7 @@ export class TimersWorker {
         if (this.failures === 1) this.options.log.warn(`timers: ${wordsOf(error)}; trying again`);
         waitMs = RETRY_MS;
       }
+      this.looksAtMs = Date.now() + waitMs;
       if (waitMs > 0 && this.running && !this.wakeSignal.isSet) await this.wakeSignal.pause(waitMs);
     }
   }
