@@ -247,7 +247,7 @@ describe('a Node object is matched with a machine', () => {
   });
 
   it.each([
-    ['the provider ID of no machine', { providerId: 'lab://nobody' }, { providerId: 'lab://nobody' }],
+    ['the provider ID of no machine', { providerId: 'lab://elsewhere' }, { providerId: 'lab://elsewhere' }],
     ['none', { providerId: null }, { reason: 'no-provider-id', providerId: undefined }],
   ] as const)(
     'not at all with %s: it is ignored, which is recorded with the reason [Cluster API 8]',

@@ -72,7 +72,8 @@ export class TimersWorker {
       this.wakeSignal.reset(); // Before looking: a timer that is set from now on may not be found.
       try {
         waitMs = await this.untilDueMs();
-        if (waitMs === 0) await this.fireDue();
+        // What is due and was not fired is being fired by another replica.
+        if (waitMs === 0 && (await this.fireDue()) === 0) waitMs = RETRY_MS;
         this.failures = 0;
       } catch (error) {
         this.failures += 1;
@@ -92,7 +93,8 @@ export class TimersWorker {
     return Math.min(Math.max(Math.ceil(found.rows[0]?.ms ?? LOOK_MS), 0), LOOK_MS);
   }
 
-  private fireDue(): Promise<void> {
+  /** How many it has fired. */
+  private fireDue(): Promise<number> {
     return inTransaction(this.options.pool, async (client) => {
       const due = await client.query<TimerRow>(
         `select process, cluster_key, key, due_at, cause, data from timers
@@ -100,6 +102,7 @@ export class TimersWorker {
         [BATCH],
       );
       for (const row of due.rows) await this.fire(client, row);
+      return due.rows.length;
     });
   }
 
