@@ -45,7 +45,7 @@ const isOwn = (context: string, service: ServiceName): boolean =>
 /**
  * NATS wildcards are whole tokens, so `health-*` cannot be written: where the context carries a name, the event's type
  * pins the subject instead, which has one writer. Patterns are few because a client shows all of them in its first line, which
- * nats-server reads only up to 4 KiB (max_control_line).
+ * nats-server reads only up to 16 KiB (`max_control_line` of its configuration).
  */
 const factsOf = (service: ServiceName): readonly string[] => [
   ...new Set(

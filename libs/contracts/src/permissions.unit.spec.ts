@@ -36,8 +36,8 @@ describe('the rights of a service', () => {
   });
 
   it.each(SERVICES)('%s are so few that its credential fits the first line to the server', (service) =>
-    // 4096 bytes, of which base64 takes a quarter, and the rest of the credential and of the line some 1,100.
-    expect(JSON.stringify(servicePermissions(service)).length).toBeLessThan(2_200),
+    // 16 KiB, of which base64 takes a quarter, and the rest of the credential and of the line some 1,100 bytes.
+    expect(JSON.stringify(servicePermissions(service)).length).toBeLessThan(8_000),
   );
 
   it('does not reach another service`s jobs, secrets or quarantine', () => {

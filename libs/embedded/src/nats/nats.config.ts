@@ -23,6 +23,9 @@ export interface NatsConfig {
 /** Larger than any event or job; a cluster's body with its names fits a hundred times. */
 const PAYLOAD_MAX_BYTES = 1024 * 1024;
 
+/** A client shows its credential in its first line; nats-server's default of 4 KiB leaves room for some 80 permissions. */
+const CONTROL_LINE_MAX_BYTES = 16 * 1024;
+
 /**
  * The server's configuration. `sync_interval` must be quoted: bare, the server takes it for a number and falls back to two minutes,
  * and a power failure would lose events that were acknowledged.
@@ -40,6 +43,7 @@ export const natsConfig = ({
 listen: ${quoted(`${host}:${port}`)}
 http: ${quoted(`${monitorHost}:${monitorPort}`)}
 max_payload: ${PAYLOAD_MAX_BYTES}
+max_control_line: ${CONTROL_LINE_MAX_BYTES}
 write_deadline: "10s"
 # A client signs a nonce before it counts as known, which takes a busy machine longer than the default of two seconds.
 authorization { timeout: 10 }
