@@ -21,6 +21,7 @@ export const LONG_STORIES = [
   'test/fresh-clone',
   'test/growth',
   'test/heal',
+  'test/large',
   'test/operations',
   'test/pause',
   'test/pools',

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { refuse, type Refusal } from '../refusals.js';
-
-/** As many nodes as a cluster may have. */
-const SIZE_MAX = 500;
+import { POOL_NODES_MAX } from '../requests.js';
 
 /** Within these bounds an autoscaler, or anyone who scales the pool, chooses its size. */
 export const Autoscaling = z
   .strictObject({
-    min: z.int().min(1).max(SIZE_MAX).describe('A new or smaller pool gets this size'),
-    max: z.int().min(1).max(SIZE_MAX).describe('A larger pool gets this size'),
+    min: z.int().min(1).max(POOL_NODES_MAX).describe('A new or smaller pool gets this size'),
+    max: z.int().min(1).max(POOL_NODES_MAX).describe('A larger pool gets this size'),
   })
   .meta({ id: 'Autoscaling', description: 'Bounds of the size of a pool' });
 export type Autoscaling = z.infer<typeof Autoscaling>;
