@@ -43,6 +43,7 @@ export * from './manifest/pool.status.js';
 export * from './manifest/victims.js';
 export * from './mirror.js';
 export * from './narrative.js';
+export * from './node-actions.js';
 export * from './networks.js';
 export * from './own-hosts.js';
 export * from './pause.js';

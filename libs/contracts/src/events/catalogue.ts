@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { actionEvents } from './action.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
@@ -22,6 +23,7 @@ export const EVENTS = {
   ...rolloutFactEvents,
   ...nodeEvents,
   ...remediationEvents,
+  ...actionEvents,
   ...presenceEvents,
   ...quarantineEvents,
 } as const;
