@@ -16,14 +16,34 @@ export interface Traffic {
 const UNIT = 'traffic';
 const LOG = '/var/tmp/traffic.log';
 
+/**
+ * Each request has a source port of its own, out of those that neither the kernel nor Kubernetes gives away, and that no request had a
+ * while ago: the kernel remembers for two minutes where it sent one that was not answered.
+ */
+const [FIRST_PORT, LAST_PORT] = [20_000, 29_999];
+
+/** One request in each line; one that failed with curl's words and where the kernel sent it. */
+const loopOf = (url: string): string => `port=$((${FIRST_PORT} + $(date +%s) % 1000 * 10))
+while :; do
+  at=$(date +%s.%N)
+  answer=$(curl --silent --show-error --max-time 5 --local-port $port --output /dev/null --write-out '%{http_code}' ${url} 2>&1)
+  if [ "$answer" != 200 ]; then
+    sent=$(conntrack --dump --proto tcp --orig-port-src $port 2>/dev/null)
+    answer=$(echo "failed: $answer; ended at $(date +%s.%N); source port $port; $sent" | tr -s '\n ' ' ')
+  fi
+  echo "$at $answer"
+  port=$((port + 1))
+  [ $port -le ${LAST_PORT} ] || port=${FIRST_PORT}
+  sleep 0.2
+done >${LOG}`;
+
 /** Asks a page five times a second from inside each host, as its processes do: through the node's own rules for services. */
 export const askPageFrom = async (system: RealSystem, hosts: readonly string[], url: string): Promise<void> => {
-  const curl = `curl --silent --show-error --max-time 5 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
-  const loop = `while :; do echo "$(date +%s.%N) $(${curl})"; sleep 0.2; done >${LOG}`;
   // What was made a moment ago is not in every node's rules yet: the story begins when all have the page.
   const first = `for _ in $(seq 60); do curl --silent --fail --max-time 5 --output /dev/null ${url} && exit; sleep 0.5; done; exit 1`;
   for (const host of hosts) await system.onHost(host, 'sh', '-c', first);
-  for (const host of hosts) await system.onHost(host, 'systemd-run', `--unit=${UNIT}`, 'sh', '-c', loop);
+  const unit = ['systemd-run', `--unit=${UNIT}`, '--expand-environment=no', 'sh', '-c', loopOf(url)];
+  for (const host of hosts) await system.onHost(host, ...unit);
 };
 
 /** One asker's answers: a moment and a status in each line. */
