@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ClusterManifestView, EventType, NodeList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CHECKOUT } from '../../apps/cli/src/checkout.js';
+import { fairleadOf, type Fairlead } from './fairlead.js';
 import { eventually, nodesOf, type Kubectl } from './kubectl.js';
 import { recordPage, type PageRecord } from './page.record.js';
 import { CONNECTION, startRealSystem, VERSION, type RealSystem } from './real.system.js';
 import { askPageFrom, pagesAsked, probeApi, type ApiProbe, type Traffic } from './traffic.js';
 import { budgetedManifests, nodesOfPage, webManifests } from './workload.js';
 
-const run = promisify(execFile);
 const MINUTE_MS = 60_000;
 const STEP_MS = 10 * MINUTE_MS;
 const CLUSTER = 'kept';
@@ -31,7 +28,7 @@ interface Declared {
   readonly machineType: string;
 }
 
-const manifestOf = ({ controlPlanes, workers, machineType }: Declared): object => ({
+const manifestOf = ({ controlPlanes, workers, machineType }: Declared) => ({
   apiVersion: 'fairlead.dev/v1alpha1',
   kind: 'Cluster',
   metadata: { name: CLUSTER },
@@ -48,6 +45,7 @@ const manifestOf = ({ controlPlanes, workers, machineType }: Declared): object =
 
 describe('one declared cluster on real hosts, used all the time while its nodes come, go, fail and are replaced', () => {
   let system: RealSystem;
+  let fairlead: Fairlead;
   let kubectl: Kubectl;
   let api: ApiProbe;
   let record: PageRecord;
@@ -78,16 +76,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     return name ?? '';
   };
 
-  const fairlead = async (...args: readonly string[]): Promise<string> => {
-    const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
-    const main = join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js');
-    return (await run(process.execPath, [main, ...args], { env, timeout: STEP_MS })).stdout;
-  };
-  const applyDeclared = async (): Promise<string> => {
-    const file = join(system.environment.dataDir, `${CLUSTER}.json`);
-    writeFileSync(file, JSON.stringify(manifestOf(declared)));
-    return fairlead('apply', '-f', file, '--yes');
-  };
+  const applyDeclared = (): Promise<string> => fairlead.apply(manifestOf(declared));
 
   /** The hosts, the nodes of Kubernetes and the members of etcd are those that are declared. */
   const settled = async (): Promise<void> => {
@@ -209,6 +198,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   beforeAll(async () => {
     // What providers list is another story (`replace`): here a host that is gone is noticed by its silence alone.
     system = await startRealSystem({ INFRA_WATCH_INTERVAL_MS: '3600000' });
+    fairlead = fairleadOf(system);
     await applyDeclared();
     kubectl = await system.kubectl(CLUSTER);
     const manifest = join(system.environment.dataDir, 'web.json');

@@ -1,14 +1,19 @@
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request, type RequestOptions } from 'node:https';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import type { Kubectl } from './kubectl.js';
+import type { Outsider } from './outsider.js';
 import type { RealSystem } from './real.system.js';
 
 /** What was asked and how it was answered. */
 export interface Traffic {
   readonly requests: number;
   readonly failures: readonly string[];
+  /** When good answers were asked for, in seconds. */
+  readonly goodAt: readonly number[];
   /** Between two good answers, of one asker, in seconds. */
   readonly longestGap: number;
 }
@@ -54,6 +59,7 @@ const trafficOf = (lines: readonly string[]): Traffic => {
   return {
     requests: answers.length,
     failures: answers.filter(({ isGood }) => !isGood).map(({ line }) => line),
+    goodAt: good,
     longestGap: Math.max(0, ...gaps),
   };
 };
@@ -66,6 +72,31 @@ export const pagesAsked = async (system: RealSystem, hosts: readonly string[]): 
       return trafficOf(text.split('\n').filter(Boolean));
     }),
   );
+
+export interface Asking {
+  /** Answers so far. */
+  now(): Traffic;
+  end(): Promise<Traffic>;
+}
+
+/** Asks a page ten times a second from outside of the hosts, each time over a new connection, for at most a second. */
+export const askPageFromOutside = ({ wrap }: Outsider, url: string): Asking => {
+  const curl = `curl --silent --show-error --max-time 1 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
+  const loop = `while :; do echo "$(date +%s.%N) $(${curl} | tr -s '\n' ' ')"; sleep 0.1; done`;
+  const [program = '', ...words] = wrap(['setpriv', '--pdeathsig', 'KILL', 'sh', '-c', loop]);
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const lines: string[] = [];
+  createInterface(child.stdout).on('line', (line) => lines.push(line.trim()));
+  return {
+    now: () => trafficOf(lines),
+    end: async () => {
+      child.kill('SIGKILL');
+      await ended;
+      return trafficOf(lines);
+    },
+  };
+};
 
 export interface Reads extends Traffic {
   /** First tries that failed, of which the second one had its answer. */
