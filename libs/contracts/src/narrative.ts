@@ -263,7 +263,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
   DesiredNetworkSet: ({ node, revision, attempt }) =>
-    `${node} is to have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+    `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
   NodeNetworkFailed: ({ node, failures }) =>
     `${node} could not be given its network configuration: ${sentenceOfFailures(failures)}`,

@@ -1,4 +1,10 @@
-import { CONDITION_REASONS, CONDITION_TYPES, type ClusterLifeState, type ConditionType, type NodeNetworkView } from '@fairlead/contracts';
+import {
+  CONDITION_REASONS,
+  CONDITION_TYPES,
+  type ClusterLifeState,
+  type ConditionType,
+  type NodeNetworkView,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type { ConditionFacts, NodeFacts, OperationFacts } from './condition.facts.js';
 import { conditionsOf, lifeOf, PRECEDENCE, type Condition } from './conditions.js';

@@ -3,7 +3,7 @@ import { nothing, type Decider, type Reconciler } from '@fairlead/event-sourcing
 import { outdated, planner } from './network.planner.js';
 import { basisAfter, NO_NETWORK, type Network, type NetworkState } from './network.state.js';
 
-/** Data of the task: these nodes are to be given the network configuration that they must have now. */
+/** Data of the task: these nodes must be given their present network configuration. */
 export interface SetNetwork {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;

@@ -1927,7 +1927,7 @@ export interface components {
       ports: (number | string)[];
       /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
       pools?: string[];
-      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: everybody */
+      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: from anywhere */
       from: string[];
     };
     /** @description Connections of nodes that are accepted */
