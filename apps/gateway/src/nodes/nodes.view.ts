@@ -123,6 +123,12 @@ const cordonPart = ({ cordon }: NodeDoc): Pick<NodeView, 'cordon'> => {
   return { cordon: { reason, actor, since } };
 };
 
+const networkPart = ({ network }: NodeDoc): Pick<NodeView, 'network'> => {
+  if (network === undefined) return {};
+  const { attempt: _attempt, ...view } = network;
+  return { network: view };
+};
+
 /** The labels are CB-Ladybug's. */
 export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = {}): NodeView => ({
   name: doc.name,
@@ -148,6 +154,7 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   ...remediationPart(remediationOf(doc, suspended)),
   ...cordonPart(doc),
+  ...networkPart(doc),
   changedAt: doc.changedAt,
 });
 

@@ -43,6 +43,19 @@ export const NodeProgressView = z
   .meta({ id: 'NodeProgress', description: 'How far a node is' });
 export type NodeProgressView = z.infer<typeof NodeProgressView>;
 
+export const NodeNetworkView = z
+  .strictObject({
+    state: z.enum(['waiting', 'applied', 'failed']).describe('waiting: its agent has not answered yet'),
+    revision: z.string().describe('Of the content'),
+    since: time,
+    message: z.string().describe('What failed, in the words of its tool; empty when nothing did'),
+  })
+  .meta({
+    id: 'NodeNetwork',
+    description: 'Firewall and SSH server, as the manifest declares them; absent: nothing is declared',
+  });
+export type NodeNetworkView = z.infer<typeof NodeNetworkView>;
+
 export const NodeView = z
   .strictObject({
     name: z.string(),
@@ -76,6 +89,7 @@ export const NodeView = z
       .strictObject({ reason: z.string(), actor: z.string(), since: time })
       .optional()
       .describe('Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not'),
+    network: NodeNetworkView.optional(),
     changedAt: time.describe('When the latest event about it happened'),
   })
   .meta({ id: 'Node', description: 'A node of a cluster, from the moment that its machine is planned' });
