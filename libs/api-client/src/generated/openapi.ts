@@ -2135,7 +2135,10 @@ export interface components {
       loadBalancer: 'haproxy' | 'nlb';
       /** @default {} */
       network: {
-        /** @default 10.244.0.0/16 */
+        /**
+         * @description Network of pods; each node takes a /24 of it, or a /25 if it is smaller than a /15
+         * @default 10.244.0.0/16
+         */
         podCidr: string;
         /** @default 10.96.0.0/12 */
         serviceCidr: string;
