@@ -46,6 +46,7 @@ export * from './narrative.js';
 export * from './networks.js';
 export * from './network/desired.network.js';
 export * from './network/firewall.js';
+export * from './network/network.paths.js';
 export * from './network/sshd.js';
 export * from './own-hosts.js';
 export * from './pause.js';
