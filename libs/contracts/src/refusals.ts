@@ -340,6 +340,15 @@ export const REFUSALS = {
     503,
     'The CPUs and memory of {spec} on connection {connection} are not known yet',
     'Verify the connection with "fairlead connection verify {connection}"; a machine type of its list is known after that.',
+  'firewall.rule-twice': definition(
+    400,
+    'There are two firewall rules {rule}',
+    'Give each rule a name of its own; a rule may have several ports and networks.',
+  ),
+  'firewall.rule-pool': definition(
+    422,
+    'The firewall rule {rule} is about pool {pool}, which is not declared',
+    'Name pools of the manifest, or control-plane.',
   ),
   'drain.rule-twice': definition(
     400,
