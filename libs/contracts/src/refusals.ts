@@ -340,6 +340,7 @@ export const REFUSALS = {
     503,
     'The CPUs and memory of {spec} on connection {connection} are not known yet',
     'Verify the connection with "fairlead connection verify {connection}"; a machine type of its list is known after that.',
+  ),
   'firewall.rule-twice': definition(
     400,
     'There are two firewall rules {rule}',
