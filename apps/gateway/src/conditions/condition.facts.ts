@@ -1,4 +1,11 @@
-import type { ClusterPause, ClusterPhase, NodeRole, OperationKind, UpgradePhase } from '@fairlead/contracts';
+import type {
+  ClusterPause,
+  ClusterPhase,
+  EtcdBackups,
+  NodeRole,
+  OperationKind,
+  UpgradePhase,
+} from '@fairlead/contracts';
 
 /** What of a node its cluster's conditions depend on. */
 export interface NodeFacts {
@@ -67,6 +74,13 @@ export interface ConditionFacts {
   readonly health?: {
     readonly since: string;
     readonly suspended: Readonly<Record<string, { readonly message: string; readonly since: string }>>;
+  };
+  /** How its snapshots by schedule are; absent: it has no schedule. */
+  readonly backups?: {
+    readonly policy: Pick<EtcdBackups, 'schedule'>;
+    readonly since: string;
+    readonly lastGoodAt?: string;
+    readonly failed?: { readonly what: 'snapshot' | 'verification'; readonly message: string; readonly since: string };
   };
   /** Nodes that Kubernetes lacks, and Nodes that it has without a machine, by name; absent: none. */
   readonly presence?: {

@@ -2,6 +2,7 @@ import {
   CONTROL_PLANE_POOL,
   DEFAULT_KUBERNETES_VERSION,
   drainFaults,
+  etcdBackupsFaults,
   healthCheckFaults,
   isBlocked,
   KubernetesVersion,
@@ -143,6 +144,7 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
       manifest.spec.drain ?? {},
       manifest.spec.pools.map((pool) => pool.name),
     ),
+    ...(manifest.spec.etcdBackups === undefined ? [] : etcdBackupsFaults(manifest.spec.etcdBackups)),
     ...manifest.spec.pools.flatMap((pool, at) => metadataFaults(pool, `spec.pools[${at}]`)),
   ];
 };

@@ -12,6 +12,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
+import { EtcdBackups } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
@@ -70,6 +71,7 @@ export const DeclaredSpec = z.strictObject({
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
+  etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
