@@ -6,6 +6,7 @@ import { backupsReconciler } from './etcd/backups.reconciler.js';
 import { removalsReconciler } from './etcd/removals.reconciler.js';
 import { restoreReconciler } from './etcd/restore.reconciler.js';
 import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
+import { networkReconciler } from './network/network.reconciler.js';
 import { Nodes1790000000000 } from './migrations/nodes.migration.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { remediationReconciler } from './remediation/remediation.reconciler.js';
@@ -27,6 +28,7 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       restoreReconciler,
       certificatesReconciler,
       remediationReconciler,
+      networkReconciler,
     ],
     migrations: [Nodes1790000000000],
     jobConcurrency: settings.jobConcurrency,

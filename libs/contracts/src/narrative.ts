@@ -48,6 +48,10 @@ const desired = ({
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
 
+/** What could not be applied, and whether it was taken back. */
+export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['failures']): string =>
+  failures.map(({ part, message, reverted }) => `${part}: ${message}${reverted ? ' (reverted)' : ''}`).join('; ');
+
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
 
@@ -262,6 +266,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  DesiredNetworkSet: ({ node, revision, attempt }) =>
+    `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+  NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
+  NodeNetworkFailed: ({ node, failures }) =>
+    `${node} could not be given its network configuration: ${sentenceOfFailures(failures)}`,
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>

@@ -2,6 +2,7 @@ import type {
   ClusterPause,
   ClusterPhase,
   EtcdBackups,
+  NodeNetworkView,
   NodeRole,
   OperationKind,
   UpgradePhase,
@@ -18,6 +19,8 @@ export interface NodeFacts {
   readonly away?: { readonly since: string; readonly message: string };
   /** Its drain waits for pods that do not leave; absent: it does not. */
   readonly drain?: { readonly since: string; readonly message: string };
+  /** Its network configuration; absent: none is declared. */
+  readonly network?: NodeNetworkView;
   /** It was Ready once: before that, it is part of a request that is not done. */
   readonly wasReady: boolean;
   readonly isRemoving: boolean;

@@ -3,6 +3,7 @@ import {
   DEFAULT_KUBERNETES_VERSION,
   drainFaults,
   etcdBackupsFaults,
+  firewallFaults,
   healthCheckFaults,
   isBlocked,
   KubernetesVersion,
@@ -145,6 +146,10 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
       manifest.spec.pools.map((pool) => pool.name),
     ),
     ...(manifest.spec.etcdBackups === undefined ? [] : etcdBackupsFaults(manifest.spec.etcdBackups)),
+    ...firewallFaults(
+      manifest.spec.firewall ?? {},
+      manifest.spec.pools.map((pool) => pool.name),
+    ),
     ...manifest.spec.pools.flatMap((pool, at) => metadataFaults(pool, `spec.pools[${at}]`)),
   ];
 };

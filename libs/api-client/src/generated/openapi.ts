@@ -1464,8 +1464,23 @@ export interface components {
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
+      network?: components['schemas']['NodeNetwork'];
       /** @description When the latest event about it happened */
       changedAt: string;
+    };
+    /** @description Firewall and SSH server, as the manifest declares them; absent: nothing is declared */
+    NodeNetwork: {
+      /**
+       * @description waiting: its agent has not answered yet
+       * @enum {string}
+       */
+      state: 'waiting' | 'applied' | 'failed';
+      /** @description Of the content */
+      revision: string;
+      /** @description RFC 3339, UTC */
+      since: string;
+      /** @description What failed, in the words of its tool; empty when nothing did */
+      message: string;
     };
     /** @description One thing that is true of a cluster or not */
     Condition: {
@@ -1481,6 +1496,7 @@ export interface components {
         | 'MachinesReady'
         | 'MachinesPresent'
         | 'NodesPresent'
+        | 'NetworkApplied'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
         | 'Upgrading'
@@ -1788,6 +1804,10 @@ export interface components {
         drain?: components['schemas']['DrainPolicy'];
         /** @description Absent: no snapshots of etcd are taken by schedule */
         etcdBackups?: components['schemas']['EtcdBackups'];
+        /** @description Absent: the firewalls of nodes are not touched */
+        firewall?: components['schemas']['Firewall'];
+        /** @description Absent: the SSH servers of nodes are not touched */
+        sshd?: components['schemas']['Sshd'];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
       };
@@ -1914,6 +1934,62 @@ export interface components {
       /** @description Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted */
       verify: boolean;
     };
+    /** @description The firewall of each node: connections that are not listed are dropped */
+    Firewall: {
+      /**
+       * @description false: the rules are kept, and are not in force
+       * @default true
+       */
+      enabled: boolean;
+      /** @description Networks that only nodes of the cluster are in. Left out: the addresses of its nodes, so that each node that comes or goes changes the rules of all others */
+      nodes?: string[];
+      /** @description Who may connect by SSH, besides Fairlead */
+      ssh?: string[];
+      /** @description Who may connect to the Kubernetes API on control planes, besides nodes and Fairlead */
+      api?: string[];
+      /** @description Who may connect to node ports, besides nodes and pods */
+      nodePorts?: string[];
+      allow?: components['schemas']['AllowRule'][];
+      /** @description Where nodes themselves may connect to, besides nodes, pods and DNS; pods are not concerned. Left out: anywhere */
+      egress?: components['schemas']['EgressRule'][];
+    };
+    /** @description Connections to nodes that are accepted */
+    AllowRule: {
+      /** @description Of the rule: a DNS label, unique in the firewall */
+      name: string;
+      /**
+       * @default tcp
+       * @enum {string}
+       */
+      protocol: 'tcp' | 'udp';
+      /** @description Ports and ranges of ports, e.g. 443 or "8000-8010" */
+      ports: (number | string)[];
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: from anywhere */
+      from: string[];
+    };
+    /** @description Connections of nodes that are accepted */
+    EgressRule: {
+      /** @description Of the rule: a DNS label, unique in the firewall */
+      name: string;
+      /**
+       * @default tcp
+       * @enum {string}
+       */
+      protocol: 'tcp' | 'udp';
+      /** @description Ports and ranges of ports, e.g. 443 or "8000-8010" */
+      ports: (number | string)[];
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Where nodes may connect to */
+      to: string[];
+    };
+    /** @description The SSH server of each node */
+    Sshd: {
+      /** @description true: no passwords, no password of root, few attempts, no forwarding beyond what Fairlead uses, and modern algorithms only */
+      hardening: boolean;
+    };
     /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
       name: string;
@@ -1952,6 +2028,7 @@ export interface components {
         | 'remove-nodes'
         | 'replace-nodes'
         | 'label-nodes'
+        | 'configure-network'
         | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
@@ -2115,6 +2192,10 @@ export interface components {
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
       etcdBackups?: components['schemas']['ManifestEtcdBackups'];
+      /** @description Left out: the firewalls of nodes are not touched */
+      firewall?: components['schemas']['Firewall'];
+      /** @description Left out: the SSH servers of nodes are not touched */
+      sshd?: components['schemas']['Sshd'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
     };

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
+import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { presenceEvents } from './presence.events.js';
@@ -21,6 +22,7 @@ export const EVENTS = {
   ...rolloutEvents,
   ...rolloutFactEvents,
   ...nodeEvents,
+  ...networkEvents,
   ...remediationEvents,
   ...presenceEvents,
   ...quarantineEvents,

@@ -11,6 +11,8 @@ import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
+import { Firewall } from '../network/firewall.js';
+import { Sshd } from '../network/sshd.js';
 import { Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { PoolStatus, ReplicaCounts } from './pool.status.js';
@@ -97,6 +99,8 @@ export const ManifestSpec = z
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
     etcdBackups: ManifestEtcdBackups.optional(),
+    firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
+    sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
     paused: z
       .boolean()
       .optional()
