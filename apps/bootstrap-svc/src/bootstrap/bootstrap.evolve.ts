@@ -3,6 +3,7 @@ import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
 import { evolveMetadata } from './metadata.evolve.js';
+import { evolveVerifications } from './verifications.evolve.js';
 import {
   ABSENT,
   allOf,
@@ -16,7 +17,6 @@ import {
   type AgentCredentials,
   type Bootstrap,
   type Cluster,
-  type DesiredVerification,
   type Host,
   type Present,
 } from './bootstrap.state.js';
@@ -185,26 +185,6 @@ const placed = (cluster: Cluster, { node, requestId }: EventData<'EtcdSnapshotPl
   return { ...cluster, restore: { ...restore, missing: restore.missing.filter((name) => name !== node) } };
 };
 
-const VERIFICATIONS_MAX = 100;
-
-/** A snapshot that is asked for twice is verified once. */
-const withVerification = (
-  cluster: Cluster,
-  { snapshot, sha256, bytes, revision, keys }: DesiredVerification,
-): Cluster => {
-  const { verifications = [] } = cluster;
-  const isKnown = verifications.some((one) => one.snapshot === snapshot);
-  if (isKnown || verifications.length >= VERIFICATIONS_MAX) return cluster;
-  return { ...cluster, verifications: [...verifications, { snapshot, sha256, bytes, revision, keys }] };
-};
-
-const withoutVerification = (cluster: Cluster, snapshot: string): Cluster => {
-  const { verifications = [], ...others } = cluster;
-  const left = verifications.filter((one) => one.snapshot !== snapshot);
-  if (left.length === verifications.length) return cluster;
-  return left.length === 0 ? others : { ...others, verifications: left };
-};
-
 /** The kubeconfig that was sealed first is that of the initial control plane, whose agent is the first to report one. */
 const adminReported = (cluster: Cluster, { node, certificates }: EventData<'CertificatesReported'>): Cluster => {
   const adminEndsAt = certificates.find(({ name }) => name === 'admin.conf')?.expiresAt ?? null;
@@ -322,9 +302,6 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return placed(cluster, event.data);
     case 'EtcdSnapshotRemoved':
       return withoutSnapshot(cluster, event.data);
-    case 'EtcdSnapshotVerified':
-    case 'EtcdSnapshotVerificationFailed':
-      return withoutVerification(cluster, event.data.snapshot);
     case 'NodeDrainBlocked':
       return withHost(cluster, event.data.node, { drainingSince: event.data.since });
     case 'NodeDrained':
@@ -418,12 +395,6 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return keyDesired(cluster, event.data);
     case 'NodeRemovalRequested':
       return withRemoval(cluster, event.data.node);
-    case 'EtcdSnapshotTaken':
-      return event.data.verify === true ? withVerification(cluster, event.data) : cluster;
-    case 'EtcdSnapshotVerificationRequested':
-      return withVerification(cluster, event.data);
-    case 'EtcdSnapshotDeleted':
-      return withoutVerification(cluster, event.data.snapshot);
     case 'EtcdRestoreStarted': {
       const { requestId, snapshot, sha256, members } = event.data;
       const nodes = members.map(({ node }) => node);
@@ -466,7 +437,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
-  return evolveMetadata(evolveDepartures(requested, event), event);
+  return evolveVerifications(evolveMetadata(evolveDepartures(requested, event), event), event);
 };
 
 /** What the event means for the status; `cluster` is the cluster after it. */

@@ -156,7 +156,7 @@ export interface DesiredSnapshot {
   readonly missing: readonly NodeName[];
 }
 
-/** A snapshot that is to be restored into a scratch etcd, and what etcdutl said of it when it was taken. */
+/** A snapshot that must be restored into a scratch etcd, and what etcdutl said of it when it was taken. */
 export type DesiredVerification = Pick<
   EventData<'EtcdSnapshotVerificationRequested'>,
   'snapshot' | 'sha256' | 'bytes' | 'revision' | 'keys'

@@ -25,7 +25,7 @@ export class VerificationEffects {
   async verifySnapshot(step: Step): Promise<void> {
     const { cluster } = step.state;
     const desired = cluster.verifications?.find(({ snapshot }) => snapshot === step.data.snapshot);
-    if (desired === undefined) throw new Error('the plan verifies no snapshot that nobody asked for');
+    if (desired === undefined) throw new Error('the plan verifies only snapshots for which that is desired');
     const { snapshot } = desired;
     const host = verifierOf(controlPlanesOf(cluster), step.attempt);
     if (host === undefined)

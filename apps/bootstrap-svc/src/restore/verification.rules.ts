@@ -13,7 +13,7 @@ export type Verdict =
   /** Nothing is known of the snapshot. */
   | { readonly kind: 'unknown'; readonly message: string };
 
-/** How etcdutl and etcd speak of a database that is damaged; no space, no memory and no time are not among it. */
+/** Messages of etcdutl and etcd about a damaged database; a lack of space, memory or time is none of it. */
 const DAMAGED =
   /expected sha256|checksum|invalid database|corrupt|not a valid|unexpected fault address|page \d+: invalid/i;
 
@@ -37,7 +37,7 @@ export const verdictOf = (desired: DesiredVerification, said: VerifySnapshotResu
   return { kind: DAMAGED.test(said.problem) ? 'invalid' : 'unknown', message: said.problem };
 };
 
-/** The control planes that could run a scratch etcd; each attempt takes the next one, those that are heard first. */
+/** The control planes that could run a scratch etcd; each attempt takes the next one, those with heartbeats first. */
 export const verifierOf = (hosts: readonly Host[], attempt: number): Host | undefined => {
   const able = hosts.filter(({ joinedAt, removal, failed }) => joinedAt !== null && removal === 'none' && !failed);
   const inTurn = [

@@ -38,7 +38,7 @@ done
 exec "$@"
 `;
 
-/** `systemd-run` of a host without limits, networks of units and timers: what is to be run is run at once, what is for later never. */
+/** `systemd-run` without limits, networks of units and timers: a program runs at once, one of a timer never. */
 export const SYSTEMD_RUN_SCRIPT = `#!/bin/sh
 # Stand-in of a simulated host (Fairlead lab): the program runs in the environment of its caller.
 while [ $# -gt 0 ]; do

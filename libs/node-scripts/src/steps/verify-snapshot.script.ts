@@ -70,7 +70,7 @@ end_verification
 needed=${Math.ceil((bytes * DISK_COPIES) / KIB) + DISK_SPARE_KIB}
 free=$(df -Pk "$root/var/lib/fairlead" | awk 'NR == 2 { print $4 }')
 if [ "$free" -lt "$needed" ]; then
-  result "{\\"problem\\":$(json_text "a verification needs $((needed / 1024)) MiB in /var/lib/fairlead, and $((free / 1024)) MiB are free")}"
+  result "{\\"problem\\":$(json_text "a verification needs $((needed / 1024)) MiB on the disk of the host, and $((free / 1024)) MiB are free")}"
   exit 0
 fi
 ${writeFile(TMPFILES, '644', `R! ${FOLDER}\n`)}
@@ -87,13 +87,13 @@ if [ ! -x "$programs/etcdutl" ]; then
   [ -n "$image" ] || fail 'this host has no etcd'
   mkdir -p ${hostPath(IMAGE_AT)}
   run ctr --namespace k8s.io images mount "$image" ${hostPath(IMAGE_AT)}
-  programs=${hostPath(IMAGE_AT)}/usr/local/bin
+  programs=${hostPath(`${IMAGE_AT}/usr/local/bin`)}
 fi`;
 
 const SCRATCH = 'http://127.0.0.1:12379';
 const SCRATCH_PEER = 'http://127.0.0.1:12380';
 
-/** Runs in the unit, which has a network of its own: no port of the host is taken, and nobody else can ask this etcd. */
+/** Runs in the unit, which has a network of its own: no port of the host is taken, and nothing else reaches this etcd. */
 const VERIFY = `#!/bin/sh
 set -eu
 folder=$1
