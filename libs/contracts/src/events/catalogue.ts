@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { actionEvents } from './action.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
@@ -24,6 +25,7 @@ export const EVENTS = {
   ...nodeEvents,
   ...networkEvents,
   ...remediationEvents,
+  ...actionEvents,
   ...presenceEvents,
   ...quarantineEvents,
 } as const;
