@@ -268,7 +268,7 @@ describe('the state of a cluster', () => {
   });
 
   it('is not Degraded by a schedule whose run was just missed, or missed while the cluster was paused', () => {
-    const backups = { ...BACKUPS, lastGoodAt: minutesAgo(6 * 60 + 119) };
+    const backups = { ...BACKUPS, policy: { schedule: '0 * * * *' }, lastGoodAt: minutesAgo(119) };
     expect(stateOf({ backups })).toBe('Running');
     const old = { ...BACKUPS, lastGoodAt: minutesAgo(20 * 60) };
     expect(stateOf({ backups: old, resumedAt: minutesAgo(30) })).toBe('Running');
