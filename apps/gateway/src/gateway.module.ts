@@ -10,6 +10,12 @@ import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
+import { AutoscalerAccess } from './autoscaler/autoscaler.access.js';
+import { AutoscalerAuthority } from './autoscaler/autoscaler.authority.js';
+import { AutoscalerCalls } from './autoscaler/autoscaler.calls.js';
+import { AutoscalerServer } from './autoscaler/autoscaler.server.js';
+import { AutoscalerHttp } from './autoscaler/autoscaler.http.js';
+import { AutoscalerCredentials } from './autoscaler/credentials.commands.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
@@ -31,6 +37,7 @@ import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
 import { OrphansHttp } from './connections/orphans.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
+import { NetworkHttp } from './network/network.http.js';
 import { EtcdHttp } from './etcd/etcd.http.js';
 import { EtcdQueries } from './etcd/etcd.queries.js';
 import { AuditReader } from './events/audit.reader.js';
@@ -88,6 +95,7 @@ const CONTROLLERS: Type<unknown>[] = [
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
+  AutoscalerHttp,
   SchemasHttp,
   ActionsHttp,
   NodesHttp,
@@ -95,6 +103,7 @@ const CONTROLLERS: Type<unknown>[] = [
   SteeringHttp,
   HoldsHttp,
   EtcdHttp,
+  NetworkHttp,
   CertificatesHttp,
   RenewalEffects,
   OperationsHttp,
@@ -121,6 +130,11 @@ const PROVIDERS: Provider[] = [
   { provide: JOB_FAILURES, useValue: logFailure },
   AuditReader,
   Authentication,
+  AutoscalerAccess,
+  AutoscalerAuthority,
+  AutoscalerCalls,
+  AutoscalerCredentials,
+  AutoscalerServer,
   CertificateQueries,
   ChangeAnswers,
   RenewalSchedule,

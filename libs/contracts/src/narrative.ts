@@ -122,6 +122,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   KubeconfigIssued: ({ user, expiresAt }) => `a client certificate for ${user} was signed; it expires ${expiresAt}`,
   KubeconfigNotIssued: ({ user, cause }) => `no client certificate for ${user} was signed: ${sentenceOf(cause)}`,
   KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
+  AutoscalerCredentialIssued: ({ id, expiresAt }) =>
+    `a client certificate for an autoscaler was signed (${id}); it expires ${expiresAt}`,
+  AutoscalerCredentialRevoked: ({ id }) => `the autoscaler's client certificate ${id} was revoked`,
   ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
   ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
   SshKeyRotationRequested: ({ name }) => `a new SSH key for connection ${name} was requested`,
@@ -198,6 +201,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
   EtcdSnapshotRemoved: ({ node }) => `the snapshot of the restore that failed is gone from ${node}`,
+  EtcdSnapshotVerified: ({ snapshot, node, objects }) =>
+    `${snapshot} was verified on ${node}: etcd was restored from it with ${count(objects, 'object')}`,
+  EtcdSnapshotVerificationFailed: ({ snapshot, invalid, cause }) =>
+    `${snapshot} ${invalid ? 'is not valid' : 'could not be verified'}: ${sentenceOf(cause)}`,
   EtcdReady: ({ version, members }) => `etcd ${version} has ${members.length} healthy members`,
   EtcdMemberAdded: ({ node, members }) => `etcd has a member on ${node}, and ${members} in all`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
@@ -207,6 +214,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>
     nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
+  JoinTokenRenewed: ({ node, endedAt }) => `the join token of ${node} had ended at ${endedAt}; it has a new one`,
   NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
@@ -265,6 +273,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  NetworkRetryRequested: () => 'the network configuration was asked to be tried again where it failed',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
     `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
@@ -285,6 +294,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeRuleOverridden: ({ rule, reason }) => `an operator overrode rule ${rule}: ${reason}`,
   NodeRollbackRequested: ({ node }) => `${node} was asked to get its former software back`,
   EtcdSnapshotRequested: () => 'a snapshot of etcd was asked for',
+  EtcdSnapshotVerificationRequested: ({ snapshot }) => `the verification of ${snapshot} was requested`,
   EtcdRestoreRequested: ({ snapshot }) => `etcd was asked to be set back to ${snapshot}`,
   UpgradeRejected: ({ findings }) =>
     `the change was refused: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
@@ -293,6 +303,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   RolloutStarted: ({ planHash }) => `the plan ${planHash.slice(0, 12)} runs`,
   EtcdSnapshotTaken: ({ snapshot, node, keys }) => `etcd on ${node} was saved as ${snapshot} (${count(keys, 'key')})`,
   EtcdSnapshotFailed: ({ cause }) => `no snapshot of etcd was taken: ${sentenceOf(cause)}`,
+  EtcdBackupFailed: ({ scheduledAt, cause }) =>
+    `the snapshot of etcd scheduled for ${scheduledAt} was not taken: ${sentenceOf(cause)}`,
+  EtcdSnapshotDeleted: ({ snapshot, reason }) =>
+    `${snapshot} was deleted: ${reason === 'age' ? 'it is older than snapshots are kept' : 'there are enough newer ones'}`,
   EtcdRestoreStarted: ({ snapshot, members }) =>
     `etcd begins to be set back to ${snapshot} on ${members.map(({ node }) => node).join(', ')}`,
   EtcdRestoreAdvanced: ({ step, cause }) =>

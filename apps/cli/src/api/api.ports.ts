@@ -13,6 +13,8 @@ import type {
 export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenRequest };
 
 /** What the server answers. */
+export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
+export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -167,6 +169,8 @@ export interface Api {
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
   /** Answers with the cluster as it is then. */
+  /** Nodes that failed at their network configuration try it again. */
+  retryNetwork(at: ClusterAt): Promise<ClusterView>;
   pauseCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   resumeCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */
@@ -211,6 +215,7 @@ export interface Api {
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
   takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;
+  verifyEtcdSnapshot(at: ClusterAt, snapshot: string, idempotencyKey: string): Promise<EtcdRequestView>;
   restoreEtcd(
     at: ClusterAt,
     request: { readonly snapshot: string; readonly confirm: string },
@@ -231,6 +236,12 @@ export interface Api {
   releaseQuarantined(release: QuarantineReleaseRequest): Promise<void>;
 
   tokens(): Promise<readonly TokenView[]>;
+  autoscalerCredentials(at: ClusterAt): Promise<readonly AutoscalerCredentialView[]>;
+  issueAutoscalerCredential(
+    at: ClusterAt,
+    request: { readonly csr: string; readonly ttlDays?: number },
+  ): Promise<IssuedAutoscalerCredentialView>;
+  revokeAutoscalerCredential(at: ClusterAt, id: string): Promise<void>;
   createToken(request: TokenRequest): Promise<CreatedTokenView>;
   revokeToken(id: string): Promise<void>;
 }
