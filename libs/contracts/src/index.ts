@@ -5,6 +5,7 @@ export * from './agent.subjects.js';
 export * from './autoscaler.js';
 export * from './autoscaler.credential.js';
 export * from './certificates.js';
+export * from './cluster.limits.js';
 export * from './cluster-spec.js';
 export * from './durations.js';
 export * from './envelope.js';

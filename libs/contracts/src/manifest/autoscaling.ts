@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { refuse, type Refusal } from '../refusals.js';
-import { POOL_NODES_MAX } from '../requests.js';
 
 /** Within these bounds an autoscaler, or anyone who scales the pool, chooses its size. */
 export const Autoscaling = z

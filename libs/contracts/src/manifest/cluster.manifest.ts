@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
-import { CLUSTER_DEFAULTS, POOL_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
+import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { time } from '../views/time.js';

@@ -69,8 +69,9 @@ export const storedState = (before: unknown, after: unknown): StoredState => {
     if (stored === entries) continue;
     for (const [name, entry] of Object.entries(entries))
       if (entry !== undefined && stored[name] !== entry) changed.push({ path: pathOf(path, name), doc: entry });
-    for (const name of Object.keys(stored))
-      if (stored[name] !== undefined && entries[name] === undefined) gone.push(pathOf(path, name));
+    // Of a container that was stored whole, a write before this one may have stored the entries.
+    for (const name of Object.keys(whole))
+      if (whole[name] !== undefined && entries[name] === undefined) gone.push(pathOf(path, name));
   }
   return { doc, changed, gone };
 };
