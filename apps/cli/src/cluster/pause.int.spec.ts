@@ -70,3 +70,12 @@ describe('a cluster that is paused', () => {
     });
   });
 });
+
+describe('fairlead cluster retry-network', () => {
+  it('asks for another try, and shows the cluster', async () => {
+    gateway.on('POST', `${DEMO}/network/retry`, { status: 200, body: clusterView() });
+    const { code, stdout } = await ask('retry-network', 'demo');
+    expect(code).toBe(0);
+    expect(stdout).toContain('demo');
+  });
+});
