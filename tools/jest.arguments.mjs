@@ -18,6 +18,7 @@ export const LONG_STORIES = [
   'test/etcd-external',
   'test/etcd-members',
   'test/faults',
+  'test/firewall',
   'test/fresh-clone',
   'test/growth',
   'test/heal',
