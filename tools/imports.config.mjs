@@ -63,6 +63,7 @@ const LAYERS = {
   'bootstrap-svc': [
     'addons',
     'joins',
+    'hooks',
     'removal',
     'restore',
     'kubeconfigs',

@@ -77,6 +77,21 @@ export interface ConditionFacts {
     readonly since: string;
     readonly suspended: Readonly<Record<string, { readonly message: string; readonly since: string }>>;
   };
+  /** Hooks that hold a step; absent: none is declared. */
+  readonly hooks?: Readonly<
+    Record<
+      string,
+      {
+        readonly hook: string;
+        readonly point: string;
+        readonly node: string | null;
+        readonly failed: boolean;
+        readonly message: string;
+        readonly since: string;
+        readonly nextAttemptAt: string;
+      }
+    >
+  >;
   /** Nodes that Kubernetes lacks, and Nodes that it has without a machine, by name; absent: none. */
   readonly presence?: {
     readonly missing: Readonly<Record<string, string>>;

@@ -4,6 +4,7 @@ import {
   drainFaults,
   firewallFaults,
   healthCheckFaults,
+  hookFaults,
   isBlocked,
   KubernetesVersion,
   metadataFaults,
@@ -140,6 +141,7 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...nameFaults(manifest.spec),
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
+    ...hookFaults(manifest.spec.hooks ?? []),
     ...drainFaults(
       manifest.spec.drain ?? {},
       manifest.spec.pools.map((pool) => pool.name),

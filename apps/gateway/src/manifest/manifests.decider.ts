@@ -261,7 +261,7 @@ const rolloutFacts = (
     }));
 };
 
-const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|firewall|sshd)\./;
+const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|firewall|sshd)\.|^hooks/;
 
 /** Health checks, drain rules and what nodes accept may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>

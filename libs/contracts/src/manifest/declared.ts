@@ -12,6 +12,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
+import { Hooks } from './hooks.js';
 import { HealthCheck } from './health.check.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
@@ -71,6 +72,7 @@ export const DeclaredSpec = z.strictObject({
     health,
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
+  hooks: Hooks.optional().describe('Absent: none'),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
