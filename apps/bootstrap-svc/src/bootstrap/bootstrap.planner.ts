@@ -321,7 +321,7 @@ const momentBefore = (cluster: Cluster, operation: Operation): Moment | undefine
   }
 };
 
-/** Moments whose hooks are to be asked now: before steps that are desired, and after those that were done. */
+/** Moments whose hooks are due: before steps that are desired, and after those that were done. */
 const moments = (state: Bootstrap): readonly Moment[] => {
   if (state.status === 'absent' || state.cluster.hooks === undefined) return [];
   const { cluster } = state;
