@@ -10,6 +10,7 @@ import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
 import { evolveMetadata } from './metadata.evolve.js';
+import { evolveVerifications } from './verifications.evolve.js';
 import {
   ABSENT,
   allOf,
@@ -443,7 +444,11 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
-  return withHooks(evolveMetadata(evolveDepartures(requested, event), event), cluster, event);
+  return withHooks(
+    evolveVerifications(evolveMetadata(evolveDepartures(requested, event), event), event),
+    cluster,
+    event,
+  );
 };
 
 const withHooks = (cluster: Cluster, before: Cluster, event: StoredEvent): Cluster => {

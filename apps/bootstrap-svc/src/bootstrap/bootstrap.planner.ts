@@ -51,19 +51,22 @@ export type ClusterStep =
 export type Operation =
   | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
   | { readonly step: ClusterStep; readonly reason: string }
-  | { readonly step: 'CallHook'; readonly call: HookCall; readonly reason: string };
+  | { readonly step: 'CallHook'; readonly call: HookCall; readonly reason: string }
+  | { readonly step: 'VerifySnapshot'; readonly snapshot: string; readonly reason: string };
 
 export type StepKey = string;
 
-/** Names an operation inside its cluster: while it is desired it is done once. */
-export const keyOf = (operation: {
+interface NamedStep {
   readonly step: string;
   readonly node?: NodeName;
+  readonly snapshot?: string;
   readonly call?: HookCall;
-}): StepKey => {
-  const { step, node, call } = operation;
+}
+
+/** Names an operation inside its cluster: while it is desired it is done once. */
+export const keyOf = ({ step, node, snapshot, call }: NamedStep): StepKey => {
   if (call !== undefined) return `${step}/${call.point}/${call.node ?? ''}/${call.hook.name}/${call.attempt}`;
-  return node === undefined ? step : `${step}/${node}`;
+  return [step, node ?? snapshot].filter((part) => part !== undefined).join('/');
 };
 
 const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
@@ -218,6 +221,14 @@ const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
       : [onNode('RemoveSnapshot', host, 'its restore has failed')];
   });
 
+/** One at a time, and none while etcd is restored. */
+const verifySnapshots = ({ provisioned, restore, verifications = [] }: Cluster): readonly Operation[] =>
+  provisioned && restore === null
+    ? verifications
+        .slice(0, 1)
+        .map(({ snapshot }) => ({ step: 'VerifySnapshot', snapshot, reason: 'it is not verified' }))
+    : [];
+
 const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
   const renewed = renewedKubeconfig(cluster);
   return renewed === undefined
@@ -295,11 +306,16 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),
+        ...verifySnapshots(cluster),
         ...refreshKubeconfig(cluster),
         ...replaceKeys(cluster),
       ];
     case 'building':
-      return [...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []), ...replaceKeys(cluster)];
+      return [
+        ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
+        ...verifySnapshots(cluster),
+        ...replaceKeys(cluster),
+      ];
   }
 };
 

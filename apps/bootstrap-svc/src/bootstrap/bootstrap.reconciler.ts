@@ -7,6 +7,7 @@ import {
   failStep,
   revokeCredentials,
   stateReplacements,
+  verificationFailed,
   type BootstrapCommand,
   type BootstrapFact,
 } from './bootstrap.decider.js';
@@ -41,12 +42,17 @@ export interface StepData {
   /** Of a hook that is called. */
   readonly hook?: string;
   readonly point?: HookPoint;
+  /** The snapshot that is verified. */
+  readonly snapshot?: string;
 }
 
 const dataOf = (operation: Operation): StepData => {
-  if (operation.step !== 'CallHook') return 'node' in operation ? { node: operation.node } : {};
-  const { point, node, hook } = operation.call;
-  return { point, hook: hook.name, ...(node === undefined ? {} : { node }) };
+  if (operation.step === 'CallHook') {
+    const { point, node, hook } = operation.call;
+    return { point, hook: hook.name, ...(node === undefined ? {} : { node }) };
+  }
+  const { step: _step, reason: _reason, ...data }: Exclude<Operation, { step: 'CallHook' }> & StepData = operation;
+  return data;
 };
 
 const taskOf = (operation: Operation): Task => {
@@ -137,7 +143,9 @@ export const bootstrapReconciler = (
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
     const step = type as Operation['step']; // A task comes from the plan, or from the finalizer, whose failures are not stated.
-    const { node } = data as StepData;
+    const { node, snapshot } = data as StepData;
+    if (snapshot !== undefined)
+      return nextAttemptAt === null ? verificationFailed(state, { snapshot, invalid: false, cause }) : [];
     const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step, cause.operation), cause };
     return failStep(state, about, { attempt, attemptsMax, nextAttemptAt });
   },
