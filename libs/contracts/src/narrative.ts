@@ -48,6 +48,16 @@ const desired = ({
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
 
+const addressWords = (addresses: EventData<'VirtualAddressesProbed'>['addresses']): string =>
+  addresses.length === 0
+    ? 'no virtual address any more'
+    : addresses
+        .map(({ name, held, transports }) => {
+          const ports = transports.map(({ name: transport, up, of }) => `${transport} ${up} of ${of} up`);
+          return `${name} ${held ? 'held' : 'not held'} (${ports.join(', ')})`;
+        })
+        .join('; ');
+
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
 
@@ -258,6 +268,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>

@@ -1,6 +1,11 @@
 export { AGENT_UNIT, agentGuard, agentUnit } from './agent/agent.unit.js';
 export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
+export { addressesHaproxyConfig } from './balancer/addresses.haproxy.js';
+export { addressesCheck, addressesKeepalivedConfig } from './balancer/addresses.keepalived.js';
+export { ADDRESSES } from './balancer/balancer.paths.js';
+export { addressesHaproxyUnit, addressesKeepalivedUnit } from './balancer/balancer.units.js';
+export { INTERFACE } from './balancer/keepalived.config.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
 export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
 export { clientUrlOf, ETCD_CLIENT, LOCAL_ETCD, peerOfUrl, type EtcdPeer } from './etcd/etcd.paths.js';

@@ -24,6 +24,7 @@ import {
   type ManifestPatch,
   type PlanStep,
   type Refusal,
+  type Registered,
   type ScaleRequest,
   UpgradeRequest,
 } from '@fairlead/contracts';
@@ -31,6 +32,7 @@ import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jets
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
+import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { faultsOfCluster } from '../clusters/clusters.rules.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { Registry } from '../common/registry.js';
@@ -38,7 +40,9 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
+import { NodeQueries } from '../nodes/nodes.queries.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
+import { virtualAddressFaults } from './virtual-addresses.rules.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
@@ -76,6 +80,8 @@ export class ManifestCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
+    @Inject(ClusterQueries) private readonly clusterQueries: ClusterQueries,
+    @Inject(NodeQueries) private readonly nodes: NodeQueries,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -191,6 +197,7 @@ export class ManifestCommands {
     const plan = planFor(state, spec, named);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
+    await this.refuseAddresses({ namespace, cluster }, spec, known);
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew
@@ -205,6 +212,24 @@ export class ManifestCommands {
     const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
     return { spec, plan, connectionFaults: inManifest(faults, places) };
+  }
+
+  /** Addresses that nodes have are read from a projection: the allocation of machines does not know of virtual ones either. */
+  private async refuseAddresses(
+    { namespace, cluster }: ClusterAddress,
+    spec: DeclaredSpec,
+    { connections }: Registered,
+  ): Promise<void> {
+    if (spec.virtualAddresses === undefined) return;
+    const [nodes, view] = await Promise.all([
+      this.nodes.all(namespace, cluster),
+      this.clusterQueries.one(namespace, cluster),
+    ]);
+    const taken = new Map<string, string>();
+    for (const { name, machine } of nodes) if (machine !== null) taken.set(machine.privateIp, `node ${name}`);
+    const host = view === undefined || view.endpoint === '' ? undefined : new URL(view.endpoint).hostname;
+    if (host !== undefined && !taken.has(host)) taken.set(host.replace(/^\[|\]$/g, ''), 'the Kubernetes API');
+    refuseAny(virtualAddressFaults(spec, { connections, taken }));
   }
 
   /** As the log has it. It is no part of the command, so that a repetition of that reads again. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { addressEvents } from './address.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
@@ -21,6 +22,7 @@ export const EVENTS = {
   ...rolloutEvents,
   ...rolloutFactEvents,
   ...nodeEvents,
+  ...addressEvents,
   ...remediationEvents,
   ...presenceEvents,
   ...quarantineEvents,

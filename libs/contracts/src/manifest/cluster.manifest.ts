@@ -13,6 +13,7 @@ import { PlanStep } from './manifest.plan.js';
 import { Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { PoolStatus, ReplicaCounts } from './pool.status.js';
+import { VirtualAddresses } from './virtual.addresses.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
 export const MANIFEST_KIND = 'Cluster';
@@ -95,6 +96,9 @@ export const ManifestSpec = z
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
+    virtualAddresses: VirtualAddresses.optional().describe(
+      'Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none',
+    ),
     paused: z
       .boolean()
       .optional()
@@ -161,9 +165,13 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
  * mention a pause, or a version, leaves it as it is: whoever keeps one in a repository does not resume what someone has paused, and a
  * newer release of Fairlead upgrades no cluster by its default.
  */
-export const specOfManifest = ({ paused, version, ...spec }: ManifestSpec, current?: DeclaredSpec): DeclaredSpec =>
+export const specOfManifest = (
+  { paused, version, virtualAddresses = [], ...spec }: ManifestSpec,
+  current?: DeclaredSpec,
+): DeclaredSpec =>
   DeclaredSpec.parse({
     ...spec,
+    ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },

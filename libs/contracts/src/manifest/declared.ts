@@ -15,6 +15,7 @@ import { DrainPolicy } from './drain.policy.js';
 import { HealthCheck } from './health.check.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
+import { VirtualAddresses } from './virtual.addresses.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -70,6 +71,7 @@ export const DeclaredSpec = z.strictObject({
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
+  virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;

@@ -1,5 +1,5 @@
 import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
-import { BALANCER } from '../balancer/balancer.paths.js';
+import { ADDRESSES, BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
@@ -91,7 +91,7 @@ if [ -d "$root/var/lib/fairlead" ]; then
 fi`;
 
 const BALANCING = `
-for unit in ${BALANCER.units.join(' ')}; do
+for unit in ${[...BALANCER.units, ...ADDRESSES.units].join(' ')}; do
   if [ -e "$root/etc/systemd/system/$unit" ]; then
     changed=true
     quiet systemctl disable --now "$unit"
