@@ -37,6 +37,7 @@ import { HeartbeatListener } from './health/heartbeats.listener.js';
 import { WatchedNodes } from './health/watched.nodes.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
+import { NetworkEffects } from './network/network.effects.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
@@ -119,6 +120,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       EmptyEffects,
       RemediationEffects,
       GatesEffects,
+      NetworkEffects,
       HealthEvents,
       AgentStates,
       NodesHealthHttp,

@@ -57,6 +57,9 @@ const addressWords = (addresses: EventData<'VirtualAddressesProbed'>['addresses'
           return `${name} ${held ? 'held' : 'not held'} (${ports.join(', ')})`;
         })
         .join('; ');
+/** What could not be applied, and whether it was taken back. */
+export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['failures']): string =>
+  failures.map(({ part, message, reverted }) => `${part}: ${message}${reverted ? ' (reverted)' : ''}`).join('; ');
 
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
@@ -269,6 +272,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
+  DesiredNetworkSet: ({ node, revision, attempt }) =>
+    `${node} is to have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+  NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
+  NodeNetworkFailed: ({ node, failures }) =>
+    `${node} could not be given its network configuration: ${sentenceOfFailures(failures)}`,
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>

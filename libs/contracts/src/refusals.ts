@@ -291,6 +291,16 @@ export const REFUSALS = {
     'Pool {pool} has between {min} and {max} nodes, not {replicas}',
     'Choose a size within the bounds, or change autoscaling in the manifest.',
   ),
+  'firewall.rule-twice': definition(
+    400,
+    'There are two firewall rules {rule}',
+    'Give each rule a name of its own; a rule may have several ports and networks.',
+  ),
+  'firewall.rule-pool': definition(
+    422,
+    'The firewall rule {rule} is about pool {pool}, which is not declared',
+    'Name pools of the manifest, or control-plane.',
+  ),
   'drain.rule-twice': definition(
     400,
     'There are two drain rules {rule}',

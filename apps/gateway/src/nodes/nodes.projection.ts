@@ -2,11 +2,14 @@ import {
   machineAt,
   replacedIn,
   sentenceOf,
+  sentenceOfFailures,
   sentenceOfEvent,
   type ClusterUid,
+  type DesiredNetwork,
   type Machine,
   type MachinePlan,
   type NodeMetadata,
+  type NodeNetworkView,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
@@ -61,6 +64,8 @@ export interface NodeDoc extends MachinePlan {
   readonly drain?: { readonly since: string; readonly message: string };
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
+  /** Its network configuration, once one was desired. */
+  readonly network?: NodeNetworkView & { readonly attempt: number };
   /** What its health check led to, in one sentence; absent: nothing. */
   readonly remediation?: string;
   readonly changedAt: string;
@@ -114,6 +119,9 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'VmStopped':
     case 'VmStarted':
     case 'VmAddressChanged':
+    case 'DesiredNetworkSet':
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed':
       return [event.data.node];
     default: {
       const leaving = replacedIn(event);
@@ -212,7 +220,36 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(remediated(replaced(awayAfter(doc, event), event), event), event);
+      return failing(remediated(replaced(networkAfter(awayAfter(doc, event), event), event), event), event);
+  }
+};
+
+const hasNetwork = ({ firewall, sshd }: DesiredNetwork): boolean => firewall !== undefined || sshd !== undefined;
+
+const withoutNetwork = ({ network: _network, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** What became of the network configuration that is desired. A word about an earlier one says nothing. */
+const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time: since } = event.meta;
+  switch (event.type) {
+    case 'DesiredNetworkSet': {
+      const { revision, attempt } = event.data;
+      if (!hasNetwork(event.data)) return withoutNetwork(doc);
+      return { ...doc, network: { state: 'waiting', revision, attempt, since, message: '' }, changedAt: since };
+    }
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed': {
+      const { network } = doc;
+      const { revision, attempt } = event.data;
+      if (network?.revision !== revision || network.attempt !== attempt) return doc;
+      const outcome =
+        event.type === 'NodeNetworkApplied'
+          ? ({ state: 'applied', message: '' } as const)
+          : ({ state: 'failed', message: sentenceOfFailures(event.data.failures) } as const);
+      return { ...doc, network: { ...network, ...outcome, since }, changedAt: since };
+    }
+    default:
+      return doc;
   }
 };
 

@@ -117,6 +117,12 @@ export interface AroundNodes {
 const remediationPart = (remediation: string | undefined): Pick<NodeView, 'remediation'> =>
   remediation === undefined ? {} : { remediation };
 
+const networkPart = ({ network }: NodeDoc): Pick<NodeView, 'network'> => {
+  if (network === undefined) return {};
+  const { attempt: _attempt, ...view } = network;
+  return { network: view };
+};
+
 /** The labels are CB-Ladybug's. */
 export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = {}): NodeView => ({
   name: doc.name,
@@ -141,6 +147,7 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   ...remediationPart(remediationOf(doc, suspended)),
+  ...networkPart(doc),
   changedAt: doc.changedAt,
 });
 

@@ -191,6 +191,8 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
     case 'ProbeFailed':
     case 'ProbeRecovered':
     case 'VirtualAddressesProbed':
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed':
       return reported;
   }
 };

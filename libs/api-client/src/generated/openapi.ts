@@ -1444,8 +1444,23 @@ export interface components {
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
+      network?: components['schemas']['NodeNetwork'];
       /** @description When the latest event about it happened */
       changedAt: string;
+    };
+    /** @description Firewall and SSH server, as the manifest declares them; absent: nothing is declared */
+    NodeNetwork: {
+      /**
+       * @description waiting: its agent has not answered yet
+       * @enum {string}
+       */
+      state: 'waiting' | 'applied' | 'failed';
+      /** @description Of the content */
+      revision: string;
+      /** @description RFC 3339, UTC */
+      since: string;
+      /** @description What failed, in the words of its tool; empty when nothing did */
+      message: string;
     };
     /** @description One thing that is true of a cluster or not */
     Condition: {
@@ -1461,6 +1476,7 @@ export interface components {
         | 'MachinesReady'
         | 'MachinesPresent'
         | 'NodesPresent'
+        | 'NetworkApplied'
         | 'RemediationAllowed'
         | 'Upgrading'
         | 'Progressing'
@@ -1765,8 +1781,10 @@ export interface components {
         }[];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
-        /** @description Absent: none */
-        virtualAddresses?: components['schemas']['VirtualAddress'][];
+        /** @description Absent: the firewalls of nodes are not touched */
+        firewall?: components['schemas']['Firewall'];
+        /** @description Absent: the SSH servers of nodes are not touched */
+        sshd?: components['schemas']['Sshd'];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
       };
@@ -1877,67 +1895,61 @@ export interface components {
         [key: string]: string;
       };
     };
-    /** @description An address for services, held by one node at a time (VRRP) */
-    VirtualAddress: {
-      /** @description A DNS label (RFC 1123), unique in the cluster */
-      name: string;
-      /** @description Free, and in the network of the nodes that hold it */
-      address: string;
-      /** @description Left out: the interface that has the address of the node */
-      interface?: string;
-      /** @description Pools whose nodes may hold the address */
-      holders: string[];
-      transports: components['schemas']['VirtualAddressTransport'][];
-    };
-    /** @description One port of a virtual address */
-    VirtualAddressTransport: {
-      /** @description A DNS label (RFC 1123), unique on its address */
-      name: string;
-      /** @description Where clients connect to */
-      frontendPort: number;
-      /** @description Where connections go to on the nodes, e.g. the port of a NodePort service */
-      backendPort: number;
-      /** @description Pools on whose nodes connections end */
-      backends: string[];
-      healthCheck: components['schemas']['VirtualHealthCheck'];
+    /** @description The firewall of each node: connections that are not listed are dropped */
+    Firewall: {
       /**
-       * @description Networks of clients that may connect; connections of all others are refused
-       * @default [
-       *       "0.0.0.0/0",
-       *       "::/0"
-       *     ]
+       * @description false: the rules are kept, and are not in force
+       * @default true
        */
-      allow: string[];
-      /**
-       * @description Connections to nodes begin with a PROXY protocol header (version 2), which has the address of the client
-       * @default false
-       */
-      proxyProtocol: boolean;
+      enabled: boolean;
+      /** @description Networks that only nodes of the cluster are in. Left out: the addresses of its nodes, so that each node that comes or goes changes the rules of all others */
+      nodes?: string[];
+      /** @description Who may connect by SSH, besides Fairlead */
+      ssh?: string[];
+      /** @description Who may connect to the Kubernetes API on control planes, besides nodes and Fairlead */
+      api?: string[];
+      /** @description Who may connect to node ports, besides nodes and pods */
+      nodePorts?: string[];
+      allow?: components['schemas']['AllowRule'][];
+      /** @description Where nodes themselves may connect to, besides nodes, pods and DNS; pods are not concerned. Left out: anywhere */
+      egress?: components['schemas']['EgressRule'][];
     };
-    /** @description How nodes behind a virtual address are checked */
-    VirtualHealthCheck: {
+    /** @description Connections to nodes that are accepted */
+    AllowRule: {
+      /** @description Of the rule: a DNS label, unique in the firewall */
+      name: string;
       /**
-       * @description tcp: the port accepts connections; http and https: it answers a GET
        * @default tcp
        * @enum {string}
        */
-      protocol: 'tcp' | 'http' | 'https';
+      protocol: 'tcp' | 'udp';
+      /** @description Ports and ranges of ports, e.g. 443 or "8000-8010" */
+      ports: (number | string)[];
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: everybody */
+      from: string[];
+    };
+    /** @description Connections of nodes that are accepted */
+    EgressRule: {
+      /** @description Of the rule: a DNS label, unique in the firewall */
+      name: string;
       /**
-       * @description Of the GET; without a meaning for tcp
-       * @default /
+       * @default tcp
+       * @enum {string}
        */
-      path: string;
-      /**
-       * @description The status that the GET must have
-       * @default 200
-       */
-      code: number;
-      /**
-       * @description From 1s to 1m. Three failures take a node out, two answers bring it back
-       * @default 2s
-       * @example 90s
-       */
-      interval: string;
+      protocol: 'tcp' | 'udp';
+      /** @description Ports and ranges of ports, e.g. 443 or "8000-8010" */
+      ports: (number | string)[];
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Where nodes may connect to */
+      to: string[];
+    };
+    /** @description The SSH server of each node */
+    Sshd: {
+      /** @description true: no passwords, no password of root, few attempts, no forwarding beyond what Fairlead uses, and modern algorithms only */
+      hardening: boolean;
     };
     /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
@@ -1977,11 +1989,11 @@ export interface components {
         | 'remove-nodes'
         | 'replace-nodes'
         | 'label-nodes'
-        | 'delete-pool'
-        | 'balance-addresses';
+        | 'configure-network'
+        | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
-      /** @description How many machines are made, removed or replaced, or nodes or addresses are changed */
+      /** @description How many machines are made, removed or replaced, or nodes are changed */
       count: number;
       /** @description Those that are removed or replaced */
       nodes: {
@@ -2140,8 +2152,10 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
-      /** @description Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none */
-      virtualAddresses?: components['schemas']['VirtualAddress'][];
+      /** @description Left out: the firewalls of nodes are not touched */
+      firewall?: components['schemas']['Firewall'];
+      /** @description Left out: the SSH servers of nodes are not touched */
+      sshd?: components['schemas']['Sshd'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
     };
@@ -6969,7 +6983,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7032,7 +7046,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7125,7 +7139,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7188,7 +7202,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7408,7 +7422,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7471,7 +7485,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;

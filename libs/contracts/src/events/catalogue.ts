@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { addressEvents } from './address.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
+import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { presenceEvents } from './presence.events.js';
@@ -23,6 +24,7 @@ export const EVENTS = {
   ...rolloutFactEvents,
   ...nodeEvents,
   ...addressEvents,
+  ...networkEvents,
   ...remediationEvents,
   ...presenceEvents,
   ...quarantineEvents,

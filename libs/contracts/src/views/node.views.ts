@@ -42,6 +42,19 @@ export const NodeProgressView = z
   .meta({ id: 'NodeProgress', description: 'How far a node is' });
 export type NodeProgressView = z.infer<typeof NodeProgressView>;
 
+export const NodeNetworkView = z
+  .strictObject({
+    state: z.enum(['waiting', 'applied', 'failed']).describe('waiting: its agent has not answered yet'),
+    revision: z.string().describe('Of the content'),
+    since: time,
+    message: z.string().describe('What failed, in the words of its tool; empty when nothing did'),
+  })
+  .meta({
+    id: 'NodeNetwork',
+    description: 'Firewall and SSH server, as the manifest declares them; absent: nothing is declared',
+  });
+export type NodeNetworkView = z.infer<typeof NodeNetworkView>;
+
 export const NodeView = z
   .strictObject({
     name: z.string(),
@@ -71,6 +84,7 @@ export const NodeView = z
       .describe(
         'What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none',
       ),
+    network: NodeNetworkView.optional(),
     changedAt: time.describe('When the latest event about it happened'),
   })
   .meta({ id: 'Node', description: 'A node of a cluster, from the moment that its machine is planned' });
