@@ -1,4 +1,5 @@
-import { wordsOf, type AgentConfig } from '@fairlead/contracts';
+import { wordsOf, type AgentConfig, type NodeLoadBalancing } from '@fairlead/contracts';
+import { ADDRESSES } from '@fairlead/node-scripts';
 import { openSource } from './adapters/files/open.source.js';
 import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
@@ -15,9 +16,12 @@ import { newState } from './agent/agent.state.js';
 import { Journal } from './agent/journal.js';
 import { loadState } from './agent/state.store.js';
 import { kubernetesReach } from './adapters/kubernetes/kubernetes.reach.js';
+import { hostAddressLooks } from './adapters/host/address.looks.js';
+import { AddressesPart, type AddressesOptions } from './network/addresses.part.js';
 import { FirewallPart } from './network/firewall.part.js';
 import { NetworkLoop } from './network/network.effects.js';
 import type { NetworkPart, Reach } from './network/network.ports.js';
+import { AddressProbes } from './probes/address.probes.effects.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
 /** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
@@ -73,20 +77,26 @@ const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): 
 };
 
 interface NetworkPartsOptions {
+  readonly node: AgentConfig['node'];
   readonly host: HostPort;
   readonly files: HostFiles;
   readonly platform: NatsPlatform;
   readonly software: HostSoftware;
   readonly sleep: (ms: number) => Promise<void>;
+  readonly onServed: AddressesOptions['onServed'];
 }
 
-const networkParts = ({ host, files, platform, software, sleep }: NetworkPartsOptions): readonly NetworkPart[] => {
+const networkParts = (options: NetworkPartsOptions): readonly NetworkPart[] => {
+  const { node, host, files, platform, software, sleep, onServed } = options;
   const reach: Reach = {
     nats: (limitMs) => platform.check(limitMs),
     api: (limitMs) => kubernetesReach(host, limitMs),
   };
   const require = (packages: readonly string[]): Promise<void> => software.require(packages);
-  return [new FirewallPart({ host, files, reach, sleep, require })];
+  return [
+    new FirewallPart({ host, files, reach, sleep, require }),
+    new AddressesPart({ node, host, files, require, onServed }),
+  ];
 };
 
 /**
@@ -128,12 +138,21 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     random,
     log,
   });
+  const { uid, node } = config;
+  const addresses = new AddressProbes({
+    identity: { uid, node },
+    looks: hostAddressLooks(ADDRESSES.stats),
+    metronome,
+    log,
+    say: (facts) => journal.record(facts, null),
+  });
+  const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
+  const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({
     config,
     host,
     platform,
-    parts:
-      files === undefined ? [] : networkParts({ host, files, platform, software, sleep: (ms) => network.sleep(ms) }),
+    parts: files === undefined ? [] : networkParts({ node, host, files, platform, software, sleep, onServed }),
     metronome,
     random,
     log,
@@ -149,6 +168,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     stop: async () => {
       renewal.stop();
       await network.stop();
+      addresses.stop();
       await loop.stop();
       await journal.close();
       await platform.close();

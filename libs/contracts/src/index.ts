@@ -89,6 +89,7 @@ export * from './upgrade.findings.js';
 export * from './upgrade.requests.js';
 export * from './upgrades.js';
 export * from './gate.urls.js';
+export * from './views/address.views.js';
 export * from './views/cluster.views.js';
 export * from './views/connection.views.js';
 export * from './views/list.views.js';

@@ -10,6 +10,7 @@ import {
   type DeclaredSpec,
   type StoredEvent,
   type SuspensionReason,
+  type VirtualAddress,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
@@ -41,6 +42,8 @@ export interface ClusterDoc {
   readonly health?: Health;
   /** Absent: nothing was ever amiss. */
   readonly presence?: Presence;
+  /** Declared; absent: none. */
+  readonly virtualAddresses?: readonly VirtualAddress[];
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -105,6 +108,11 @@ const withChecks = (doc: ClusterDoc, { controlPlane, pools }: DeclaredSpec, sinc
   return [controlPlane, ...pools].some((pool) => pool.health !== undefined) ? { ...others, health } : others;
 };
 
+const withAddresses = (doc: ClusterDoc, { virtualAddresses }: DeclaredSpec): ClusterDoc => {
+  const { virtualAddresses: _before, ...others } = doc;
+  return virtualAddresses === undefined ? others : { ...others, virtualAddresses };
+};
+
 const without = (times: Presence['missing'], name: string): Presence['missing'] =>
   Object.fromEntries(Object.entries(times).filter(([key]) => key !== name));
 
@@ -137,7 +145,7 @@ const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withChecks(doc, event.data.spec, time);
+      return withAddresses(withChecks(doc, event.data.spec, time), event.data.spec);
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };

@@ -22,8 +22,8 @@ export interface AddressSurroundings {
 
 type Addressed = Pick<DeclaredSpec, 'controlPlane' | 'pools' | 'network' | 'virtualAddresses'>;
 
-/** Providers whose nodes share a network, in which a node may take another address. Clouds have networks that forbid it. */
-const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn', 'lab']);
+/** Providers whose nodes share a network, in which a node may take another address. Networks of clouds forbid it, and the lab has none. */
+const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn']);
 
 /** Where nodes listen on every address: haproxy could not, or would take connections that are meant for others. */
 const NODE_PORTS: readonly { readonly from: number; readonly to: number; readonly what: string }[] = [
@@ -107,11 +107,7 @@ const takenBy = (
   return [...taken, ...owners].find(([has]) => ipaddr.isValid(has) && same(has, address))?.[1];
 };
 
-const addressFaults = (
-  spec: Addressed,
-  at: number,
-  surroundings: AddressSurroundings,
-): readonly Refusal[] => {
+const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroundings): readonly Refusal[] => {
   const { virtualAddresses = [], network } = spec;
   const { name, address, holders } = virtualAddresses[at]!;
   const field = `spec.virtualAddresses[${at}]`;
@@ -122,7 +118,11 @@ const addressFaults = (
     { cidr: network.podCidr, what: 'pods' },
     { cidr: network.serviceCidr, what: 'services' },
   ].find(({ cidr }) => isIn(address, cidr));
-  const owner = takenBy(address, surroundings, holders.map((pool) => connectionOf(spec, pool)));
+  const owner = takenBy(
+    address,
+    surroundings,
+    holders.map((pool) => connectionOf(spec, pool)),
+  );
   return [
     ...(before.some((other) => other.name === name)
       ? [refuse('address.name-taken', { address: name }, `${field}.name`)]
@@ -153,7 +153,9 @@ const portFaults = (
   const port = frontendPort;
   const first = before.find((other) => other.frontendPort === port);
   const listener =
-    port === apiPort ? 'the balanced Kubernetes API' : NODE_PORTS.find(({ from, to }) => port >= from && port <= to)?.what;
+    port === apiPort
+      ? 'the balanced Kubernetes API'
+      : NODE_PORTS.find(({ from, to }) => port >= from && port <= to)?.what;
   return [
     ...(first === undefined
       ? []
@@ -161,9 +163,7 @@ const portFaults = (
     ...(listener === undefined
       ? []
       : [refuse('transport.port-used', { transport: name, port, what: listener }, `${field}.frontendPort`)]),
-    ...(port === backendPort
-      ? [refuse('transport.port-same', { transport: name, port }, `${field}.backendPort`)]
-      : []),
+    ...(port === backendPort ? [refuse('transport.port-same', { transport: name, port }, `${field}.backendPort`)] : []),
   ];
 };
 

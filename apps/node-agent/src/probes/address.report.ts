@@ -1,4 +1,4 @@
-import type { AddressReport, NodeLoadBalancing } from '@fairlead/contracts';
+import { upstreamsOf, type AddressReport, type NodeLoadBalancing } from '@fairlead/contracts';
 
 /** What was seen of the addresses of a node at one time. */
 export interface AddressLook {
@@ -33,7 +33,8 @@ export const serversIn = (stats: string): ReadonlyMap<string, ReadonlyMap<string
 
 /** A message of an agent is at most 32 KiB. */
 const NAMES_BYTES_MAX = 20_000;
-const byName = ([one]: readonly [string, boolean], [other]: readonly [string, boolean]): number => (one < other ? -1 : 1);
+const byName = ([one]: readonly [string, boolean], [other]: readonly [string, boolean]): number =>
+  one < other ? -1 : 1;
 
 /** Nodes that do not answer come first: what does not fit is what needs no attention. */
 const listed = (upstreams: readonly (readonly [string, boolean])[], bytes: number): Record<string, boolean> => {
@@ -51,7 +52,8 @@ const listed = (upstreams: readonly (readonly [string, boolean])[], bytes: numbe
 };
 
 /** What a node states of its virtual addresses. */
-export const reportsOf = ({ addresses }: NodeLoadBalancing, { stats, own, reached }: AddressLook): AddressReport[] => {
+export const reportsOf = (balancing: NodeLoadBalancing, { stats, own, reached }: AddressLook): AddressReport[] => {
+  const { addresses } = balancing;
   const backends = serversIn(stats ?? '');
   const ports = addresses.reduce((sum, { transports }) => sum + transports.length, 0);
   return addresses.map(({ name, address, transports }) => ({
@@ -60,7 +62,9 @@ export const reportsOf = ({ addresses }: NodeLoadBalancing, { stats, own, reache
     transports: transports.map((transport) => {
       const id = `${name}.${transport.name}`;
       const servers = backends.get(id);
-      const upstreams = transport.upstreams.map(({ node }) => [node, servers?.get(node) === true] as const);
+      const upstreams = upstreamsOf(balancing, transport).map(
+        ({ node }) => [node, servers?.get(node) === true] as const,
+      );
       return {
         name: transport.name,
         reached: reached.get(id) === true,

@@ -9,6 +9,12 @@ import { pauseAfter, reportsOf, serversIn } from './address.report.js';
 const balancingOf = (upstreams: number): NodeLoadBalancing =>
   NodeLoadBalancing.parse({
     self: '198.18.7.21',
+    pools: {
+      web: Array.from({ length: upstreams }, (_, at) => ({
+        node: `demo-web-${at + 1}-x7k2p`,
+        address: `198.18.8.${at % 250}`,
+      })),
+    },
     addresses: [
       {
         name: 'ingress',
@@ -21,10 +27,7 @@ const balancingOf = (upstreams: number): NodeLoadBalancing =>
             name: 'https',
             frontendPort: 443,
             backendPort: 30443,
-            upstreams: Array.from({ length: upstreams }, (_, at) => ({
-              node: `demo-web-${at + 1}-x7k2p`,
-              address: `198.18.8.${at % 250}`,
-            })),
+            backends: ['web'],
           },
         ],
       },

@@ -71,7 +71,8 @@ export const routerIdsOf = ({
 
 type Named = readonly [name: NodeName, node: BalancingNode];
 
-const namedNodes = ({ nodes }: BalancingBasis): readonly Named[] => Object.entries(nodes) as [NodeName, BalancingNode][];
+const namedNodes = ({ nodes }: BalancingBasis): readonly Named[] =>
+  Object.entries(nodes) as [NodeName, BalancingNode][];
 
 /** Each address has an order of its own, so that addresses are spread over nodes; a node that comes or goes turns no others round. */
 const inOrder = (address: string, names: readonly NodeName[]): readonly NodeName[] => {
@@ -94,45 +95,44 @@ export const holdersOf = (basis: BalancingBasis, address: VirtualAddress): reado
   const isRelieved = staying.some(isServing);
   const names = inOrder(address.name, [...staying, ...(isRelieved ? [] : leaving)]);
   if (names.length <= HOLDERS_MAX) return names;
-  const chosen = new Set(names.toSorted((one, other) => Number(isServing(other)) - Number(isServing(one))).slice(0, HOLDERS_MAX));
+  const chosen = new Set(
+    names.toSorted((one, other) => Number(isServing(other)) - Number(isServing(one))).slice(0, HOLDERS_MAX),
+  );
   return names.filter((name) => chosen.has(name));
 };
 
-/** The nodes behind a port. One that is removed gets no connections from now on, one that is emptied only as the last resort. */
-const upstreamsOf = (basis: BalancingBasis, pools: readonly string[]): Upstream[] =>
+/** The nodes of a pool. One that is removed gets no connections from now on, one that is emptied only as the last resort. */
+const membersOf = (basis: BalancingBasis, name: string): Upstream[] =>
   namedNodes(basis).flatMap(([node, { pool, address, isLeaving, isDraining, hasAgent }]) =>
-    isLeaving || !hasAgent || address === '' || !pools.includes(pool)
+    isLeaving || !hasAgent || address === '' || pool !== name
       ? []
       : [{ node, address, ...(isDraining ? { reserve: true } : {}) }],
   );
 
-const heldBy = (basis: BalancingBasis, self: NodeName): readonly HeldAddress[] => {
-  const ids = routerIdsOf(basis);
-  return basis.declared.flatMap((declared): readonly HeldAddress[] => {
-    const holders = holdersOf(basis, declared);
-    const place = holders.indexOf(self);
-    if (place === -1) return [];
-    const { name, address, interface: device, transports } = declared;
-    return [
-      {
-        name,
-        address,
-        ...(device === undefined ? {} : { interface: device }),
-        routerId: ids[name]!,
-        priority: PRIORITY_FIRST - place,
-        peers: holders.flatMap((peer) => (peer === self ? [] : [basis.nodes[peer]!.address])).toSorted(),
-        transports: transports.map(({ backends, ...transport }) => ({
-          ...transport,
-          upstreams: upstreamsOf(basis, backends),
-        })),
-      },
-    ];
-  });
+const poolsBehind = (basis: BalancingBasis, addresses: readonly HeldAddress[]): NodeLoadBalancing['pools'] => {
+  const names = new Set<string>(addresses.flatMap(({ transports }) => transports.flatMap(({ backends }) => backends)));
+  return Object.fromEntries([...names].toSorted().map((name) => [name, membersOf(basis, name)]));
 };
 
-/** What a node does for virtual addresses; undefined: nothing. */
-export const loadBalancingOf = (basis: BalancingBasis, node: NodeName): NodeLoadBalancing | undefined => {
-  const self = basis.nodes[node];
-  const addresses = self === undefined ? [] : heldBy(basis, node);
-  return self === undefined || addresses.length === 0 ? undefined : { self: self.address, addresses: [...addresses] };
+/** What each node that may hold an address does for it. Others do nothing for any. */
+export const balancingOf = (basis: BalancingBasis): ReadonlyMap<NodeName, NodeLoadBalancing> => {
+  const held = new Map<NodeName, HeldAddress[]>();
+  const ids = routerIdsOf(basis);
+  const addressOf = (name: NodeName): string => basis.nodes[name]?.address ?? '';
+  for (const declared of basis.declared) {
+    const { holders: _pools, ...address } = declared;
+    const holders = holdersOf(basis, declared);
+    for (const [place, self] of holders.entries()) {
+      const peers = holders.filter((peer) => peer !== self).map(addressOf);
+      const routerId = ids[address.name] ?? 1;
+      const one = { ...address, routerId, priority: PRIORITY_FIRST - place, peers: peers.toSorted() };
+      held.set(self, [...(held.get(self) ?? []), one]);
+    }
+  }
+  return new Map(
+    [...held].map(([name, addresses]) => [
+      name,
+      { self: addressOf(name), pools: poolsBehind(basis, addresses), addresses },
+    ]),
+  );
 };

@@ -1,7 +1,7 @@
-import { apiRouterId, VirtualAddress, type NodeName } from '@fairlead/contracts';
+import { apiRouterId, upstreamsOf, VirtualAddress, type NodeName } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { holdersOf, loadBalancingOf, routerIdsOf, type BalancingBasis, type BalancingNode } from './balancing.planner.js';
+import { balancingOf, holdersOf, routerIdsOf, type BalancingBasis, type BalancingNode } from './balancing.planner.js';
 
 const UID = '7d1c9f0e-6a6b-4b8e-9c55-2f3e1d4a5b6c';
 
@@ -32,8 +32,12 @@ const basis = (nodes: BalancingBasis['nodes'], more: Partial<BalancingBasis> = {
   ...more,
 });
 
-const of = (given: BalancingBasis, name: string) => loadBalancingOf(given, name as NodeName)?.addresses[0];
-const behind = (given: BalancingBasis, name: string) => of(given, name)?.transports[0]?.upstreams;
+const of = (given: BalancingBasis, name: string) => balancingOf(given).get(name as NodeName)?.addresses[0];
+const behind = (given: BalancingBasis, name: string) => {
+  const balancing = balancingOf(given).get(name as NodeName);
+  const transport = balancing?.addresses[0]?.transports[0];
+  return balancing === undefined || transport === undefined ? undefined : upstreamsOf(balancing, transport);
+};
 
 describe('the nodes that hold a virtual address', () => {
   const two = { e1: node('edge', 21), e2: node('edge', 22), w1: node('web', 31) };
@@ -99,7 +103,10 @@ describe('the VRRP group of a virtual address', () => {
 
 type Step = readonly [what: 'join' | 'apply' | 'leave' | 'vanish' | 'drain' | 'move' | 'lose', at: number];
 const steps = fc.array(
-  fc.tuple(fc.constantFrom('join', 'apply', 'leave', 'vanish', 'drain', 'move', 'lose'), fc.nat(11)) as fc.Arbitrary<Step>,
+  fc.tuple(
+    fc.constantFrom('join', 'apply', 'leave', 'vanish', 'drain', 'move', 'lose'),
+    fc.nat(11),
+  ) as fc.Arbitrary<Step>,
   { maxLength: 60 },
 );
 
@@ -119,7 +126,10 @@ const after = (before: BalancingBasis, [what, at]: Step): BalancingBasis => {
     case 'move':
       return withNode({ ...known, address: `198.18.8.${at}` });
     case 'apply': {
-      const names = loadBalancingOf(before, name as NodeName)?.addresses.map((held) => held.name) ?? [];
+      const names =
+        balancingOf(before)
+          .get(name as NodeName)
+          ?.addresses.map((held) => held.name) ?? [];
       return { ...before, routerIds: routerIdsOf(before), serving: { ...before.serving, [name]: names } };
     }
     case 'vanish': {
@@ -144,13 +154,14 @@ describe('virtual addresses through any change of nodes', () => {
             const holders = holdersOf(now, address);
             const possible = Object.entries(now.nodes).filter(([, { pool }]) => pool === 'edge');
             expect(holders.length > 0).toBe(possible.length > 0);
-            const serving = possible.filter(([name, { isLost }]) => !isLost && now.serving[name]?.includes(address.name));
+            const serving = possible.filter(
+              ([name, { isLost }]) => !isLost && now.serving[name]?.includes(address.name),
+            );
             if (serving.length > 0) expect(serving.some(([name]) => holders.includes(name as NodeName))).toBe(true);
           }
-          for (const name of Object.keys(now.nodes))
-            for (const held of loadBalancingOf(now, name as NodeName)?.addresses ?? [])
-              for (const { node: upstream } of held.transports.flatMap(({ upstreams }) => upstreams))
-                expect(now.nodes[upstream]?.isLeaving).toBe(false);
+          for (const { pools } of balancingOf(now).values())
+            for (const { node: upstream } of Object.values(pools).flat())
+              expect(now.nodes[upstream]?.isLeaving).toBe(false);
           const given = Object.values(routerIdsOf(now));
           expect(new Set([...given, apiRouterId(UID)]).size).toBe(given.length + 1);
         }

@@ -1374,6 +1374,8 @@ export interface components {
       serviceCidr: string;
       serviceDnsDomain: string;
       conditions: components['schemas']['Condition'][];
+      /** @description Absent: none is declared */
+      virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
@@ -1477,6 +1479,7 @@ export interface components {
         | 'MachinesPresent'
         | 'NodesPresent'
         | 'NetworkApplied'
+        | 'VirtualAddressesReady'
         | 'RemediationAllowed'
         | 'Upgrading'
         | 'Progressing'
@@ -1491,6 +1494,26 @@ export interface components {
       message: string;
       /** @description RFC 3339, UTC */
       lastTransitionTime: string;
+    };
+    /** @description How a virtual address is */
+    VirtualAddressStatus: {
+      name: string;
+      address: string;
+      /** @description The node that has the address; null: none says so */
+      holder: string | null;
+      /** @description When the holder last reported a change; null: there is none */
+      since: string | null;
+      transports: {
+        name: string;
+        frontendPort: number;
+        /** @description The holder gets a connection on the port of the address */
+        reached: boolean;
+        /** @description How many of the nodes behind it answer their health check */
+        up: number;
+        of: number;
+        /** @description Those that do not, 20 at most */
+        down: string[];
+      }[];
     };
     /** @description A step of an operation */
     Step: {
@@ -1781,6 +1804,8 @@ export interface components {
         }[];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
+        /** @description Absent: none */
+        virtualAddresses?: components['schemas']['VirtualAddress'][];
         /** @description Absent: the firewalls of nodes are not touched */
         firewall?: components['schemas']['Firewall'];
         /** @description Absent: the SSH servers of nodes are not touched */
@@ -1814,6 +1839,8 @@ export interface components {
           updatedReplicas: number;
         };
         pools: components['schemas']['PoolStatus'][];
+        /** @description Absent: none is declared */
+        virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
@@ -1894,6 +1921,68 @@ export interface components {
       labels?: {
         [key: string]: string;
       };
+    };
+    /** @description An address for services, held by one node at a time (VRRP) */
+    VirtualAddress: {
+      /** @description Unique in the cluster */
+      name: string;
+      /** @description Free, and in the network of the nodes that hold it */
+      address: string;
+      /** @description Left out: the interface that has the address of the node */
+      interface?: string;
+      /** @description Pools whose nodes may hold the address */
+      holders: string[];
+      transports: components['schemas']['VirtualAddressTransport'][];
+    };
+    /** @description One port of a virtual address */
+    VirtualAddressTransport: {
+      /** @description Unique on its address */
+      name: string;
+      /** @description Where clients connect to */
+      frontendPort: number;
+      /** @description Where connections go to on the nodes, e.g. the port of a NodePort service */
+      backendPort: number;
+      /** @description Pools on whose nodes connections end */
+      backends: string[];
+      healthCheck: components['schemas']['VirtualHealthCheck'];
+      /**
+       * @description Networks of clients that may connect; connections of all others are refused
+       * @default [
+       *       "0.0.0.0/0",
+       *       "::/0"
+       *     ]
+       */
+      allow: string[];
+      /**
+       * @description Connections to nodes begin with a PROXY protocol header (version 2), which has the address of the client
+       * @default false
+       */
+      proxyProtocol: boolean;
+    };
+    /** @description How nodes behind a virtual address are checked */
+    VirtualHealthCheck: {
+      /**
+       * @description tcp: the port accepts connections; http and https: it answers a GET
+       * @default tcp
+       * @enum {string}
+       */
+      protocol: 'tcp' | 'http' | 'https';
+      /**
+       * @description Of the GET; without a meaning for tcp
+       * @default /
+       */
+      path: string;
+      /**
+       * @description The status that the GET must have
+       * @default 200
+       */
+      code: number;
+      /**
+       * @description From 1s to 1m. Three failures take a node out, two answers bring it back
+       * @default 2s
+       * @example 90s
+       */
+      interval: string;
     };
     /** @description The firewall of each node: connections that are not listed are dropped */
     Firewall: {
@@ -1990,10 +2079,11 @@ export interface components {
         | 'replace-nodes'
         | 'label-nodes'
         | 'configure-network'
-        | 'delete-pool';
+        | 'delete-pool'
+        | 'balance-addresses';
       /** @description null: the cluster */
       pool: string | null;
-      /** @description How many machines are made, removed or replaced, or nodes are changed */
+      /** @description How many machines are made, removed or replaced, or nodes or addresses are changed */
       count: number;
       /** @description Those that are removed or replaced */
       nodes: {
@@ -2152,6 +2242,8 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      /** @description Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none */
+      virtualAddresses?: components['schemas']['VirtualAddress'][];
       /** @description Left out: the firewalls of nodes are not touched */
       firewall?: components['schemas']['Firewall'];
       /** @description Left out: the SSH servers of nodes are not touched */
@@ -6983,7 +7075,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7046,7 +7138,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7139,7 +7231,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7202,7 +7294,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7422,7 +7514,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7485,7 +7577,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;

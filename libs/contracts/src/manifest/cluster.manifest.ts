@@ -4,6 +4,7 @@ import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../i
 import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
+import { VirtualAddressView } from '../views/address.views.js';
 import { time } from '../views/time.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
@@ -213,6 +214,7 @@ export const ClusterManifestView = z
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
         controlPlane: ReplicaCounts,
         pools: z.array(PoolStatus),
+        virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
       })
       .optional()
       .describe('Absent in the answer to a change: see GET'),

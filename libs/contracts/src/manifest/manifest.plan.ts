@@ -10,7 +10,6 @@ import {
   type DeclaredPool,
   type DeclaredSpec,
 } from './declared.js';
-import { changedFields } from './manifest.diff.js';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
 import { nodeMetadata } from './pool.fields.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Duration } from '../durations.js';
 import { PoolName } from '../ids.js';
 
-export const VIRTUAL_ADDRESSES_MAX = 16;
+export const VIRTUAL_ADDRESSES_MAX = 8;
 export const TRANSPORTS_MAX = 16;
 const POOLS_MAX = 20;
 const NETWORKS_MAX = 100;
@@ -31,7 +31,9 @@ export const VirtualHealthCheck = z
       .describe('tcp: the port accepts connections; http and https: it answers a GET'),
     path: path.default('/').describe('Of the GET; without a meaning for tcp'),
     code: z.int().min(100).max(599).default(200).describe('The status that the GET must have'),
-    interval: Duration.default('2s').describe('From 1s to 1m. Three failures take a node out, two answers bring it back'),
+    interval: Duration.default('2s').describe(
+      'From 1s to 1m. Three failures take a node out, two answers bring it back',
+    ),
   })
   .meta({ id: 'VirtualHealthCheck', description: 'How nodes behind a virtual address are checked' });
 export type VirtualHealthCheck = z.output<typeof VirtualHealthCheck>;
@@ -45,9 +47,7 @@ export const Transport = z
     backends: z.array(pool).min(1).max(POOLS_MAX).describe('Pools on whose nodes connections end'),
     healthCheck: VirtualHealthCheck.prefault({}),
     allow: z
-      .array(
-        z.union([z.cidrv4(), z.cidrv6()], { error: 'is not a network, e.g. 10.0.0.0/8 or 2001:db8::/32' }),
-      )
+      .array(z.union([z.cidrv4(), z.cidrv6()], { error: 'is not a network, e.g. 10.0.0.0/8 or 2001:db8::/32' }))
       .min(1)
       .max(NETWORKS_MAX)
       .default(['0.0.0.0/0', '::/0'])
@@ -55,7 +55,9 @@ export const Transport = z
     proxyProtocol: z
       .boolean()
       .default(false)
-      .describe('Connections to nodes begin with a PROXY protocol header (version 2), which has the address of the client'),
+      .describe(
+        'Connections to nodes begin with a PROXY protocol header (version 2), which has the address of the client',
+      ),
   })
   .meta({ id: 'VirtualAddressTransport', description: 'One port of a virtual address' });
 export type Transport = z.output<typeof Transport>;

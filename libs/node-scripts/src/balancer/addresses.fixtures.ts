@@ -3,6 +3,14 @@ import { NodeLoadBalancing } from '@fairlead/contracts';
 /** An ingress behind HTTPS health checks and a database for a few networks; the second address is IPv6. */
 export const LOAD_BALANCING: NodeLoadBalancing = NodeLoadBalancing.parse({
   self: '198.18.7.21',
+  pools: {
+    web: [
+      { node: 'demo-web-2-m3v8c', address: '198.18.7.32' },
+      { node: 'demo-web-1-x7k2p', address: '198.18.7.31' },
+      { node: 'demo-web-3-b9d4z', address: '198.18.7.33', reserve: true },
+    ],
+    db: [{ node: 'demo-db-1-x7k2p', address: '198.18.7.41' }],
+  },
   addresses: [
     {
       name: 'ingress',
@@ -17,18 +25,14 @@ export const LOAD_BALANCING: NodeLoadBalancing = NodeLoadBalancing.parse({
           backendPort: 30443,
           healthCheck: { protocol: 'https', path: '/healthz?full=1', code: 204, interval: '5s' },
           proxyProtocol: true,
-          upstreams: [
-            { node: 'demo-web-2-m3v8c', address: '198.18.7.32' },
-            { node: 'demo-web-1-x7k2p', address: '198.18.7.31' },
-            { node: 'demo-web-3-b9d4z', address: '198.18.7.33', reserve: true },
-          ],
+          backends: ['web', 'db'],
         },
         {
           name: 'postgres',
           frontendPort: 5432,
           backendPort: 30432,
           allow: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.7/32'],
-          upstreams: [{ node: 'demo-web-1-x7k2p', address: '198.18.7.31' }],
+          backends: ['db'],
         },
       ],
     },
@@ -46,7 +50,7 @@ export const LOAD_BALANCING: NodeLoadBalancing = NodeLoadBalancing.parse({
           backendPort: 30080,
           healthCheck: { protocol: 'http' },
           allow: Array.from({ length: 45 }, (_, at) => `10.${at}.0.0/16`),
-          upstreams: [],
+          backends: ['gone'],
         },
       ],
     },
@@ -55,6 +59,7 @@ export const LOAD_BALANCING: NodeLoadBalancing = NodeLoadBalancing.parse({
 
 export const IPV6_LOAD_BALANCING: NodeLoadBalancing = NodeLoadBalancing.parse({
   self: '2001:db8::21',
+  pools: { web: [{ node: 'demo-web-1-x7k2p', address: '2001:db8::31' }] },
   addresses: [
     {
       name: 'ingress',
@@ -68,7 +73,7 @@ export const IPV6_LOAD_BALANCING: NodeLoadBalancing = NodeLoadBalancing.parse({
           frontendPort: 443,
           backendPort: 30443,
           allow: ['10.0.0.0/8', '2001:db8::/32'],
-          upstreams: [{ node: 'demo-web-1-x7k2p', address: '2001:db8::31' }],
+          backends: ['web'],
         },
       ],
     },

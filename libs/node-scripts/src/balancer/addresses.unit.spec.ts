@@ -20,16 +20,13 @@ describe('the balancer of virtual addresses', () => {
 
   it('is the same text in whichever order nodes and peers are given', () => {
     const [first, second] = LOAD_BALANCING.addresses;
+    const pools = Object.fromEntries(
+      Object.entries(LOAD_BALANCING.pools).map(([pool, nodes]) => [pool, nodes.toReversed()]),
+    );
     const turned = {
       ...LOAD_BALANCING,
-      addresses: [
-        {
-          ...first!,
-          peers: first!.peers.toReversed(),
-          transports: first!.transports.map((one) => ({ ...one, upstreams: one.upstreams.toReversed() })),
-        },
-        second!,
-      ],
+      pools,
+      addresses: [{ ...first!, peers: first!.peers.toReversed() }, second!],
     };
     expect(addressesHaproxyConfig(turned)).toBe(addressesHaproxyConfig(LOAD_BALANCING));
     expect(addressesKeepalivedConfig('n', turned)).toBe(addressesKeepalivedConfig('n', LOAD_BALANCING));

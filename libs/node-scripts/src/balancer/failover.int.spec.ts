@@ -25,12 +25,12 @@ const PATIENCE = { withinMs: BACK_WITHIN_MS };
 type Holder = keyof typeof HOLDERS;
 const NAMES: readonly Holder[] = ['h1', 'h2'];
 
-const upstreams = (names: readonly (keyof typeof NODES)[]) =>
-  names.map((node) => ({ node, address: NODES[node] }));
+const upstreams = (names: readonly (keyof typeof NODES)[]) => names.map((node) => ({ node, address: NODES[node] }));
 
 const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeLoadBalancing =>
   NodeLoadBalancing.parse({
     self: HOLDERS[self],
+    pools: { web: upstreams(behind), first: upstreams(['n1']) },
     addresses: [
       {
         name: 'ingress',
@@ -45,7 +45,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
             backendPort: 8080,
             healthCheck: { interval: '1s' },
             allow: [`${CLIENT}/32`],
-            upstreams: upstreams(behind),
+            backends: ['web'],
           },
           {
             name: 'proxied',
@@ -53,7 +53,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
             backendPort: 8443,
             healthCheck: { interval: '1s' },
             proxyProtocol: true,
-            upstreams: upstreams(['n1']),
+            backends: ['first'],
           },
         ],
       },
@@ -146,7 +146,11 @@ when('a virtual address that two nodes may hold', () => {
   }, 60_000);
 
   it('answers the clients that are allowed, from every node behind it', async () => {
-    await eventuallyPasses(() => expect(new Set([answer(), answer(), answer()].map((text) => text.slice(0, 2)))).toEqual(new Set(['n1', 'n2'])), PATIENCE);
+    await eventuallyPasses(
+      () =>
+        expect(new Set([answer(), answer(), answer()].map((text) => text.slice(0, 2)))).toEqual(new Set(['n1', 'n2'])),
+      PATIENCE,
+    );
   });
 
   it('refuses a client that is not allowed [ORBITER 26]', () =>
@@ -157,7 +161,9 @@ when('a virtual address that two nodes may hold', () => {
 
   it('hands the address of the client on in a PROXY protocol header, where that is declared', () => {
     const signature = '0d0a0d0a000d0a515549540a';
-    const client = CLIENT.split('.').map((part) => Number(part).toString(16).padStart(2, '0')).join('');
+    const client = CLIENT.split('.')
+      .map((part) => Number(part).toString(16).padStart(2, '0'))
+      .join('');
     const [name, seen] = machines.ask('client', ADDRESS, PROXIED).split(' ');
     expect([name, seen]).toEqual(['n1', expect.stringContaining(signature)]);
     expect(seen).toContain(client);
@@ -182,8 +188,10 @@ when('a virtual address that two nodes may hold', () => {
   it('is handed over when its holder leaves', async () => {
     const holder = await settled();
     await ended(keepalived.get(holder));
-    await eventuallyPasses(() => expect(holders()).toEqual([otherOf(holder)]), PATIENCE);
-    expect(answer()).toMatch(/^n[12]/);
+    await eventuallyPasses(() => {
+      expect(holders()).toEqual([otherOf(holder)]);
+      expect(answer()).toMatch(/^n[12]/);
+    }, PATIENCE);
     startKeepalived(holder);
   }, 60_000);
 
@@ -191,6 +199,9 @@ when('a virtual address that two nodes may hold', () => {
     const holder = await settled();
     write(holder, ['n2']);
     haproxy.get(holder)?.kill('SIGUSR2');
-    await eventuallyPasses(() => expect([answer(), answer(), answer()].every((text) => text.startsWith('n2'))).toBe(true), PATIENCE);
+    await eventuallyPasses(
+      () => expect([answer(), answer(), answer()].every((text) => text.startsWith('n2'))).toBe(true),
+      PATIENCE,
+    );
   }, 60_000);
 });
