@@ -1,6 +1,7 @@
 import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
 import { Logger, Module, type Provider, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { ActionsHttp } from './actions/actions.http.js';
 import { AccessGuard } from './auth/access.guard.js';
 import { Authentication } from './auth/authentication.js';
 import { LocalToken } from './auth/local.token.js';
@@ -88,6 +89,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ManifestHttp,
   ScaleHttp,
   SchemasHttp,
+  ActionsHttp,
   NodesHttp,
   UpgradesHttp,
   SteeringHttp,

@@ -1,4 +1,5 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
+import { actionsReconciler } from './actions/actions.reconciler.js';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import type { Settings } from './config.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
@@ -26,6 +27,7 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       restoreReconciler,
       certificatesReconciler,
       remediationReconciler,
+      actionsReconciler,
       networkReconciler,
     ],
     migrations: [Nodes1790000000000],

@@ -15,6 +15,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp } from './adapters/http/checked.http.js';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
+import { ActionsEffects } from './actions/actions.effects.js';
 import { FactsRecorder } from './agents/facts.effects.js';
 import { FactsLog } from './agents/facts.log.effects.js';
 import { RejectionReports } from './agents/rejections.effects.js';
@@ -119,6 +120,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RestoreEffects,
       EmptyEffects,
       RemediationEffects,
+      ActionsEffects,
       GatesEffects,
       NetworkEffects,
       HealthEvents,

@@ -46,6 +46,7 @@ export * from './manifest/pool.status.js';
 export * from './manifest/victims.js';
 export * from './mirror.js';
 export * from './narrative.js';
+export * from './node-actions.js';
 export * from './networks.js';
 export * from './network/desired.network.js';
 export * from './network/firewall.js';

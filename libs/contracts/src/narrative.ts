@@ -1,12 +1,15 @@
 import type { EventData, EventType } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
+import { ACTION_PARTICIPLES, POSTPONED_WORDS, VOID_WORDS } from './node-actions.js';
 import { conditionSentence, countSentence, SKIP_WORDS, suspensionSentence } from './remediation.js';
 import type { RestoreStep } from './upgrades.js';
 
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+/** More nodes than these are counted and not named. */
+const NAMED_NODES_MAX = 5;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
 const total = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, set) => sum + set.count, 0);
 const again = (nextAttemptAt: string | null): string =>
@@ -273,7 +276,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
   DesiredNetworkSet: ({ node, revision, attempt }) =>
-    `${node} is to have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+    `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
   NodeNetworkFailed: ({ node, failures }) =>
     `${node} could not be given its network configuration: ${sentenceOfFailures(failures)}`,
@@ -359,6 +362,21 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${node} is ${conditionSentence(condition, since)} and stays as it is: ${SKIP_WORDS[reason]}`,
   RemediationSuspended: ({ uid: _uid, pool, ...suspension }) => suspensionSentence(pool, suspension),
   RemediationResumed: ({ pool }) => `remediation of pool ${pool} is no longer suspended`,
+  NodeActionRequested: ({ action, nodes, reason }) =>
+    `${nodes.length <= NAMED_NODES_MAX ? nodes.join(', ') : count(nodes.length, 'node')} will be ${ACTION_PARTICIPLES[action]}${because(reason)}`,
+  NodeActionCancelled: ({ reason }) => `a request about nodes was cancelled${because(reason)}`,
+  NodeActionStarted: ({ node, action }) => `${node} is being ${ACTION_PARTICIPLES[action]}`,
+  NodeActionPostponed: ({ node, action, reason }) =>
+    `${node} is not ${ACTION_PARTICIPLES[action]} yet: ${POSTPONED_WORDS[reason]}`,
+  NodeActionCordoned: ({ node, byRequest }) =>
+    byRequest ? `${node} takes no new pods` : `${node} took no new pods before`,
+  NodeActionEvictionRefused: ({ node, budget, pods, message }) =>
+    `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
+  NodeActionDrained: ({ node, evictedPods }) => `${node} is empty (${count(evictedPods, 'pod')} evicted)`,
+  NodeActionUncordoned: ({ node }) => `${node} takes pods again`,
+  NodeActionSucceeded: ({ node, action, tookMs }) => `${node} was ${ACTION_PARTICIPLES[action]} in ${seconds(tookMs)}`,
+  NodeActionFailed: ({ cause }) => sentenceOf(cause),
+  NodeActionVoided: ({ node, action, reason }) => `${node} is not ${ACTION_PARTICIPLES[action]}: ${VOID_WORDS[reason]}`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 

@@ -635,6 +635,36 @@ export const REFUSALS = {
     '{node} is being replaced',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
   ),
+  'node.selection-invalid': definition(
+    400,
+    'Nodes are selected by their names, or by pools and labels, or all of them: {detail}',
+    'Name the nodes, or give pools, labels or all, and not both.',
+  ),
+  'node.none-selected': definition(
+    409,
+    'No node of {cluster} that could be {done} matches',
+    'List the nodes with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+  ),
+  'node.action-open': definition(
+    409,
+    'Unable to {action} {node}: it is being {done} (operation {operation})',
+    'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
+  ),
+  'node.not-cordoned': definition(
+    409,
+    '{node} is not cordoned by Fairlead',
+    'If someone else cordoned it, "kubectl uncordon" undoes that.',
+  ),
+  'node.action-quorum': definition(
+    409,
+    'Unable to {action} {node}: without it {after} of {before} control planes would be well, and etcd would lose its majority',
+    'Repair the other control planes first.',
+  ),
+  'operation.not-cancellable': definition(
+    409,
+    'Operation {operation} of {namespace}/{cluster} cannot be cancelled: {detail}',
+    'Requests about nodes can be, while a node of theirs has not begun. An upgrade ends with "fairlead upgrade abort", an addition with "fairlead node abandon".',
+  ),
   'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
   'bootstrap.step-not-needed': definition(
     409,

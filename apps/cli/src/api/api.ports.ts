@@ -23,6 +23,7 @@ export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
+export type NodeActionView = Schemas['NodeAction'];
 export type OperationView = Schemas['Operation'];
 export type StepView = Schemas['Step'];
 export type NodeProgressView = Schemas['NodeProgress'];
@@ -87,6 +88,25 @@ export interface MoreNodes {
 export interface NodeReplacement {
   readonly order: 'create-first' | 'remove-first';
   readonly reason: string;
+}
+
+/** Which nodes: what is left out selects nothing. */
+export interface NodeSelection {
+  readonly nodes?: string[];
+  readonly pools?: string[];
+  readonly labels?: Record<string, string>;
+  readonly all?: true;
+}
+
+/** What nodes are asked for; the server has defaults for what is left out. */
+export interface NodeActionFields {
+  readonly action: NodeActionView['action'];
+  readonly select: NodeSelection;
+  readonly reason?: string;
+  readonly drain?: boolean;
+  readonly drainTimeoutSeconds?: number;
+  readonly maxUnavailable?: number;
+  readonly expiresInSeconds?: number;
 }
 
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
@@ -163,6 +183,14 @@ export interface Api {
   abandonNodes(at: ClusterAt): Promise<Accepted>;
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
   replaceNode(at: ClusterAt, node: string, how: NodeReplacement, idempotencyKey: string): Promise<Accepted>;
+
+  /** Accepted is not done: the request lasts until it is. */
+  requestNodeAction(
+    at: ClusterAt,
+    fields: NodeActionFields,
+    idempotencyKey: string,
+  ): Promise<Accepted & { readonly asked: NodeActionView }>;
+  cancelOperation(at: ClusterAt, operation: string, reason: string): Promise<NodeActionView>;
 
   /** Latest first. */
   upgrades(at: ClusterAt): Promise<readonly UpgradeSummary[]>;

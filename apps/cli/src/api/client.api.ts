@@ -285,10 +285,17 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     ),
 });
 
-const nodeMethods = (
-  access: Access,
-  client: FairleadClient,
-): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'replaceNode'> => {
+type NodeMethods =
+  | 'nodes'
+  | 'node'
+  | 'addNodes'
+  | 'abandonNodes'
+  | 'removeNode'
+  | 'replaceNode'
+  | 'requestNodeAction'
+  | 'cancelOperation';
+
+const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
   return {
     nodes: (address) =>
@@ -314,6 +321,22 @@ const nodeMethods = (
         client.POST('/ns/{namespace}/clusters/{cluster}/nodes/{node}/replace', {
           ...withKey({ ...address, node }, key),
           body,
+        }),
+      ),
+    requestNodeAction: async (address, fields, key) => {
+      const body = fields as Schemas['NodeActionRequest'];
+      const { data, response } = await answerOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/nodes/actions', { ...withKey(address, key), body }),
+      );
+      return { ...accepted(response), asked: data };
+    },
+    cancelOperation: (address, operation, reason) =>
+      dataOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel', {
+          params: { path: { ...address, operation } },
+          body: { reason },
         }),
       ),
   };

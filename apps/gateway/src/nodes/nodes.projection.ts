@@ -63,6 +63,15 @@ export interface NodeDoc extends MachinePlan {
   readonly away?: Away;
   /** Its drain waits for pods that do not leave; absent: it does not. */
   readonly drain?: { readonly since: string; readonly message: string };
+  /** The request about it that is under way; absent: there is none. */
+  readonly action?: { readonly requestId: string; readonly reason: string; readonly actor: string };
+  /** It takes no new pods, because someone asked for that; absent: it does, or someone else cordoned it. */
+  readonly cordon?: {
+    readonly requestId: string;
+    readonly reason: string;
+    readonly actor: string;
+    readonly since: string;
+  };
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
   /** Its network configuration, once one was desired. */
@@ -91,6 +100,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
       return event.data.machines;
     case 'NodesFailed':
     case 'NodesAbandoned':
+    case 'NodeActionRequested':
       return event.data.nodes;
     case 'BootstrapStepFailed':
       return event.data.node === undefined || event.data.nextAttemptAt !== null ? [] : [event.data.node];
@@ -112,6 +122,11 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'RemediationSucceeded':
     case 'RemediationFailed':
     case 'RemediationSkipped':
+    case 'NodeActionCordoned':
+    case 'NodeActionUncordoned':
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
     case 'NodeRemovalRequested':
     case 'ControlPlaneRemovalBlocked':
     case 'NodeDrainBlocked':
@@ -224,7 +239,34 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(remediated(replaced(networkAfter(awayAfter(doc, event), event), event), event), event);
+      return failing(
+        acted(remediated(replaced(networkAfter(awayAfter(doc, event), event), event), event), event),
+        event,
+      );
+  }
+};
+const withoutAction = ({ action: _past, ...doc }: NodeDoc): NodeDoc => doc;
+const withoutCordon = ({ cordon: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** What someone asked of it. The cordon of a request has the reason and the actor of that request. */
+const acted = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time, actor } = event.meta;
+  switch (event.type) {
+    case 'NodeActionRequested': {
+      const { requestId, action, reason } = event.data;
+      return { ...doc, action: { requestId, reason: reason === '' ? action : reason, actor } };
+    }
+    case 'NodeActionCordoned':
+      if (!event.data.byRequest || doc.action?.requestId !== event.data.requestId) return doc;
+      return { ...doc, cordon: { ...doc.action, since: time }, changedAt: time };
+    case 'NodeActionUncordoned':
+      return { ...withoutCordon(doc), changedAt: time };
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
+      return doc.action?.requestId === event.data.requestId ? withoutAction(doc) : doc;
+    default:
+      return doc;
   }
 };
 

@@ -117,6 +117,12 @@ export interface AroundNodes {
 const remediationPart = (remediation: string | undefined): Pick<NodeView, 'remediation'> =>
   remediation === undefined ? {} : { remediation };
 
+const cordonPart = ({ cordon }: NodeDoc): Pick<NodeView, 'cordon'> => {
+  if (cordon === undefined) return {};
+  const { reason, actor, since } = cordon;
+  return { cordon: { reason, actor, since } };
+};
+
 const networkPart = ({ network }: NodeDoc): Pick<NodeView, 'network'> => {
   if (network === undefined) return {};
   const { attempt: _attempt, ...view } = network;
@@ -147,6 +153,7 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   ...remediationPart(remediationOf(doc, suspended)),
+  ...cordonPart(doc),
   ...networkPart(doc),
   changedAt: doc.changedAt,
 });

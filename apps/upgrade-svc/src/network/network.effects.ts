@@ -9,7 +9,7 @@ import type { Network } from './network.state.js';
 
 const DECISIONS_AT_ONCE = 8;
 
-/** Says in each node's own stream what its network configuration is to be. */
+/** States in each node's own stream which network configuration it must have. */
 @Controller()
 export class NetworkEffects {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}

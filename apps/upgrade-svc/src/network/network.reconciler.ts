@@ -10,7 +10,7 @@ import {
   type NetworkState,
 } from './network.state.js';
 
-/** Data of the task: these nodes are to be given the network configuration that they must have now. */
+/** Data of the task: these nodes must be given their present network configuration. */
 export interface SetNetwork {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;

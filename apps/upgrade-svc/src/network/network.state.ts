@@ -61,13 +61,13 @@ export interface NetworkState {
   readonly uid: ClusterUid;
   readonly basis: NetworkBasis;
   readonly said: Readonly<Record<string, Said>>;
-  /** Nodes that are to be told something, by the event from which that follows. */
+  /** Nodes that must be given another configuration, by the event from which that follows. */
   readonly due: Readonly<Record<string, Due>>;
 }
 
 export interface Due {
   readonly nodes: readonly NodeName[];
-  /** Also what they have been told already. */
+  /** Also one that they were given already. */
   readonly again: boolean;
 }
 

@@ -15,7 +15,7 @@ type Known = Extract<Network, { readonly status: 'known' }>;
 const fold = (...facts: readonly Fact[]): Network =>
   facts.map((fact, at) => stored(fact, at + 1)).reduce(decider.evolve, decider.initial);
 const known = (...facts: readonly Fact[]): Known => fold(...facts) as Known;
-/** The nodes that are to be given something, task by task. */
+/** The nodes that must be given another configuration, task by task. */
 const due = (...facts: readonly Fact[]): readonly unknown[] =>
   networkReconciler.tasks(fold(...facts), '').map(({ data }) => data['nodes']);
 

@@ -437,6 +437,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/nodes/actions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Ask for nodes to be rebooted, drained, cordoned or uncordoned
+     * @description The request lasts until it is done, cancelled or expired: a node whose agent is away is rebooted once it is back, unless it has booted since. Control planes go one at a time.
+     */
+    post: operations['requestNodeAction'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Cancel a request about nodes
+     * @description No further node begins. A node that has begun is uncordoned again, unless its reboot has begun: that one is finished.
+     */
+    post: operations['cancelOperation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/nodes': {
     parameters: {
       query?: never;
@@ -1380,7 +1420,18 @@ export interface components {
       progress: {
         /** @enum {string} */
         operation:
-          'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade';
+          | 'create'
+          | 'retry'
+          | 'delete'
+          | 'add-nodes'
+          | 'remove-node'
+          | 'replace-node'
+          | 'replace-nodes'
+          | 'upgrade'
+          | 'reboot-nodes'
+          | 'drain-nodes'
+          | 'cordon-nodes'
+          | 'uncordon-nodes';
         currentStep: string | null;
         /** @description What happens now, for a person */
         title: string;
@@ -1446,6 +1497,13 @@ export interface components {
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
+      /** @description Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not */
+      cordon?: {
+        reason: string;
+        actor: string;
+        /** @description RFC 3339, UTC */
+        since: string;
+      };
       network?: components['schemas']['NodeNetwork'];
       /** @description When the latest event about it happened */
       changedAt: string;
@@ -2016,7 +2074,7 @@ export interface components {
       ports: (number | string)[];
       /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
       pools?: string[];
-      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: everybody */
+      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: from anywhere */
       from: string[];
     };
     /** @description Connections of nodes that are accepted */
@@ -2446,6 +2504,94 @@ export interface components {
       metadata?: {
         resourceVersion?: string;
       };
+    };
+    /**
+     * @description What nodes are asked to do
+     * @example {
+     *       "action": "reboot",
+     *       "select": {
+     *         "pools": [
+     *           "web"
+     *         ]
+     *       },
+     *       "reason": "a new kernel"
+     *     }
+     */
+    NodeActionRequest: {
+      /**
+       * @description reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead
+       * @enum {string}
+       */
+      action: 'reboot' | 'drain' | 'cordon' | 'uncordon';
+      select: components['schemas']['NodeSelection'];
+      /**
+       * @description Why; shown in the history
+       * @default
+       */
+      reason: string;
+      /**
+       * @description Of a reboot: whether the node is drained before
+       * @default true
+       */
+      drain: boolean;
+      /**
+       * @description How long the pods of a node may take to leave; 0: as long as it takes
+       * @default 900
+       */
+      drainTimeoutSeconds: number;
+      /**
+       * @description How many workers at a time; control planes go one at a time
+       * @default 1
+       */
+      maxUnavailable: number;
+      /**
+       * @description Nodes that could not begin by then are left as they are
+       * @default 86400
+       */
+      expiresInSeconds: number;
+    };
+    /** @description Names, or pools and labels that a node must have all of, or all nodes */
+    NodeSelection: {
+      /**
+       * @description By their names
+       * @default []
+       */
+      nodes: string[];
+      /**
+       * @description Those of these pools; control-plane: control planes
+       * @default []
+       */
+      pools: string[];
+      /**
+       * @description Those with all of these labels, of the labels that Fairlead sets
+       * @default {}
+       */
+      labels: {
+        [key: string]: string;
+      };
+      /**
+       * @description All nodes of the cluster
+       * @default false
+       */
+      all: boolean;
+    };
+    /** @description What nodes were asked to do */
+    NodeAction: {
+      /** @enum {string} */
+      kind: 'NodeAction';
+      /** @enum {string} */
+      action: 'reboot' | 'drain' | 'cordon' | 'uncordon';
+      /** @description The nodes that it is about, in the order in which they begin */
+      nodes: string[];
+      /** @description Shows how far it is; null: there was nothing to do */
+      operation: string | null;
+    };
+    OperationCancellation: {
+      /**
+       * @description Why; shown in the history
+       * @default
+       */
+      reason: string;
     };
     NodeList: {
       /** @enum {string} */
@@ -3051,6 +3197,12 @@ export interface components {
           /** @description etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3) */
           stopApiServerFirst: boolean;
           emulatedVersion: string | null;
+          /** @description The reboot is needed only if the node has not booted since */
+          unlessBooted?: {
+            /** Format: date-time */
+            since: string;
+            bootId: string | null;
+          };
           /** @description The change is a step of a restore of etcd, and nothing else */
           etcd?: {
             /** @enum {string} */
@@ -3275,10 +3427,35 @@ export interface components {
       /** @description Sequence of that event */
       seq: number;
       /** @enum {string} */
-      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade';
+      kind:
+        | 'create'
+        | 'retry'
+        | 'delete'
+        | 'add-nodes'
+        | 'remove-node'
+        | 'replace-node'
+        | 'replace-nodes'
+        | 'upgrade'
+        | 'reboot-nodes'
+        | 'drain-nodes'
+        | 'cordon-nodes'
+        | 'uncordon-nodes';
       /** @description The kind of the operation that a retry continues; null for all others */
       retryOf:
-        | ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade')
+        | (
+            | 'create'
+            | 'retry'
+            | 'delete'
+            | 'add-nodes'
+            | 'remove-node'
+            | 'replace-node'
+            | 'replace-nodes'
+            | 'upgrade'
+            | 'reboot-nodes'
+            | 'drain-nodes'
+            | 'cordon-nodes'
+            | 'uncordon-nodes'
+          )
         | null;
       /** @description How often the operation has been retried so far, including this retry */
       retries: number;
@@ -7686,6 +7863,302 @@ export interface operations {
         };
       };
       /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  requestNodeAction: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeActionRequest'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it is over on every node */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeAction'];
+        };
+      };
+      /** @description The request is recorded; Location is the operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeAction'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, node.selection-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  cancelOperation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        operation: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['OperationCancellation'];
+      };
+    };
+    responses: {
+      /** @description The request is recorded */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeAction'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { addressEvents } from './address.events.js';
+import { actionEvents } from './action.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
@@ -26,6 +27,7 @@ export const EVENTS = {
   ...addressEvents,
   ...networkEvents,
   ...remediationEvents,
+  ...actionEvents,
   ...presenceEvents,
   ...quarantineEvents,
 } as const;

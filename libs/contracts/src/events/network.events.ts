@@ -18,7 +18,7 @@ export const networkEvents = {
     version: 1,
     writer: 'upgrade-svc',
     context: 'desired-<node>',
-    doc: 'The node is to have exactly this network configuration.',
+    doc: 'The node must have exactly this network configuration.',
     data: z.strictObject({ ...of, ...DesiredNetwork.shape }),
   }),
   NodeNetworkApplied: defineEvent({

@@ -55,7 +55,10 @@ const rule = {
 };
 
 export const AllowRule = z
-  .strictObject({ ...rule, from: networks.min(1).describe('Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: everybody') })
+  .strictObject({
+    ...rule,
+    from: networks.min(1).describe('Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: from anywhere'),
+  })
   .meta({ id: 'AllowRule', description: 'Connections to nodes that are accepted' });
 export type AllowRule = z.infer<typeof AllowRule>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paged } from './list.views.js';
 import { NodeRole } from '../machines.js';
+import { NodeActionKind } from '../node-actions.js';
 import { time } from './time.js';
 
 /**
@@ -84,6 +85,10 @@ export const NodeView = z
       .describe(
         'What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none',
       ),
+    cordon: z
+      .strictObject({ reason: z.string(), actor: z.string(), since: time })
+      .optional()
+      .describe('Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not'),
     network: NodeNetworkView.optional(),
     changedAt: time.describe('When the latest event about it happened'),
   })
@@ -121,3 +126,13 @@ export const MachineList = z
   .strictObject({ kind: z.literal('MachineList'), items: z.array(MachineView), ...paged })
   .meta({ id: 'MachineList' });
 export type MachineList = z.infer<typeof MachineList>;
+
+export const NodeActionView = z
+  .strictObject({
+    kind: z.literal('NodeAction'),
+    action: NodeActionKind,
+    nodes: z.array(z.string()).describe('The nodes that it is about, in the order in which they begin'),
+    operation: z.string().nullable().describe('Shows how far it is; null: there was nothing to do'),
+  })
+  .meta({ id: 'NodeAction', description: 'What nodes were asked to do' });
+export type NodeActionView = z.infer<typeof NodeActionView>;
