@@ -106,8 +106,15 @@ describe('virtual addresses of a cluster', () => {
       [W2, false],
     ]);
     story.say({ type: 'NodeUncordoned', data: change } as Fact);
+    const action = { uid, requestId: 'r-1', node: W1 };
+    story.say({ type: 'NodeActionCordoned', data: { ...action, action: 'cordon', byRequest: true } } as Fact);
     expect(reserve()).toEqual([
       [W1, false],
+      [W2, false],
+    ]);
+    story.say({ type: 'NodeActionCordoned', data: { ...action, action: 'drain', byRequest: true } } as Fact);
+    expect(reserve()).toEqual([
+      [W1, true],
       [W2, false],
     ]);
   });

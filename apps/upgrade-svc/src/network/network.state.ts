@@ -134,7 +134,11 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
       return event.data.nodes.reduce((before, node) => withChange(before, node, { isLeaving: true }), basis);
     case 'NodeCordoned':
       return withChange(basis, event.data.node, { isDraining: true });
+    // A node that is only cordoned keeps its pods.
+    case 'NodeActionCordoned':
+      return event.data.action === 'cordon' ? basis : withChange(basis, event.data.node, { isDraining: true });
     case 'NodeUncordoned':
+    case 'NodeActionUncordoned':
       return withChange(basis, event.data.node, { isDraining: false });
     case 'NodeLost':
       return withChange(basis, event.data.node, { isLost: true });
