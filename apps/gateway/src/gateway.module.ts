@@ -10,6 +10,12 @@ import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
+import { AutoscalerAccess } from './autoscaler/autoscaler.access.js';
+import { AutoscalerAuthority } from './autoscaler/autoscaler.authority.js';
+import { AutoscalerCalls } from './autoscaler/autoscaler.calls.js';
+import { AutoscalerServer } from './autoscaler/autoscaler.server.js';
+import { AutoscalerHttp } from './autoscaler/autoscaler.http.js';
+import { AutoscalerCredentials } from './autoscaler/credentials.commands.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
@@ -56,6 +62,7 @@ import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
 import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
+import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
 import { ScaleHttp } from './manifest/scale.http.js';
@@ -88,6 +95,7 @@ const CONTROLLERS: Type<unknown>[] = [
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
+  AutoscalerHttp,
   SchemasHttp,
   ActionsHttp,
   NodesHttp,
@@ -121,6 +129,11 @@ const PROVIDERS: Provider[] = [
   { provide: JOB_FAILURES, useValue: logFailure },
   AuditReader,
   Authentication,
+  AutoscalerAccess,
+  AutoscalerAuthority,
+  AutoscalerCalls,
+  AutoscalerCredentials,
+  AutoscalerServer,
   CertificateQueries,
   ChangeAnswers,
   RenewalSchedule,
@@ -145,6 +158,7 @@ const PROVIDERS: Provider[] = [
   Incarnations,
   LocalToken,
   ManifestCommands,
+  VirtualAddressChecks,
   ManifestQueries,
   NamespaceQueries,
   NodeQueries,

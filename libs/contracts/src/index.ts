@@ -2,6 +2,8 @@ export * from './agent.js';
 export * from './agent.credentials.js';
 export * from './agent.messages.js';
 export * from './agent.subjects.js';
+export * from './autoscaler.js';
+export * from './autoscaler.credential.js';
 export * from './certificates.js';
 export * from './cluster-spec.js';
 export * from './durations.js';

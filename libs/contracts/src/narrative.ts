@@ -131,6 +131,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   KubeconfigIssued: ({ user, expiresAt }) => `a client certificate for ${user} was signed; it expires ${expiresAt}`,
   KubeconfigNotIssued: ({ user, cause }) => `no client certificate for ${user} was signed: ${sentenceOf(cause)}`,
   KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
+  AutoscalerCredentialIssued: ({ id, expiresAt }) =>
+    `a client certificate for an autoscaler was signed (${id}); it expires ${expiresAt}`,
+  AutoscalerCredentialRevoked: ({ id }) => `the autoscaler's client certificate ${id} was revoked`,
   ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
   ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
   SshKeyRotationRequested: ({ name }) => `a new SSH key for connection ${name} was requested`,

@@ -13,6 +13,8 @@ import type {
 export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenRequest };
 
 /** What the server answers. */
+export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
+export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -231,6 +233,12 @@ export interface Api {
   releaseQuarantined(release: QuarantineReleaseRequest): Promise<void>;
 
   tokens(): Promise<readonly TokenView[]>;
+  autoscalerCredentials(at: ClusterAt): Promise<readonly AutoscalerCredentialView[]>;
+  issueAutoscalerCredential(
+    at: ClusterAt,
+    request: { readonly csr: string; readonly ttlDays?: number },
+  ): Promise<IssuedAutoscalerCredentialView>;
+  revokeAutoscalerCredential(at: ClusterAt, id: string): Promise<void>;
   createToken(request: TokenRequest): Promise<CreatedTokenView>;
   revokeToken(id: string): Promise<void>;
 }

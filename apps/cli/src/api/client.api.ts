@@ -28,6 +28,7 @@ export const clientApi = (access: Access): Api => {
     ...nodeMethods(access, client),
     ...upgradeMethods(access, client),
     ...etcdMethods(access, client),
+    ...autoscalerMethods(access, client),
     ...eventMethods(access, client),
     ...operatorMethods(access, client),
   };
@@ -505,6 +506,17 @@ async function* followed(
     left.abort();
   }
 }
+
+type AutoscalerMethods = 'autoscalerCredentials' | 'issueAutoscalerCredential' | 'revokeAutoscalerCredential';
+
+const CREDENTIALS = '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials';
+
+const autoscalerMethods = (access: Access, client: FairleadClient): Pick<Api, AutoscalerMethods> => ({
+  autoscalerCredentials: (path) => allItemsOf(access, (query) => client.GET(CREDENTIALS, { params: { path, query } })),
+  issueAutoscalerCredential: (path, body) => dataOf(access, client.POST(CREDENTIALS, { params: { path }, body })),
+  revokeAutoscalerCredential: ({ namespace, cluster }, credential) =>
+    done(client.DELETE(`${CREDENTIALS}/{credential}`, { params: { path: { namespace, cluster, credential } } })),
+});
 
 type OperatorMethods = 'quarantined' | 'rejected' | 'releaseQuarantined' | 'tokens' | 'createToken' | 'revokeToken';
 

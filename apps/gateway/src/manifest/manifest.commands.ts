@@ -14,17 +14,18 @@ import {
   MANIFEST_KIND,
   mergePatch,
   refuse,
+  removalsOf,
   scaleFaults,
   sizeFaults,
   specBeforeUpgrade,
   specOfManifest,
   type ClusterUid,
   type Declared,
+  type DeclaredPool,
   type DeclaredSpec,
   type ManifestPatch,
   type PlanStep,
   type Refusal,
-  type Registered,
   type ScaleRequest,
   UpgradeRequest,
 } from '@fairlead/contracts';
@@ -32,7 +33,6 @@ import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jets
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
-import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { faultsOfCluster } from '../clusters/clusters.rules.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { Registry } from '../common/registry.js';
@@ -40,10 +40,9 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
-import { NodeQueries } from '../nodes/nodes.queries.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
-import { virtualAddressFaults } from './virtual-addresses.rules.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
+import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
@@ -67,7 +66,18 @@ interface ApplyOptions {
 interface Wanted {
   readonly manifest: ClusterManifest;
   readonly named: readonly string[];
+  /** No other node leaves by it. */
+  readonly exactly?: boolean;
 }
+
+/** Another size of a pool, and which nodes leave by it. */
+export interface PoolSize {
+  readonly replicas: number;
+  readonly remove: readonly string[];
+}
+
+/** Chooses the size from what is declared now; it may throw what is refused. */
+export type ChooseSize = (pool: DeclaredPool, declared: Declared) => PoolSize;
 
 type ManifestOf = (declared: Declared | undefined) => Wanted;
 
@@ -80,8 +90,7 @@ export class ManifestCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
-    @Inject(ClusterQueries) private readonly clusterQueries: ClusterQueries,
-    @Inject(NodeQueries) private readonly nodes: NodeQueries,
+    @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -129,6 +138,26 @@ export class ManifestCommands {
     return this.apply(address, scaled, options);
   }
 
+  /** Scales a pool relative to what is declared when it is decided. Exactly the nodes that are named leave it. */
+  resize(
+    address: ClusterAddress & { readonly pool: string },
+    choose: ChooseSize,
+    options: ApplyOptions,
+  ): Promise<AppliedManifest> {
+    const { pool, cluster, namespace } = address;
+    const resized: ManifestOf = (declared) => {
+      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      const before = declared.spec.pools.find(({ name }) => name === pool);
+      if (before === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
+      const { replicas, remove } = choose(before, declared);
+      refuseAny(scaleFaults(before, replicas));
+      const pools = declared.spec.pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
+      const spec = completeSpec({ ...declared.spec, pools });
+      return { manifest: { ...METADATA, metadata: { name: cluster }, spec }, named: remove, exactly: true };
+    };
+    return this.apply(address, resized, options);
+  }
+
   private async apply(
     address: ClusterAddress,
     manifestOf: ManifestOf,
@@ -147,10 +176,12 @@ export class ManifestCommands {
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedManifest | Refusal> {
     const { state, seq } = await this.read(address, caller);
-    const { manifest, named } = manifestOf(state.declared);
+    const { manifest, named, exactly = false } = manifestOf(state.declared);
     const { labels } = manifest.metadata;
     refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
     const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, named, caller });
+    if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
+      throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
     const outcome = await this.handle(
       manifests,
       { ...address, context: 'request' },
@@ -197,7 +228,7 @@ export class ManifestCommands {
     const plan = planFor(state, spec, named);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
-    await this.refuseAddresses({ namespace, cluster }, spec, known);
+    refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew
@@ -214,26 +245,20 @@ export class ManifestCommands {
     return { spec, plan, connectionFaults: inManifest(faults, places) };
   }
 
-  /** Addresses that nodes have are read from a projection: the allocation of machines does not know of virtual ones either. */
-  private async refuseAddresses(
-    { namespace, cluster }: ClusterAddress,
-    spec: DeclaredSpec,
-    { connections }: Registered,
-  ): Promise<void> {
-    if (spec.virtualAddresses === undefined) return;
-    const [nodes, view] = await Promise.all([
-      this.nodes.all(namespace, cluster),
-      this.clusterQueries.one(namespace, cluster),
-    ]);
-    const taken = new Map<string, string>();
-    for (const { name, machine } of nodes) if (machine !== null) taken.set(machine.privateIp, `node ${name}`);
-    const host = view === undefined || view.endpoint === '' ? undefined : new URL(view.endpoint).hostname;
-    if (host !== undefined && !taken.has(host)) taken.set(host.replace(/^\[|\]$/g, ''), 'the Kubernetes API');
-    refuseAny(virtualAddressFaults(spec, { connections, taken }));
+  /** As the log has it; undefined: there is no such cluster. */
+  async declared(
+    address: ClusterAddress,
+    caller: Pick<Caller, 'identity' | 'requestId'>,
+  ): Promise<Declared | undefined> {
+    const { state } = await this.read(address, caller);
+    return state.declared;
   }
 
   /** As the log has it. It is no part of the command, so that a repetition of that reads again. */
-  private async read(address: ClusterAddress, { identity, requestId }: Caller): Promise<Decided<ManifestState>> {
+  private async read(
+    address: ClusterAddress,
+    { identity, requestId }: Pick<Caller, 'identity' | 'requestId'>,
+  ): Promise<Decided<ManifestState>> {
     const stream = { ...address, context: 'request' };
     const command = { type: 'ReadManifest', data: address } as const;
     return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
