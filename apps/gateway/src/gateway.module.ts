@@ -66,6 +66,7 @@ import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
 import { ScaleHttp } from './manifest/scale.http.js';
+import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
@@ -150,6 +151,7 @@ const PROVIDERS: Provider[] = [
   EtcdQueries,
   EventReader,
   EventStreams,
+  AddressMetrics,
   FleetMetrics,
   History,
   HoldQueries,

@@ -99,6 +99,17 @@ const networkParts = (options: NetworkPartsOptions): readonly NetworkPart[] => {
   ];
 };
 
+const addressProbes = (
+  { uid, node }: AgentConfig,
+  { journal, ...parts }: { readonly metronome: Metronome; readonly log: AgentLog; readonly journal: Journal },
+): AddressProbes =>
+  new AddressProbes({
+    ...parts,
+    identity: { uid, node },
+    looks: hostAddressLooks(ADDRESSES.stats),
+    say: (facts) => journal.record(facts, null),
+  });
+
 /**
  * Starts the agent of one node and resolves when it works; its outcome is in the event log. Many may run in one process:
  * they share one timer. Rejects only when the host's own state cannot be read.
@@ -138,14 +149,8 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     random,
     log,
   });
-  const { uid, node } = config;
-  const addresses = new AddressProbes({
-    identity: { uid, node },
-    looks: hostAddressLooks(ADDRESSES.stats),
-    metronome,
-    log,
-    say: (facts) => journal.record(facts, null),
-  });
+  const { node } = config;
+  const addresses = addressProbes(config, { metronome, log, journal });
   const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
   const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({

@@ -20,7 +20,7 @@ export interface TransportStatus {
 export interface AddressStatus {
   readonly name: string;
   readonly address: string;
-  /** null: no node that is heard of says that it has the address. */
+  /** null: no node that sends heartbeats says that it has the address. */
   readonly holder: string | null;
   /** When the holder said so; null: there is none. */
   readonly since: string | null;

@@ -187,7 +187,7 @@ describe('virtual addresses', () => {
       '[0].transports[0].healthCheck.interval',
       '5m',
     ],
-  ] as const)('are refused that %s', (_what, addresses, code, field, message) =>
+  ] as const)('are refused that %s', (...[, addresses, code, field, message]) =>
     expect(faults(addresses as readonly object[])).toEqual([[code, field, has(message)]]),
   );
 

@@ -10,20 +10,8 @@ import {
 } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { ClusterDoc } from '../clusters/clusters.projection.js';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
-import { addressStatuses } from '../clusters/virtual-addresses.js';
-import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodePhase, type NodeCondition } from '../nodes/nodes.view.js';
-import { SETTINGS, type Settings } from '../config.js';
-import {
-  addressCounts,
-  addressReadings,
-  transportReadings,
-  upstreamCounts,
-  upstreamReadings,
-  type ClusterAddresses,
-} from './address.readings.js';
 
 interface PhaseCount {
   readonly phase: string;
@@ -38,11 +26,6 @@ type NodeCount = NodeCondition & {
 const MS = 1_000;
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
-
-/** Most clusters with virtual addresses whose gauges are reported. */
-const ADDRESSED_CLUSTERS_MAX = 1_000;
-
-type AddressedCluster = Required<Pick<ClusterDoc, 'namespace' | 'name' | 'virtualAddresses'>>;
 
 interface States {
   readonly atMs: number;
@@ -59,14 +42,12 @@ const readingsOf = (label: string, values: readonly string[], counts: Counts): r
 @Injectable()
 export class FleetMetrics {
   private states: States | undefined;
-  private scraped: Promise<readonly ClusterAddresses[]> | undefined;
 
   constructor(
     @Inject(METRICS) metrics: ServiceMetrics,
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'metricsNames'>,
   ) {
     for (const gauge of this.gauges()) metrics.addGauge(gauge);
   }
@@ -103,7 +84,6 @@ export class FleetMetrics {
         labels: ['phase', 'kubelet'],
         read: () => this.nodes(),
       },
-      ...this.addressGauges(),
       {
         name: 'fairlead_certificate_first_end_timestamp_seconds',
         help: 'When the first certificate of any control plane ends, in Unix time; absent while none is known',
@@ -111,72 +91,6 @@ export class FleetMetrics {
         read: () => this.firstEnd(),
       },
     ];
-  }
-
-  private addressGauges(): readonly GaugeRequest[] {
-    const counts = [
-      {
-        name: 'fairlead_virtual_addresses',
-        help: 'Virtual addresses by whether a node holds them and some node answers behind each of their ports',
-        labels: ['state'],
-        read: async () => addressCounts(await this.addresses()),
-      },
-      {
-        name: 'fairlead_upstreams',
-        help: 'Nodes behind virtual addresses, once for each port, by whether they answer their health checks',
-        labels: ['state'],
-        read: async () => upstreamCounts(await this.addresses()),
-      },
-    ];
-    return this.settings.metricsNames ? [...counts, ...this.namedAddressGauges()] : counts;
-  }
-
-  private namedAddressGauges(): readonly GaugeRequest[] {
-    const of = ['namespace', 'cluster', 'address'];
-    return [
-      {
-        name: 'fairlead_virtual_address_up',
-        help: '1 if a node holds the virtual address and some node answers behind each of its ports, as the holder reports it',
-        labels: of,
-        read: async () => addressReadings(await this.addresses()),
-      },
-      {
-        name: 'fairlead_virtual_address_transport_up',
-        help: '1 if the port of the virtual address accepts connections and some node answers behind it',
-        labels: [...of, 'transport'],
-        read: async () => transportReadings(await this.addresses()),
-      },
-      {
-        name: 'fairlead_upstream_up',
-        help: '1 if the node behind the virtual address answers its health check; absent while no node holds the address',
-        labels: [...of, 'transport', 'upstream'],
-        read: async () => upstreamReadings(await this.addresses()),
-      },
-    ];
-  }
-
-  /** Read once for all gauges of a scrape. */
-  private addresses(): Promise<readonly ClusterAddresses[]> {
-    this.scraped ??= this.readAddresses().finally(() => {
-      this.scraped = undefined;
-    });
-    return this.scraped;
-  }
-
-  private async readAddresses(): Promise<readonly ClusterAddresses[]> {
-    const clusters = await this.database.query<{ key: string; doc: AddressedCluster }[]>(
-      `select key, jsonb_build_object('namespace', doc->'namespace', 'name', doc->'name', 'virtualAddresses', doc->'virtualAddresses') as doc
-         from clusters where doc ? 'virtualAddresses' order by key limit ${ADDRESSED_CLUSTERS_MAX}`,
-    );
-    if (clusters.length === 0) return [];
-    const nodes = await this.database.query<{ key: string; doc: NodeDoc }[]>(
-      'select cluster_key as key, doc from nodes where cluster_key = any($1)',
-      [clusters.map(({ key }) => key)],
-    );
-    return clusters.map(({ key, doc: { namespace, name, virtualAddresses } }) => {
-      const own = nodes.filter((node) => node.key === key).map(({ doc }) => doc);
-      return { namespace, cluster: name, statuses: addressStatuses(virtualAddresses, own) };
-    });
   }
 
   private async byPhase(table: 'clusters' | 'upgrades', phases: readonly string[]): Promise<readonly Reading[]> {

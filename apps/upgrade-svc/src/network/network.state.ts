@@ -27,7 +27,7 @@ export interface NetworkNode {
   readonly isLeaving: boolean;
   /** It is being emptied for a change, and comes back. */
   readonly isDraining: boolean;
-  /** Nothing is heard of it. */
+  /** It sends no heartbeats. */
   readonly isLost: boolean;
 }
 

@@ -51,11 +51,7 @@ const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> =
   if (spec === undefined) return new Map();
   const { pools, virtualAddresses = [], ...rest } = spec;
   const others = { ...rest, controlPlane: completeControlPlane(spec.controlPlane) };
-  return new Map([
-    ...leavesOf(others, ''),
-    ...pools.flatMap(poolLeaves),
-    ...virtualAddresses.flatMap(addressLeaves),
-  ]);
+  return new Map([...leavesOf(others, ''), ...pools.flatMap(poolLeaves), ...virtualAddresses.flatMap(addressLeaves)]);
 };
 
 /** What differs between two specs, in the order of their fields. */

@@ -66,7 +66,10 @@ describe('a virtual address in a manifest', () => {
     const turned = {
       ...ingress,
       holders: ['web', 'edge'],
-      transports: [{ ...https, name: 'http', frontendPort: 80 }, { ...https, backends: ['edge', 'web'] }],
+      transports: [
+        { ...https, name: 'http', frontendPort: 80 },
+        { ...https, backends: ['edge', 'web'] },
+      ],
     };
     const straight = { ...ingress, transports: turned.transports.toReversed() };
     expect(changedFields(withAddresses(straight, other), withAddresses(other, turned))).toEqual([]);
@@ -85,7 +88,10 @@ describe('a virtual address in a manifest', () => {
   });
 
   it('has each node once behind a port, though several pools are', () => {
-    const web = [{ node: 'w-2', address: '192.0.2.32' }, { node: 'w-1', address: '192.0.2.31' }];
+    const web = [
+      { node: 'w-2', address: '192.0.2.32' },
+      { node: 'w-1', address: '192.0.2.31' },
+    ];
     const balancing = NodeLoadBalancing.parse({ self: '192.0.2.21', pools: { web }, addresses: [] });
     const names = upstreamsOf(balancing, { backends: ['web', 'web', 'gone'] as never }).map(({ node }) => node);
     expect(names).toEqual(['w-1', 'w-2']);
