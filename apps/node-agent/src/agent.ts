@@ -21,6 +21,7 @@ import { AddressesPart, type AddressesOptions } from './network/addresses.part.j
 import { FirewallPart } from './network/firewall.part.js';
 import { NetworkLoop } from './network/network.effects.js';
 import type { NetworkPart, Reach } from './network/network.ports.js';
+import { SshdPart } from './network/sshd.part.js';
 import { AddressProbes } from './probes/address.probes.effects.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
@@ -79,12 +80,20 @@ const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): 
 interface NetworkPartsOptions {
   readonly node: AgentConfig['node'];
   readonly host: HostPort;
-  readonly files: HostFiles;
+  readonly files: HostFiles | undefined;
   readonly platform: NatsPlatform;
   readonly software: HostSoftware;
   readonly sleep: (ms: number) => Promise<void>;
   readonly onServed: AddressesOptions['onServed'];
 }
+
+/** For hosts whose files cannot be removed: what has another name counts for nothing. */
+const puttingAside = (host: HostPort): Pick<HostFiles, 'at' | 'remove'> => ({
+  at: (path) => path,
+  remove: async (path) => {
+    if (await host.exists(path)) await host.rename(path, `${path}.removed`);
+  },
+});
 
 const networkParts = (options: NetworkPartsOptions): readonly NetworkPart[] => {
   const { node, host, files, platform, software, sleep, onServed } = options;
@@ -93,9 +102,11 @@ const networkParts = (options: NetworkPartsOptions): readonly NetworkPart[] => {
     api: (limitMs) => kubernetesReach(host, limitMs),
   };
   const require = (packages: readonly string[]): Promise<void> => software.require(packages);
+  const own = files ?? puttingAside(host);
   return [
-    new FirewallPart({ host, files, reach, sleep, require }),
-    new AddressesPart({ node, host, files, require, onServed }),
+    new SshdPart({ host, files: own }),
+    new FirewallPart({ host, files: own, reach, sleep, require }),
+    new AddressesPart({ node, host, files: own, require, onServed }),
   ];
 };
 
@@ -157,7 +168,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     config,
     host,
     platform,
-    parts: files === undefined ? [] : networkParts({ node, host, files, platform, software, sleep, onServed }),
+    parts: networkParts({ node, host, files, platform, software, sleep, onServed }),
     metronome,
     random,
     log,

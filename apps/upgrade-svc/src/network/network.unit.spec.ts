@@ -129,7 +129,7 @@ describe('the network configuration of nodes', () => {
 });
 
 describe('the firewall of a node', () => {
-  it('accepts what Kubernetes needs, from nodes only [ORBITER 25]', () => {
+  it('accepts what Kubernetes needs, from nodes only [ORBITER 26]', () => {
     const { firewall } = contentFor(CP, { firewall: FIREWALL });
     expect(firewall?.sets).toEqual({
       nodes: ['192.0.2.11', '192.0.2.21'],
