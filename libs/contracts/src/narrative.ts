@@ -278,6 +278,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
+  NetworkRetryRequested: () => 'the network configuration was asked to be tried again where it failed',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
     `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,

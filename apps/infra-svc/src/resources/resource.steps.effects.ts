@@ -67,7 +67,10 @@ export class ResourceSteps {
     signal: AbortSignal,
   ): Promise<string> {
     const firewall = await provider.ensureFirewall(firewallOf(connection, network), signal);
-    await this.log.record({ type: 'FirewallEnsured', data: { connection: connection.name, firewall: firewall.name } }, cause);
+    await this.log.record(
+      { type: 'FirewallEnsured', data: { connection: connection.name, firewall: firewall.name } },
+      cause,
+    );
     return firewall.name;
   }
 

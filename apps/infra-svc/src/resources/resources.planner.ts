@@ -39,10 +39,7 @@ export const networkOf = ({ name, settings }: Connection): Network => {
 };
 
 /** Everything between the machines of a network, and from outside only what Kubernetes needs. */
-export const firewallOf = (
-  { name, settings }: Pick<Connection, 'name' | 'settings'>,
-  network: Network,
-): Firewall => {
+export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settings'>, network: Network): Firewall => {
   const within = (['tcp', 'udp'] as const).map((protocol): FirewallRule => ({
     protocol,
     ports: { from: 1, to: 65_535 },
