@@ -64,6 +64,7 @@ const LAYERS = {
   'bootstrap-svc': [
     'addons',
     'joins',
+    'hooks',
     'removal',
     'restore',
     'kubeconfigs',

@@ -261,7 +261,7 @@ const rolloutFacts = (
     }));
 };
 
-const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|firewall|sshd|etcdBackups)\.|^virtualAddresses\[/;
+const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\.|^virtualAddresses\[/;
 
 /** Health checks, drain rules, virtual addresses, what nodes accept and the schedule of snapshots may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>

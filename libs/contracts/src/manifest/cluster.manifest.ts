@@ -11,6 +11,7 @@ import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
+import { Hooks } from './hooks.js';
 import { PlanStep } from './manifest.plan.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
@@ -103,6 +104,7 @@ export const ManifestSpec = z
     virtualAddresses: VirtualAddresses.optional().describe(
       'Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none',
     ),
+    hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
     etcdBackups: ManifestEtcdBackups.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
     sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),

@@ -12,6 +12,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
+import { Hooks } from './hooks.js';
 import { EtcdBackups } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
 import { Firewall } from '../network/firewall.js';
@@ -73,6 +74,7 @@ export const DeclaredSpec = z.strictObject({
     health,
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
+  hooks: Hooks.optional().describe('Absent: none'),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
