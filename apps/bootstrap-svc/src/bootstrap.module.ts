@@ -27,6 +27,7 @@ import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
+import { ExecutionsEffects } from './executions/executions.effects.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
@@ -110,6 +111,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       SnapshotsEffects,
       DismantlingEffects,
       KubeconfigsEffects,
+      ExecutionsEffects,
       SshKeysEffects,
     ],
     providers: providersOf(settings, adapters),

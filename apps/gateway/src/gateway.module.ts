@@ -38,6 +38,8 @@ import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
 import { CommandAnswers } from './http/command.answers.js';
+import { Executions } from './executions/executions.js';
+import { ExecutionsHttp } from './executions/executions.http.js';
 import { HoldsHttp } from './holds/holds.http.js';
 import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
@@ -90,6 +92,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ScaleHttp,
   SchemasHttp,
   ActionsHttp,
+  ExecutionsHttp,
   NodesHttp,
   UpgradesHttp,
   SteeringHttp,
@@ -137,6 +140,7 @@ const PROVIDERS: Provider[] = [
   EtcdQueries,
   EventReader,
   EventStreams,
+  Executions,
   FleetMetrics,
   History,
   HoldQueries,

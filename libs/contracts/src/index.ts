@@ -18,6 +18,7 @@ export {
 export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
 export { UPGRADE_MODES } from './events/rollout.events.js';
 export { SoftwareVersions, DesiredSoftware } from './events/node.events.js';
+export * from './executions.js';
 export * from './external-etcd.js';
 export * from './failures.js';
 export * from './heartbeats.js';

@@ -293,6 +293,9 @@ type NodeMethods =
   | 'removeNode'
   | 'replaceNode'
   | 'requestNodeAction'
+  | 'execOnNode'
+  | 'nodeExec'
+  | 'nodeLogs'
   | 'cancelOperation';
 
 const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
@@ -331,6 +334,34 @@ const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMeth
       );
       return { ...accepted(response), asked: data };
     },
+    execOnNode: (address, node, { command, timeoutSeconds }, waitSeconds) => {
+      const body = {
+        command: [...command],
+        ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+      } as Schemas['NodeExecRequest'];
+      return dataOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec', {
+          params: { path: { ...address, node }, header: { Prefer: `wait=${waitSeconds}` } },
+          body,
+        }),
+      );
+    },
+    nodeExec: (address, node, execution, waitSeconds) =>
+      dataOf(
+        access,
+        client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec/{execution}', {
+          params: { path: { ...address, node, execution }, header: { Prefer: `wait=${waitSeconds}` } },
+        }),
+      ),
+    nodeLogs: (address, node, query) =>
+      dataOf(
+        access,
+        client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}/logs', {
+          params: { path: { ...address, node }, query: query as { unit?: 'kubelet' } },
+          parseAs: 'text',
+        }),
+      ),
     cancelOperation: (address, operation, reason) =>
       dataOf(
         access,

@@ -20,6 +20,7 @@ export const STEPS = [
   'etcdctl',
   'remove-snapshot',
   'authorized-keys',
+  'node-exec',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

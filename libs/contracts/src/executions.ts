@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { StoredEvent } from './envelope.js';
+import type { Cause } from './failures.js';
+import type { ClusterUid, NodeName, SecretRef } from './ids.js';
+
+/** What an operator may run on a node, and how much of its output is kept. */
+export const EXEC_LIMITS = {
+  words: 100,
+  bytes: 8_192,
+  /** Of each of standard output and standard error: together they fit into one sealed secret. */
+  outputBytes: 256 * 1_024,
+  timeoutSeconds: { default: 60, max: 600 },
+  /** A request that could not begin within it is given up: a command that runs long after it was asked for surprises. */
+  beginSeconds: 60,
+  /** How long the output can be read. */
+  keptSeconds: 300,
+  /** Requests of one cluster that are not over. */
+  open: 10,
+} as const;
+
+/** Units whose logs operators may read: what a node of Fairlead runs. */
+export const LOG_UNITS = [
+  'kubelet',
+  'containerd',
+  'fairlead-agent',
+  'etcd',
+  'haproxy',
+  'keepalived',
+  'nftables',
+  'ssh',
+  'sshd',
+] as const;
+export const LogUnit = z.enum(LOG_UNITS);
+export type LogUnit = z.infer<typeof LogUnit>;
+
+export const LOG_LINES = { default: 200, max: 2_000 } as const;
+
+/** What is sealed of a command that ran. Base64, as it need not be text. */
+export const ExecOutput = z.strictObject({ stdout: z.base64(), stderr: z.base64() });
+export type ExecOutput = z.infer<typeof ExecOutput>;
+
+export interface OpenExecution {
+  readonly node: NodeName;
+  readonly command: readonly string[];
+  readonly timeoutSeconds: number;
+  /** RFC 3339. */
+  readonly requestedAt: string;
+  /** RFC 3339; null: it has not begun. */
+  readonly startedAt: string | null;
+}
+
+export type EndedExecution =
+  | {
+      readonly outcome: 'finished';
+      readonly node: NodeName;
+      readonly exitCode: number;
+      readonly truncated: boolean;
+      readonly tookMs: number;
+      readonly outputRef: SecretRef;
+      /** RFC 3339. */
+      readonly expiresAt: string;
+    }
+  | { readonly outcome: 'failed'; readonly node: NodeName; readonly cause: Cause };
+
+/** Commands on the nodes of a cluster, by the id of the request. */
+export interface Executions {
+  readonly uid: ClusterUid;
+  readonly open: Readonly<Record<string, OpenExecution>>;
+  /** The latest; those with an output until it is removed. */
+  readonly ended: Readonly<Record<string, EndedExecution>>;
+}
+
+/** So many failures are remembered for those who ask how their request ended. */
+const FAILED_MAX = 20;
+
+const without = <T>(map: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(map).filter(([one]) => one !== key));
+
+const withoutOldFailures = (ended: Executions['ended']): Executions['ended'] => {
+  const failed = Object.entries(ended).filter(([, one]) => one.outcome === 'failed');
+  const dropped = new Set(failed.slice(0, Math.max(0, failed.length - FAILED_MAX)).map(([requestId]) => requestId));
+  return Object.fromEntries(Object.entries(ended).filter(([requestId]) => !dropped.has(requestId)));
+};
+
+const end = (state: Executions, requestId: string, one: EndedExecution): Executions => ({
+  ...state,
+  open: without(state.open, requestId),
+  ended: withoutOldFailures({ ...state.ended, [requestId]: one }),
+});
+
+/** The commands on nodes after an event; undefined: there is no cluster, or it is being deleted. */
+export const executionsAfter = (state: Executions | undefined, event: StoredEvent): Executions | undefined => {
+  if (event.type === 'ClusterRequested') return { uid: event.data.uid, open: {}, ended: {} };
+  if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  switch (event.type) {
+    case 'ClusterDeletionRequested':
+      return undefined;
+    case 'NodeExecRequested': {
+      const { requestId, node, command, timeoutSeconds } = event.data;
+      const one = { node, command, timeoutSeconds, requestedAt: event.meta.time, startedAt: null };
+      return { ...state, open: { ...state.open, [requestId]: one } };
+    }
+    case 'NodeExecStarted': {
+      const { requestId } = event.data;
+      const one = state.open[requestId];
+      if (one === undefined) return state;
+      return { ...state, open: { ...state.open, [requestId]: { ...one, startedAt: event.meta.time } } };
+    }
+    case 'NodeExecFinished': {
+      const { requestId, node, exitCode, truncated, tookMs, outputRef, expiresAt } = event.data;
+      return end(state, requestId, { outcome: 'finished', node, exitCode, truncated, tookMs, outputRef, expiresAt });
+    }
+    case 'NodeExecFailed': {
+      const { requestId, node, cause } = event.data;
+      return end(state, requestId, { outcome: 'failed', node, cause });
+    }
+    case 'NodeExecOutputRemoved':
+      return { ...state, ended: without(state.ended, event.data.requestId) };
+    default:
+      return state;
+  }
+};
