@@ -10,6 +10,12 @@ import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
+import { AutoscalerAccess } from './autoscaler/autoscaler.access.js';
+import { AutoscalerAuthority } from './autoscaler/autoscaler.authority.js';
+import { AutoscalerCalls } from './autoscaler/autoscaler.calls.js';
+import { AutoscalerServer } from './autoscaler/autoscaler.server.js';
+import { AutoscalerHttp } from './autoscaler/autoscaler.http.js';
+import { AutoscalerCredentials } from './autoscaler/credentials.commands.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
@@ -90,6 +96,7 @@ const CONTROLLERS: Type<unknown>[] = [
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
+  AutoscalerHttp,
   SchemasHttp,
   ActionsHttp,
   ExecutionsHttp,
@@ -124,6 +131,11 @@ const PROVIDERS: Provider[] = [
   { provide: JOB_FAILURES, useValue: logFailure },
   AuditReader,
   Authentication,
+  AutoscalerAccess,
+  AutoscalerAuthority,
+  AutoscalerCalls,
+  AutoscalerCredentials,
+  AutoscalerServer,
   CertificateQueries,
   ChangeAnswers,
   RenewalSchedule,

@@ -296,6 +296,56 @@ export const REFUSALS = {
     'Pool {pool} has between {min} and {max} nodes, not {replicas}',
     'Choose a size within the bounds, or change autoscaling in the manifest.',
   ),
+  'pool.not-autoscaled': definition(
+    422,
+    'Pool {pool} has no bounds, so no autoscaler may scale it',
+    'Give the pool autoscaling: { min, max } in the manifest.',
+  ),
+  'autoscaler.not-served': definition(
+    503,
+    'This installation serves no autoscaler',
+    'Set AUTOSCALER_ADDRESS of the gateway: the host and port at which clusters reach it.',
+  ),
+  'autoscaler.csr-invalid': definition(
+    400,
+    'The certificate request cannot be signed: {reason}',
+    'Send a PKCS#10 request in PEM with an ECDSA key (P-256, P-384) or an RSA key of at least 2048 bit. "fairlead autoscaler credentials" makes one.',
+  ),
+  'autoscaler.too-many-credentials': definition(
+    409,
+    "The cluster '{cluster}' has {max} valid credentials for autoscalers",
+    'Revoke one that is not in use with "fairlead autoscaler revoke {cluster} <id>".',
+  ),
+  'autoscaler.credential-unknown': definition(
+    404,
+    "The cluster '{cluster}' has no autoscaler credential {id}",
+    'List them with "fairlead autoscaler list {cluster}".',
+  ),
+  'autoscaler.credential-refused': definition(
+    401,
+    'The client certificate opens nothing: it was not issued for a cluster that exists, was revoked, or has expired',
+    'Get a new one with "fairlead autoscaler credentials <cluster>".',
+  ),
+  'autoscaler.delta-invalid': definition(
+    400,
+    'The size of pool {pool} cannot change by {delta}',
+    'Send a delta of the sign that the call requires.',
+  ),
+  'autoscaler.node-foreign': definition(
+    404,
+    'Pool {pool} has no node {node}',
+    'Read the nodes of the pool again; a node that has left it cannot be removed once more.',
+  ),
+  'autoscaler.nodes-exist': definition(
+    422,
+    '{existing} machines of pool {pool} exist, so its size cannot become {replicas} without removing one',
+    'Remove nodes by their names.',
+  ),
+  'autoscaler.template-unknown': definition(
+    503,
+    'The CPUs and memory of {spec} on connection {connection} are not known yet',
+    'Verify the connection with "fairlead connection verify {connection}"; a machine type of its list is known after that.',
+  ),
   'firewall.rule-twice': definition(
     400,
     'There are two firewall rules {rule}',
@@ -720,6 +770,17 @@ export const REFUSALS = {
     'Snapshot {snapshot} of {namespace}/{cluster} does not exist',
     'List them with GET /ns/{namespace}/clusters/{cluster}/etcd/snapshots.',
   ),
+  'etcd.schedule-invalid': definition(
+    400,
+    'A snapshot of etcd cannot be taken at {schedule}',
+    'Give five fields of cron that name a time there is, such as 0 */6 * * *. Times are UTC.',
+  ),
+  'etcd.schedule-too-often': definition(
+    400,
+    'Snapshots of etcd at {schedule} would be less than {min} minutes apart',
+    'Take them less often.',
+  ),
+  'etcd.keep-for-short': definition(400, 'Snapshots of etcd cannot be kept for {given}', 'Keep them for 1h or longer.'),
   'etcd.restore-unconfirmed': definition(
     422,
     "Everything that happened in '{cluster}' since {takenAt} would be lost",

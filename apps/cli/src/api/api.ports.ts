@@ -13,6 +13,8 @@ import type {
 export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenRequest };
 
 /** What the server answers. */
+export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
+export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -225,6 +227,7 @@ export interface Api {
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
   takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;
+  verifyEtcdSnapshot(at: ClusterAt, snapshot: string, idempotencyKey: string): Promise<EtcdRequestView>;
   restoreEtcd(
     at: ClusterAt,
     request: { readonly snapshot: string; readonly confirm: string },
@@ -245,6 +248,12 @@ export interface Api {
   releaseQuarantined(release: QuarantineReleaseRequest): Promise<void>;
 
   tokens(): Promise<readonly TokenView[]>;
+  autoscalerCredentials(at: ClusterAt): Promise<readonly AutoscalerCredentialView[]>;
+  issueAutoscalerCredential(
+    at: ClusterAt,
+    request: { readonly csr: string; readonly ttlDays?: number },
+  ): Promise<IssuedAutoscalerCredentialView>;
+  revokeAutoscalerCredential(at: ClusterAt, id: string): Promise<void>;
   createToken(request: TokenRequest): Promise<CreatedTokenView>;
   revokeToken(id: string): Promise<void>;
 }

@@ -28,6 +28,7 @@ export const clientApi = (access: Access): Api => {
     ...nodeMethods(access, client),
     ...upgradeMethods(access, client),
     ...etcdMethods(access, client),
+    ...autoscalerMethods(access, client),
     ...eventMethods(access, client),
     ...operatorMethods(access, client),
   };
@@ -446,13 +447,21 @@ const steered = (
   }
 };
 
-type EtcdMethods = 'etcdSnapshots' | 'takeEtcdSnapshot' | 'restoreEtcd' | 'etcdRequest';
+type EtcdMethods = 'etcdSnapshots' | 'takeEtcdSnapshot' | 'verifyEtcdSnapshot' | 'restoreEtcd' | 'etcdRequest';
 
 const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, EtcdMethods> => ({
   etcdSnapshots: (address) =>
     itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at(address))),
   takeEtcdSnapshot: (address, key) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', withKey({ ...address }, key))),
+  verifyEtcdSnapshot: (address, snapshot, key) =>
+    dataOf(
+      access,
+      client.POST(
+        '/ns/{namespace}/clusters/{cluster}/etcd/snapshots/{snapshot}/verify',
+        withKey({ ...address, snapshot }, key),
+      ),
+    ),
   restoreEtcd: (address, body, key) =>
     dataOf(
       access,
@@ -536,6 +545,17 @@ async function* followed(
     left.abort();
   }
 }
+
+type AutoscalerMethods = 'autoscalerCredentials' | 'issueAutoscalerCredential' | 'revokeAutoscalerCredential';
+
+const CREDENTIALS = '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials';
+
+const autoscalerMethods = (access: Access, client: FairleadClient): Pick<Api, AutoscalerMethods> => ({
+  autoscalerCredentials: (path) => allItemsOf(access, (query) => client.GET(CREDENTIALS, { params: { path, query } })),
+  issueAutoscalerCredential: (path, body) => dataOf(access, client.POST(CREDENTIALS, { params: { path }, body })),
+  revokeAutoscalerCredential: ({ namespace, cluster }, credential) =>
+    done(client.DELETE(`${CREDENTIALS}/{credential}`, { params: { path: { namespace, cluster, credential } } })),
+});
 
 type OperatorMethods = 'quarantined' | 'rejected' | 'releaseQuarantined' | 'tokens' | 'createToken' | 'revokeToken';
 

@@ -420,6 +420,44 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The client certificates with which autoscalers scale the cluster's pools, as far as they are valid */
+    get: operations['listAutoscalerCredentials'];
+    put?: never;
+    /**
+     * Sign a client certificate with which an autoscaler scales the cluster's pools that have bounds
+     * @description The certificate opens the gRPC address of this installation, for this cluster, until it expires or is revoked. With it, sizes change within the bounds of pools, and nothing else.
+     */
+    post: operations['issueAutoscalerCredential'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials/{credential}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /** Revoke the client certificate of an autoscaler, at once and for good */
+    delete: operations['revokeAutoscalerCredential'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/schemas/cluster': {
     parameters: {
       query?: never;
@@ -862,6 +900,26 @@ export interface paths {
     put?: never;
     /** Ask for a snapshot of etcd */
     post: operations['takeEtcdSnapshot'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/etcd/snapshots/{snapshot}/verify': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Ask for a snapshot of etcd to be verified
+     * @description The snapshot is restored into a scratch etcd on a control plane, which is read and deleted. The etcd of the cluster is not touched.
+     */
+    post: operations['verifyEtcdSnapshot'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1593,6 +1651,7 @@ export interface components {
         | 'NodesPresent'
         | 'NetworkApplied'
         | 'RemediationAllowed'
+        | 'BackupsHealthy'
         | 'Upgrading'
         | 'Progressing'
         | 'Paused'
@@ -1896,6 +1955,8 @@ export interface components {
         }[];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
+        /** @description Absent: no snapshots of etcd are taken by schedule */
+        etcdBackups?: components['schemas']['EtcdBackups'];
         /** @description Absent: the firewalls of nodes are not touched */
         firewall?: components['schemas']['Firewall'];
         /** @description Absent: the SSH servers of nodes are not touched */
@@ -1970,7 +2031,7 @@ export interface components {
     };
     /** @description Bounds of the size of a pool */
     Autoscaling: {
-      /** @description A new or smaller pool gets this size */
+      /** @description A new or smaller pool gets this size; 0: an autoscaler may empty the pool */
       min: number;
       /** @description A larger pool gets this size */
       max: number;
@@ -2009,6 +2070,22 @@ export interface components {
       labels?: {
         [key: string]: string;
       };
+    };
+    EtcdBackups: {
+      /**
+       * @description When snapshots are taken: five fields of cron, in UTC
+       * @example 0 *\/6 * * *
+       */
+      schedule: string;
+      /** @description How many of these snapshots are kept, the newest */
+      keep: number;
+      /**
+       * @description Older ones are deleted, too. Left out: however old they are
+       * @example 90s
+       */
+      keepFor?: string;
+      /** @description Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted */
+      verify: boolean;
     };
     /** @description The firewall of each node: connections that are not listed are dropped */
     Firewall: {
@@ -2267,6 +2344,7 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      etcdBackups?: components['schemas']['ManifestEtcdBackups'];
       /** @description Left out: the firewalls of nodes are not touched */
       firewall?: components['schemas']['Firewall'];
       /** @description Left out: the SSH servers of nodes are not touched */
@@ -2406,6 +2484,29 @@ export interface components {
        */
       updatesDisabled: boolean;
     };
+    /** @description Snapshots of etcd by schedule. Left out: none are taken by schedule */
+    ManifestEtcdBackups: {
+      /**
+       * @description When snapshots are taken: five fields of cron, in UTC
+       * @example 0 *\/6 * * *
+       */
+      schedule: string;
+      /**
+       * @description How many of these snapshots are kept, the newest
+       * @default 8
+       */
+      keep: number;
+      /**
+       * @description Older ones are deleted, too. Left out: however old they are
+       * @example 90s
+       */
+      keepFor?: string;
+      /**
+       * @description Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted
+       * @default true
+       */
+      verify: boolean;
+    };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {
       [key: string]: unknown;
@@ -2469,6 +2570,48 @@ export interface components {
       metadata?: {
         resourceVersion?: string;
       };
+    };
+    AutoscalerCredentialList: {
+      /** @enum {string} */
+      kind: 'AutoscalerCredentialList';
+      items: components['schemas']['AutoscalerCredential'][];
+      metadata?: components['schemas']['ListMeta'];
+    };
+    /** @description The client certificate of an autoscaler */
+    AutoscalerCredential: {
+      id: string;
+      /** @enum {string} */
+      kind: 'AutoscalerCredential';
+      /** @description SHA-256 of the public key */
+      keySha256: string;
+      /** @description RFC 3339, UTC */
+      createdTime: string;
+      /** @description RFC 3339, UTC */
+      expiresAt: string;
+    };
+    /** @description A client certificate to be signed for an autoscaler */
+    AutoscalerCredentialRequest: {
+      /** @description PKCS#10, PEM: the key stays where it was made. Its names are not used; ECDSA (P-256, P-384) or RSA (from 2048 bit) */
+      csr: string;
+      /** @description How long the certificate is valid; absent: 365 days */
+      ttlDays?: number;
+    };
+    SignedAutoscalerCredential: {
+      id: string;
+      /** @enum {string} */
+      kind: 'AutoscalerCredential';
+      /** @description SHA-256 of the public key */
+      keySha256: string;
+      /** @description RFC 3339, UTC */
+      createdTime: string;
+      /** @description RFC 3339, UTC */
+      expiresAt: string;
+      /** @description The signed client certificate, PEM */
+      certificate: string;
+      /** @description The authority of the server, PEM */
+      caCertificate: string;
+      /** @description Where the autoscaler finds the server: <host>:<port> */
+      address: string;
     };
     /**
      * @description What nodes are asked to do
@@ -3379,8 +3522,20 @@ export interface components {
       sha256: string;
       /** @description The upgrade that it was taken for */
       upgrade: string | null;
+      /** @enum {string} */
+      reason: 'schedule' | 'command' | 'upgrade' | 'removal';
+      verification: components['schemas']['SnapshotVerification'];
       /** @description Whether its content is kept by Fairlead */
       restorable: boolean;
+    };
+    /** @description Whether etcd was restored from it into a scratch etcd */
+    SnapshotVerification: {
+      /** @enum {string} */
+      state: 'open' | 'unverified' | 'verified' | 'invalid';
+      /** @description When that was found; null: it was never tried */
+      at: string | null;
+      /** @description Of one that failed */
+      message: string;
     };
     /** @description What became of a request about etcd */
     EtcdRequest: {
@@ -3388,7 +3543,7 @@ export interface components {
       /** @enum {string} */
       kind: 'EtcdRequest';
       /** @enum {string} */
-      what: 'snapshot' | 'restore';
+      what: 'snapshot' | 'restore' | 'verification';
       /** @enum {string} */
       phase: 'Running' | 'Succeeded' | 'Failed';
       snapshot: string | null;
@@ -7259,7 +7414,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7415,7 +7570,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7698,7 +7853,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7762,6 +7917,416 @@ export interface operations {
         };
       };
       /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listAutoscalerCredentials: {
+    parameters: {
+      query?: {
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The credentials */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AutoscalerCredentialList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  issueAutoscalerCredential: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['AutoscalerCredentialRequest'];
+      };
+    };
+    responses: {
+      /** @description The certificate */
+      201: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SignedAutoscalerCredential'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, autoscaler.csr-invalid, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, autoscaler.not-served */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  revokeAutoscalerCredential: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        credential: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It opens nothing any more */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, autoscaler.credential-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
       422: {
         headers: {
           [name: string]: unknown;
@@ -11735,6 +12300,156 @@ export interface operations {
         };
       };
       /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  verifyEtcdSnapshot: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        snapshot: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description With Prefer: wait=N: how it ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description The request is recorded; Location points to its progress */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, etcd.snapshot-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;

@@ -19,6 +19,8 @@ export const STEPS = [
   'etcd-promote-member',
   'etcdctl',
   'remove-snapshot',
+  'prepare-verification',
+  'verify-snapshot',
   'authorized-keys',
   'node-exec',
 ] as const;
