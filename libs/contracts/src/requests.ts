@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
-import { EXEC_LIMITS, LOG_LINES, LogUnit } from './executions.js';
+import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';

@@ -7,7 +7,7 @@ import { addConfirmOption } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
-import { addWaitOptions, type WaitOptions } from '../command/waiting.js';
+import { addWaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';

@@ -47,7 +47,7 @@ const addExec = (parent: Command, io: Io): void => {
       duration,
     )
     .action(
-      runs(io, (session, cluster: string, node: string, command: readonly string[], options: ExecOptions) =>
+      runs(io, (session, cluster: string, ...[node, command, options]: [string, readonly string[], ExecOptions]) =>
         exec(session, { cluster, node, command }, options),
       ),
     );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXEC_LIMITS } from '../executions.js';
+import { EXEC_LIMITS } from '../exec.limits.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef } from '../ids.js';
 import { defineEvent } from './definition.js';
