@@ -220,6 +220,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>
     nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
+  JoinTokenRenewed: ({ node, endedAt }) => `the join token of ${node} had ended at ${endedAt}; it has a new one`,
   NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,

@@ -57,6 +57,7 @@ export type BootstrapFact = Fact<
   | 'ControlPlaneJoined'
   | 'ControlPlaneReady'
   | 'WorkerJoined'
+  | 'JoinTokenRenewed'
   | 'NodeLabelsSet'
   | 'AddonInstalled'
   | 'ClusterReady'
@@ -96,6 +97,7 @@ export type Outcome = Extract<
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
       | 'WorkerJoined'
+      | 'JoinTokenRenewed'
       | 'NodeLabelsSet'
       | 'NodeDrainBlocked'
       | 'NodeDrained'
@@ -169,6 +171,7 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return !cluster.network;
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
+    case 'JoinTokenRenewed':
       return host !== undefined && host.joinedAt === null;
     case 'NodeLabelsSet':
       return host !== undefined && !isSet(host, data);

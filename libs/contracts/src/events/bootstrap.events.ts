@@ -226,6 +226,13 @@ export const bootstrapEvents = {
     doc: 'A worker has joined the cluster.',
     data: z.strictObject({ uid, node }),
   }),
+  JoinTokenRenewed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The token with which the node was to join had ended before the host was ready; its join continues with a new one.',
+    data: z.strictObject({ uid, node, endedAt: z.iso.datetime() }),
+  }),
   NodeLabelsSet: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
