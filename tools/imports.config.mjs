@@ -10,6 +10,7 @@ const LAYERS = {
     'quarantine',
     'autoscaler',
     'manifest',
+    'network',
     'clusters',
     'actions',
     'executions',

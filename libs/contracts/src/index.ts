@@ -52,6 +52,7 @@ export * from './node-actions.js';
 export * from './networks.js';
 export * from './network/desired.network.js';
 export * from './network/firewall.js';
+export * from './network/network.paths.js';
 export * from './network/sshd.js';
 export * from './own-hosts.js';
 export * from './pause.js';

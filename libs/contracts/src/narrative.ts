@@ -279,6 +279,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  NetworkRetryRequested: () => 'the network configuration was asked to be tried again where it failed',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
     `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
