@@ -65,6 +65,7 @@ const LAYERS = {
   'bootstrap-svc': [
     'addons',
     'joins',
+    'hooks',
     'removal',
     'restore',
     'kubeconfigs',

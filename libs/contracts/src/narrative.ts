@@ -30,6 +30,9 @@ const listed = (software: Readonly<Record<string, string>>): string =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
 
+const hookOf = (hook: string, point: string, node?: string): string =>
+  `the hook ${hook} (${point}${node === undefined ? '' : ` of ${node}`})`;
+
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
     case undefined:
@@ -122,6 +125,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
+  HookBlocked: ({ hook, point, node, message, nextAttemptAt }) =>
+    `${hookOf(hook, point, node)} asked for more time${because(message)}; next attempt at ${nextAttemptAt}`,
+  HookSucceeded: ({ hook, point, node, message }) => `${hookOf(hook, point, node)} succeeded${because(message)}`,
+  HookFailed: ({ hook, point, node, cause, nextAttemptAt }) =>
+    `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not asked again' : `; next attempt at ${nextAttemptAt}`}`,
   KubeconfigRead: () => 'the administrator kubeconfig was read',
   KubeconfigRequested: ({ user, ttlSeconds }) =>
     `a kubeconfig for ${user} was asked for, valid for ${Math.round(ttlSeconds / 60)} min`,

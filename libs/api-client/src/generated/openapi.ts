@@ -1670,6 +1670,7 @@ export interface components {
         | 'MachinesPresent'
         | 'NodesPresent'
         | 'NetworkApplied'
+        | 'HookBlocked'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
         | 'Upgrading'
@@ -1973,6 +1974,8 @@ export interface components {
           }[];
           updatesDisabled?: boolean;
         }[];
+        /** @description Absent: none */
+        hooks?: components['schemas']['Hook'][];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
         /** @description Absent: no snapshots of etcd are taken by schedule */
@@ -2055,6 +2058,37 @@ export interface components {
       min: number;
       /** @description A larger pool gets this size */
       max: number;
+    };
+    /** @description What is asked by HTTP before or after steps of the life of the cluster */
+    Hook: {
+      /** @description A DNS label, unique in the cluster */
+      name: string;
+      /** @description Before points wait for the answer; after points do not */
+      points: (
+        | 'BeforeCreate'
+        | 'BeforeControlPlaneInitialized'
+        | 'AfterControlPlaneInitialized'
+        | 'AfterCreate'
+        | 'BeforeNodeDrain'
+        | 'AfterNodeDrain'
+        | 'BeforeNodeDelete'
+        | 'AfterNodeDelete'
+        | 'BeforeClusterDelete'
+      )[];
+      /** @description Asked by POST; its addresses must be public, or allowed */
+      url: string;
+      /** @description Authorities of its certificate, PEM. Left out: those that Node.js trusts */
+      caBundle?: string;
+      /**
+       * @description How long it may take to answer, at most 30s. Left out: 10s
+       * @example 90s
+       */
+      timeout?: string;
+      /**
+       * @description Of a hook that fails or does not answer. Fail: it is asked again, and the step waits; Ignore: the step goes on. Left out: Fail
+       * @enum {string}
+       */
+      failurePolicy?: 'Fail' | 'Ignore';
     };
     /** @description How nodes are emptied before they leave */
     DrainPolicy: {
@@ -2364,6 +2398,8 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      /** @description What is asked by HTTP before and after steps of its life */
+      hooks?: components['schemas']['Hook'][];
       etcdBackups?: components['schemas']['ManifestEtcdBackups'];
       /** @description Left out: the firewalls of nodes are not touched */
       firewall?: components['schemas']['Firewall'];
@@ -7434,7 +7470,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7590,7 +7626,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7873,7 +7909,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
