@@ -45,6 +45,8 @@ import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
 import { CommandAnswers } from './http/command.answers.js';
+import { Executions } from './executions/executions.js';
+import { ExecutionsHttp } from './executions/executions.http.js';
 import { HoldsHttp } from './holds/holds.http.js';
 import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
@@ -100,6 +102,7 @@ const CONTROLLERS: Type<unknown>[] = [
   AutoscalerHttp,
   SchemasHttp,
   ActionsHttp,
+  ExecutionsHttp,
   NodesHttp,
   UpgradesHttp,
   SteeringHttp,
@@ -154,6 +157,7 @@ const PROVIDERS: Provider[] = [
   EventReader,
   EventStreams,
   AddressMetrics,
+  Executions,
   FleetMetrics,
   History,
   HoldQueries,

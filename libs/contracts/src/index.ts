@@ -20,6 +20,8 @@ export {
 export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
 export { SNAPSHOT_ENDS, UPGRADE_MODES, type SnapshotEnd } from './events/rollout.events.js';
 export { SoftwareVersions, DesiredSoftware } from './events/node.events.js';
+export * from './exec.limits.js';
+export * from './executions.js';
 export * from './external-etcd.js';
 export * from './failures.js';
 export * from './heartbeats.js';

@@ -8,6 +8,12 @@ import type { RestoreStep } from './upgrades.js';
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const COMMAND_LENGTH_MAX = 200;
+/** In one line, and no longer than a line of a terminal or two. */
+const commandWords = (command: readonly string[]): string => {
+  const line = command.join(' ').replaceAll(/\s+/g, ' ').trim();
+  return line.length <= COMMAND_LENGTH_MAX ? line : `${line.slice(0, COMMAND_LENGTH_MAX)}…`;
+};
 /** More nodes than these are counted and not named. */
 const NAMED_NODES_MAX = 5;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
@@ -399,6 +405,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeActionSucceeded: ({ node, action, tookMs }) => `${node} was ${ACTION_PARTICIPLES[action]} in ${seconds(tookMs)}`,
   NodeActionFailed: ({ cause }) => sentenceOf(cause),
   NodeActionVoided: ({ node, action, reason }) => `${node} is not ${ACTION_PARTICIPLES[action]}: ${VOID_WORDS[reason]}`,
+  NodeExecRequested: ({ node, purpose, command }) =>
+    purpose === 'logs' ? `the logs of ${node} are read: ${commandWords(command)}` : `a command is run on ${node}: ${commandWords(command)}`,
+  NodeExecStarted: ({ node }) => `the command begins on ${node}`,
+  NodeExecFinished: ({ node, exitCode, stdoutBytes, stderrBytes, tookMs }) =>
+    `the command on ${node} ended with exit code ${exitCode} after ${seconds(tookMs)} (${count(stdoutBytes + stderrBytes, 'byte')} of output)`,
+  NodeExecFailed: ({ cause }) => sentenceOf(cause),
+  NodeExecOutputRemoved: ({ node }) => `the output of a command on ${node} was deleted`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 

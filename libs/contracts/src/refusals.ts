@@ -221,6 +221,11 @@ export const REFUSALS = {
     'Unable to {action}. Another request for nodes is not finished.',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
   ),
+  'cluster.nodes-busy': definition(
+    409,
+    'Unable to {action}. A request to {what} nodes is not over (operation {operation}).',
+    'Wait for its end, or cancel it: "fairlead node cancel {cluster} {operation}".',
+  ),
   'cluster.paused': definition(
     409,
     "Unable to {action}. The cluster '{cluster}' has been paused since {since}{reason}.",
@@ -707,6 +712,19 @@ export const REFUSALS = {
     'Unable to {action} {node}: it is being {done} (operation {operation})',
     'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
   ),
+  'node.exec-busy': definition(
+    409,
+    '{open} commands are under way on nodes of {cluster}',
+    'Wait until one of them has ended.',
+  ),
+  'node.exec-too-long': definition(400, 'The command is longer than {max} bytes', 'Put it into a script on the host.'),
+  'node.exec-unknown': definition(
+    404,
+    'Command {execution} of {namespace}/{cluster} does not exist, or its output was removed',
+    'Output can be read for {seconds} seconds. Run the command again.',
+  ),
+  'node.logs-failed': definition(503, 'The log of {node} could not be read: {cause}', 'Check the host, and ask again.'),
+  'node.logs-late': definition(503, 'The log of {node} has not arrived within {seconds} seconds', 'Ask again.'),
   'node.not-cordoned': definition(
     409,
     '{node} is not cordoned by Fairlead',

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { addressEvents } from './address.events.js';
 import { actionEvents } from './action.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
+import { execEvents } from './exec.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
@@ -28,6 +29,7 @@ export const EVENTS = {
   ...networkEvents,
   ...remediationEvents,
   ...actionEvents,
+  ...execEvents,
   ...presenceEvents,
   ...quarantineEvents,
 } as const;
