@@ -53,8 +53,10 @@ const seeded = (names) => ['--maxWorkers=2', '--testMatch', ...names.map((name) 
 export const SEEDED = seeded([
   'bootstrap',
   'crash',
+  'executions',
   'kubeconfigs',
   'machines',
+  'node-actions',
   'pause',
   'pool-status',
   'pools',

@@ -63,7 +63,7 @@ describe('a cluster that is paused', () => {
     const message = `Unable to delete it. The cluster 'demo' has been paused since ${SINCE}.`;
     const help = 'Resume it first, with POST /ns/default/clusters/demo/resume.';
     gateway.on('DELETE', DEMO, refusal(409, 'cluster.paused', message, { help }));
-    expect(await ask('delete', 'demo')).toEqual({
+    expect(await ask('delete', 'demo', '--yes')).toEqual({
       code: 6,
       stdout: '',
       stderr: `Error: ${message} [cluster.paused]\n  Resume it first, with "fairlead cluster resume demo".\n`,
