@@ -1,3 +1,4 @@
+import type { HttpAnswer } from '@fairlead/service-kit/http';
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { EvictionAnswer, KubernetesAccess, NodeMetadataChange, PodIdentity } from '@fairlead/kubernetes';
 import type { DrainPod } from '@fairlead/kubernetes/drain';
@@ -56,12 +57,20 @@ interface FakeHost {
   etcd: string | null;
   /** Its kubelet runs the pod with the tools of the external etcd. */
   etcdctl: boolean;
+  /** What operators ran on it. */
+  readonly commands: string[];
   /** Private keys that open it. */
   keys: readonly string[];
 }
 
 /** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
 export type Passage = <T>(what: string, work: () => T) => Promise<T>;
+
+export const answered = (body: object): HttpAnswer => ({
+  kind: 'answered',
+  status: 200,
+  body: JSON.stringify(body),
+});
 
 /** Hosts and the cluster on them, as a simulation needs them: what was done, how often, and what was done when it was too early. */
 export class FakeWorld {
@@ -73,6 +82,10 @@ export class FakeWorld {
   readonly protected = new Set<string>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
+  /** What hooks were asked: `<point> <node>`, with the id of each call. */
+  readonly asked: { readonly moment: string; readonly id: string }[] = [];
+  /** What a hook answers at its nth call at a moment; absent: Success. */
+  hookAnswer: (moment: string, call: number) => HttpAnswer = () => answered({ status: 'Success' });
   readonly inits: string[] = [];
   readonly joins: string[] = [];
   readonly credentials: string[] = [];
@@ -96,6 +109,16 @@ export class FakeWorld {
   private readonly facts = new Set<string>();
   private indexed = 0;
 
+  askHook(_url: string, body: string): HttpAnswer {
+    const { id, data } = JSON.parse(body) as { id: string; data: { point: string; node?: string } };
+    const moment = `${data.point} ${data.node ?? ''}`.trim();
+    this.asked.push({ moment, id });
+    return this.hookAnswer(
+      moment,
+      new Set(this.asked.filter((one) => one.moment === moment).map((one) => one.id)).size,
+    );
+  }
+
   constructor(private readonly events: readonly StoredEvent[]) {}
 
   /** In base64, with the address of this cluster's API, which kubeadm was given. */
@@ -114,6 +137,7 @@ export class FakeWorld {
       balances: [],
       etcd: null,
       etcdctl: false,
+      commands: [],
       keys: [FIRST_KEY],
     };
     this.hosts.set(name, host);
@@ -251,6 +275,10 @@ export class FakeWorld {
         host.keys = add === null ? kept : [...new Set([...kept, privateOf(add)])];
         this.check(host.keys.length > 0, `${name} has no key left`);
         return { changed: true };
+      },
+      'node-exec': ({ command }) => {
+        host.commands.push(command.join(' '));
+        return { exitCode: 3, stdout: 'b3V0', stderr: '', stdoutBytes: 3, stderrBytes: 0 };
       },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };

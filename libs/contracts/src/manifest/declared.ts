@@ -12,12 +12,14 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
+import { Hooks } from './hooks.js';
 import { EtcdBackups } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
+import { VirtualAddresses } from './virtual.addresses.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -72,7 +74,9 @@ export const DeclaredSpec = z.strictObject({
     health,
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
+  hooks: Hooks.optional().describe('Absent: none'),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
+  virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),

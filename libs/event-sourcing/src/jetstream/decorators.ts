@@ -27,6 +27,8 @@ export interface JobLater {
   readonly kind: 'later';
   readonly delayMs: number;
   readonly reason: string;
+  /** Its lease is held: nothing was done. */
+  readonly isBlocked?: true;
 }
 
 export interface JobPolicy {

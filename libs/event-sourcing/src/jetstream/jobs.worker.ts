@@ -12,6 +12,7 @@ import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
 import { WakeSignal } from './wake.signal.js';
+import type { JobsProgress } from './jobs.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
 import type { JobOutcome, Meter } from './meter.js';
 
@@ -31,11 +32,14 @@ export interface JobsOptions {
   readonly ackWaitMs: number;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'jobEnded'>;
+  readonly progress: JobsProgress;
 }
 
 const FETCH_MS = 5_000;
 const RETRY_MS = 250;
 const DRAIN_MS = 10_000;
+/** How often the queue is looked at while no job can be taken. */
+const LOOK_EVERY_MS = 30_000;
 
 const backoffMs = (policy: JobPolicy, attempt: number): number =>
   Math.min(policy.backoffFirstMs * 2 ** (attempt - 1), policy.backoffMaxMs);
@@ -44,6 +48,11 @@ const NO_JOB = 'no-job';
 interface NoJob {
   readonly type: typeof NO_JOB;
   readonly text: string;
+}
+
+interface Settled {
+  readonly outcome: JobOutcome;
+  readonly isBlocked?: boolean;
 }
 
 /** undefined: it is not one of ours. */
@@ -72,6 +81,7 @@ export class JobsWorker {
   /** What waits for jobs. */
   private taking: ConsumerMessages | undefined;
   private ticker: NodeJS.Timeout | undefined;
+  private lookedAtMs = 0;
   /** Rings when a job has ended, and when there must be no more. */
   private readonly slotFree = new WakeSignal();
 
@@ -79,6 +89,9 @@ export class JobsWorker {
 
   start(): void {
     this.running = true;
+    const { concurrency, handlers, progress } = this.options;
+    const limits = [...handlers.values()].map(({ policy }) => policy.timeoutMs);
+    progress.configured({ concurrency, longestMs: Math.max(0, ...limits) });
     this.ticker = setInterval(() => this.held.forEach(({ message }) => message.working()), this.options.ackWaitMs / 3);
     this.loop = this.run();
   }
@@ -101,8 +114,10 @@ export class JobsWorker {
       try {
         consumer ??= await this.consumer();
         const free = this.options.concurrency - this.held.size;
-        if (free <= 0) await this.slotFree.pause(RETRY_MS);
-        else await this.take(consumer, free);
+        if (free <= 0) {
+          await this.lookAtQueue(consumer);
+          await this.slotFree.pause(RETRY_MS);
+        } else await this.take(consumer, free);
       } catch (error) {
         if (!this.running) return;
         consumer = undefined;
@@ -110,6 +125,14 @@ export class JobsWorker {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
+  }
+
+  /** While all places are taken, no fetch says how many jobs wait. */
+  private async lookAtQueue(consumer: Consumer): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.lookedAtMs < LOOK_EVERY_MS) return;
+    this.lookedAtMs = nowMs;
+    this.options.progress.waiting((await consumer.info()).num_pending);
   }
 
   private async consumer(): Promise<Consumer> {
@@ -131,11 +154,15 @@ export class JobsWorker {
     const messages = await consumer.fetch({ max_messages: free, expires: FETCH_MS });
     this.taking = messages;
     if (!this.running) messages.stop();
+    let left = 0;
     for await (const message of messages) {
+      left = message.info.pending;
       if (this.running) void this.work(message);
       else message.nak();
     }
     this.taking = undefined;
+    // With a place left, the server has given all that it has.
+    this.options.progress.waiting(this.held.size < this.options.concurrency ? 0 : left);
   }
 
   private async work(message: JsMsg): Promise<void> {
@@ -145,10 +172,15 @@ export class JobsWorker {
     const key = `${job.id}:${message.seq}`;
     this.held.set(key, { message, abort });
     const startedAtMs = performance.now();
+    const { progress } = this.options;
+    const limitMs = this.options.handlers.get(job.type)?.policy.timeoutMs ?? 0;
+    progress.began(key, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs);
     try {
-      const outcome = await this.settle(message, job, abort);
+      const { outcome, isBlocked } = await this.settle(message, job, abort);
+      progress.ended(key, outcome, isBlocked);
       this.options.meter.jobEnded({ type: job.type, outcome, durationMs: performance.now() - startedAtMs });
     } catch (error) {
+      progress.ended(key, 'given back');
       // Neither done nor recorded as failed (the log or the database is away): give it back, it counts as no attempt.
       this.options.log.warn(`job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${wordsOf(error)}`);
       message.nak(RETRY_MS * 4);
@@ -169,24 +201,24 @@ export class JobsWorker {
     }
   }
 
-  private async settle(message: JsMsg, job: Job, abort: AbortController): Promise<JobOutcome> {
+  private async settle(message: JsMsg, job: Job, abort: AbortController): Promise<Settled> {
     const handler = this.options.handlers.get(job.type);
     if (handler === undefined) {
       await this.deadLetter(message, job, `no handler for ${job.type}`);
-      return 'buried';
+      return { outcome: 'buried' };
     }
     const attempt = (await this.failures(job.id)) + 1;
     try {
       const result = await this.attempt(handler, job, attempt, abort);
-      if (result?.kind !== 'later') return await this.done(message, job, attempt);
+      if (result?.kind !== 'later') return { outcome: await this.done(message, job, attempt) };
       message.nak(result.delayMs);
-      return 'later';
+      return { outcome: 'later', isBlocked: result.isBlocked === true };
     } catch (error) {
       if (abort.signal.aborted && !this.running) {
         message.nak();
-        return 'later';
+        return { outcome: 'later' };
       }
-      return await this.failed(message, job, { handler, attempt, error });
+      return { outcome: await this.failed(message, job, { handler, attempt, error }) };
     }
   }
 

@@ -17,6 +17,7 @@ import {
 } from './decorators.js';
 import { JobsWorker, type JobHandler } from './jobs.worker.js';
 import type { EventHandlers } from './event.handlers.js';
+import type { JobsProgress } from './jobs.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { announceQuarantined } from './quarantine.js';
 import type { Handle } from '../handle.js';
@@ -38,6 +39,7 @@ export interface StrategyOptions {
   readonly reconcilers: readonly AnyReconciler[];
   readonly leases: TaskLeases;
   readonly handle: Handle;
+  readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
   readonly jobAckWaitMs: number;
@@ -96,6 +98,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       pool,
       log,
       meter,
+      progress: this.options.progress,
       handlers: this.jobHandlers(),
       recordFailure: (job, failure) =>
         this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
