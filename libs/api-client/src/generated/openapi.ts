@@ -526,7 +526,7 @@ export interface paths {
     put?: never;
     /**
      * Run a command on a node as root, once
-     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.
+     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.
      */
     post: operations['execOnNode'];
     delete?: never;
@@ -8932,6 +8932,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
         /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
       };
@@ -8970,7 +8972,7 @@ export interface operations {
           'application/json': components['schemas']['NodeExec'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.exec-too-long */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, node.exec-too-long */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9006,7 +9008,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9033,7 +9035,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
