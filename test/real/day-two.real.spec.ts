@@ -315,4 +315,23 @@ describe('a cluster on own hosts on its second day', () => {
     },
     STEP_MS,
   );
+
+  it(
+    'runs a command on a node, once, and records who asked for it, what it was and how it ended, but not what it printed',
+    async () => {
+      const [host = ''] = workers();
+      const before = await lastSeq();
+      const command = ['sh', '-c', 'hostname; echo $((6 * 7000))'];
+      expect((await fairlead('node', 'exec', CLUSTER, host, '--', ...command)).trim()).toBe(`${host}\n42000`);
+      const asked = await until('NodeExecRequested', before, host);
+      expect([asked.meta.actor, asked.data.command]).toEqual([expect.stringMatching(/^user\/local/), command]);
+      expect((await until('NodeExecFinished', before, host)).data).toMatchObject({ exitCode: 0 });
+      const audit = await fairlead('audit', 'show', CLUSTER);
+      const entry = audit.split('\n').find((line) => line.trim().startsWith(`${asked.meta.seq} `));
+      expect([entry?.includes('user/local'), entry?.includes(host)]).toEqual([true, true]);
+      expect(audit).not.toContain('42000');
+      await fairlead('audit', 'verify', CLUSTER);
+    },
+    STEP_MS,
+  );
 });
