@@ -67,14 +67,17 @@ describe('hooks of a cluster', () => {
       expect(put.status).toBe(200);
       const wait = { status: 'Success', retryAfterSeconds: 3_600, message: 'the board meets at noon' };
       script.set('BeforeUpgrade', [{ silent: true }, wait]);
-      const request = { renewCertificates: true, mode: 'go' };
-      const upgrade = await system.call<{ id: string }>('POST', `${path}/upgrades`, request);
-      expect(upgrade.status).toBe(202);
-      const of = `${path}/upgrades/${upgrade.body.id}`;
+      const request = { renewCertificates: true, pools: [] };
+      const planned = await system.call<{ id: string; planHash: string }>('POST', `${path}/upgrades`, request, {
+        prefer: 'wait=60',
+      });
+      const of = `${path}/upgrades/${planned.body.id}`;
+      expect(asked.filter(({ point }) => point === 'BeforeUpgrade')).toEqual([]);
+      await system.call('POST', `${of}/approve`, { planHash: planned.body.planHash });
       const blocked = await until(({ type }) => type === 'UpgradeHookBlocked');
       expect(await ofHooks('BeforeUpgrade')).toEqual(['UpgradeHookFailed', 'UpgradeHookBlocked']);
       const shown = await system.call<{ phase: string; message: string }>('GET', `${of}?minSeq=${blocked.meta.seq}`);
-      expect(shown.body).toMatchObject({ phase: 'Planned' });
+      expect(shown.body).toMatchObject({ phase: 'Approved' });
       expect(shown.body.message).toMatch(
         /the hook change-board \(BeforeUpgrade\) holds it: the board meets at noon; next/,
       );

@@ -55,6 +55,7 @@ export const SEEDED = seeded([
   'bootstrap',
   'crash',
   'executions',
+  'hooks',
   'kubeconfigs',
   'machines',
   'node-actions',

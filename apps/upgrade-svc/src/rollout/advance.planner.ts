@@ -11,7 +11,7 @@ import {
   type GateStage,
   type NodeName,
 } from '@fairlead/contracts';
-import { hookDueAt, isUpgradeHeld } from '../hooks/hooks.planner.js';
+import { hookDueAt, isUpgradeHeld } from './hooks.planner.js';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
 import { finding } from '../rules/finding.js';

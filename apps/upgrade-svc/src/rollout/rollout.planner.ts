@@ -1,5 +1,5 @@
 import type { Probe } from '@fairlead/contracts';
-import { hookCalls } from '../hooks/hooks.planner.js';
+import { hookCalls } from './hooks.planner.js';
 import { tasksOf } from './operation.planner.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
 import type { ClusterState, Rollout, RolloutNode } from './rollout.state.js';

@@ -1,7 +1,7 @@
 import { isHeld, nextCall, type Moment } from '@fairlead/contracts';
-import { underWay } from '../rollout/check.planner.js';
-import type { CallHook } from '../rollout/rollout.tasks.js';
-import type { RolloutView } from '../rollout/rollout.view.js';
+import { underWay } from './check.planner.js';
+import type { CallHook } from './rollout.tasks.js';
+import type { RolloutView } from './rollout.view.js';
 
 const BEFORE: Moment = { point: 'BeforeUpgrade' };
 
