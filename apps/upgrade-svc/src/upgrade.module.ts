@@ -32,6 +32,8 @@ import { RestoreEffects } from './etcd/restore.effects.js';
 import { SnapshotsEffects } from './etcd/snapshots.effects.js';
 import { GatesEffects } from './gates/gates.effects.js';
 import type { GateSources } from './gates/gates.ports.js';
+import { HooksEffects } from './hooks/hooks.effects.js';
+import type { HookHttp } from './hooks/hooks.ports.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';
@@ -45,7 +47,15 @@ import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
-import { CLUSTER_ACCESS, CLUSTER_SURVEY, GATE_SOURCES, KUBERNETES_API, SETTINGS, SNAPSHOT_KEEPER } from './tokens.js';
+import {
+  CLUSTER_ACCESS,
+  CLUSTER_SURVEY,
+  GATE_SOURCES,
+  HOOK_HTTP,
+  KUBERNETES_API,
+  SETTINGS,
+  SNAPSHOT_KEEPER,
+} from './tokens.js';
 
 /** Jobs that are no tasks state nothing when they fail. */
 const logFailure: RecordJobFailure = async (job, { cause, attempt, attemptsMax }) =>
@@ -70,6 +80,11 @@ const providersOf = (settings: Settings): Provider[] => [
       http: new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: settings.gateAddressesAllowed }),
     }),
     inject: [CLUSTER_SURVEY],
+  },
+  {
+    provide: HOOK_HTTP,
+    useFactory: (): HookHttp =>
+      new CheckedHttp({ setting: 'HOOK_ADDRESSES_ALLOWED', allowed: settings.hookAddressesAllowed }),
   },
   { provide: KUBERNETES_API, useFactory: () => new ClientNodeKubernetes() },
   {
@@ -123,6 +138,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RemediationEffects,
       ActionsEffects,
       GatesEffects,
+      HooksEffects,
       NetworkEffects,
       HealthEvents,
       AgentStates,

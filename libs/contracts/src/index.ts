@@ -26,6 +26,7 @@ export * from './executions.js';
 export * from './external-etcd.js';
 export * from './failures.js';
 export * from './heartbeats.js';
+export * from './hook.answers.js';
 export * from './hook.points.js';
 export * from './hooks.js';
 export * from './hosts.js';

@@ -1,4 +1,4 @@
-import { hookTimeoutMs, nextCall, type HookCall } from '@fairlead/contracts';
+import { hookOutcomeOf, hookRequestOf, hookTimeoutMs, nextCall } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
@@ -6,7 +6,6 @@ import type { Outcome } from '../bootstrap/bootstrap.decider.js';
 import type { Step } from '../bootstrap/step.js';
 import { HOOK_HTTP, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
-import { outcomeOf } from './hook.answers.js';
 import type { HookHttp } from './hooks.ports.js';
 
 const ANSWER_BYTES_MAX = 65_536;
@@ -27,11 +26,12 @@ export class HooksEffects {
     const call = point === undefined ? undefined : nextCall(hooks, { point, node })?.call;
     if (call === undefined || call.hook.name !== step.data.hook) return;
     const { hook, attempt } = call;
-    const id = [uid, point, node ?? '', hook.name, attempt].join('/');
+    const { namespace, cluster } = step;
+    const { id, body } = hookRequestOf({ namespace, cluster, uid }, call, this.clock.now().toISOString());
     const answer = await this.http.post(
       hook.url,
       {
-        body: bodyOf(step, call, { id, time: this.clock.now().toISOString() }),
+        body,
         headers: { 'content-type': 'application/json', accept: 'application/json', 'idempotency-key': id },
         ca: hook.caBundle,
         timeLimitMs: hookTimeoutMs(hook),
@@ -40,33 +40,13 @@ export class HooksEffects {
       step.signal,
     );
     const now = this.clock.now().toISOString();
-    const { type, message, ...next } = outcomeOf(call, answer, { now, againAfterMs: this.settings.hookAgainAfterMs });
+    const { type, message, ...next } = hookOutcomeOf(call, answer, {
+      now,
+      againAfterMs: this.settings.hookAgainAfterMs,
+    });
     const about = { uid, hook: hook.name, point: call.point, ...(node === undefined ? {} : { node }), attempt };
     const cause = { operation: 'call the hook', target: hook.name, message };
     const data = type === 'HookFailed' ? { ...about, cause, ...next } : { ...about, message, ...next };
     await step.record({ type, data } as Outcome);
   }
 }
-
-const bodyOf = (
-  { namespace, cluster, state }: Step,
-  { point, node, attempt, hook }: HookCall,
-  { id, time }: { readonly id: string; readonly time: string },
-): string =>
-  JSON.stringify({
-    specversion: '1.0',
-    id,
-    source: `/ns/${namespace}/clusters/${cluster}`,
-    type: `dev.fairlead.hook.${point}`,
-    time,
-    datacontenttype: 'application/json',
-    data: {
-      namespace,
-      cluster,
-      uid: state.cluster.uid,
-      hook: hook.name,
-      point,
-      ...(node === undefined ? {} : { node }),
-      attempt,
-    },
-  });

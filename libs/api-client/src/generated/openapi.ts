@@ -2096,6 +2096,7 @@ export interface components {
         | 'BeforeControlPlaneInitialized'
         | 'AfterControlPlaneInitialized'
         | 'AfterCreate'
+        | 'BeforeUpgrade'
         | 'BeforeNodeDrain'
         | 'AfterNodeDrain'
         | 'BeforeNodeDelete'
