@@ -5,11 +5,11 @@ import { drainOf, NEW_OPERATION, type ClusterState, type OperationState } from '
 const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((text) => other.includes(text));
 
-/** Of an operation that is at work, and not known yet. */
 type HookFact = Extract<EffectFact, { type: `UpgradeHook${string}` }>;
 
 const isOfHook = (fact: EffectFact): fact is HookFact => fact.type.startsWith('UpgradeHook');
 
+/** Of an operation that is at work, and not known yet. */
 const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>): boolean => {
   switch (fact.type) {
     case 'GatePassed':
