@@ -163,7 +163,8 @@ const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unkn
 const withNodeCidrMask = (spec: ClusterSpec): ClusterSpec => {
   const pods = parseNetwork(spec.kubernetes.podCidr);
   if (pods === undefined) return spec;
-  return { ...spec, kubernetes: { ...spec.kubernetes, nodeCidrMask: nodeCidrMaskFor(pods) } };
+  const nodes = spec.workers.reduce((sum, { count }) => sum + count, spec.controlPlane.count);
+  return { ...spec, kubernetes: { ...spec.kubernetes, nodeCidrMask: nodeCidrMaskFor(pods, nodes) } };
 };
 
 const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
