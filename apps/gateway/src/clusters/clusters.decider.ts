@@ -163,8 +163,7 @@ const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unkn
 const withNodeCidrMask = (spec: ClusterSpec): ClusterSpec => {
   const pods = parseNetwork(spec.kubernetes.podCidr);
   if (pods === undefined) return spec;
-  const nodes = spec.workers.reduce((sum, { count }) => sum + count, spec.controlPlane.count);
-  return { ...spec, kubernetes: { ...spec.kubernetes, nodeCidrMask: nodeCidrMaskFor(pods, nodes) } };
+  return { ...spec, kubernetes: { ...spec.kubernetes, nodeCidrMask: nodeCidrMaskFor(pods) } };
 };
 
 const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {

@@ -10,7 +10,7 @@ import { toClusterSpec } from './clusters.rules.js';
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 const otherUid = '00000000-0000-4000-8000-000000000002' as ClusterUid;
 const asked = toClusterSpec(goodRequest);
-const spec = { ...asked, kubernetes: { ...asked.kubernetes, nodeCidrMask: 24 } };
+const spec = { ...asked, kubernetes: { ...asked.kubernetes, nodeCidrMask: 25 } };
 const named = { namespace: 'default', cluster: 'demo' };
 
 const requested: Fact = { type: 'ClusterRequested', data: { uid, spec, requestHash: 'hash' } };
@@ -98,12 +98,12 @@ describe('a request for a cluster', () => {
       .then(requested as Fact<'ClusterRequested'>));
 
   it.each([
-    ['10.244.0.0/16', 24],
-    ['10.244.0.0/23', 25],
+    ['10.244.0.0/16', 25],
+    ['10.244.0.0/22', 25],
     ['10.244.0.0/15', 24],
     ['10.128.0.0/12', 24],
   ])(
-    'with the pod network %s gives each node a /%i of it: smaller ranges only where its nodes need them',
+    'with the pod network %s gives each node a /%i of it: 507 nodes have room if any mask allows it',
     (podCidr, mask) => {
       const sized = (nodeCidrMask?: number) => ({
         ...asked,

@@ -163,7 +163,7 @@ const podCapacity: Rule = (request) => {
   const pods = parseNetwork(podCidrOf(request));
   if (pods === undefined) return fine;
   const count = sum(controlPlanesOf(request)) + sum(workersOf(request));
-  const network = { podCidr: podCidrOf(request), nodeCidrMask: nodeCidrMaskFor(pods, count) };
+  const network = { podCidr: podCidrOf(request), nodeCidrMask: nodeCidrMaskFor(pods) };
   const fault = podRoomFault(network, count, `${KUBERNETES}.podCidr`);
   return fault === undefined ? fine : [fault];
 };

@@ -1,4 +1,4 @@
-import { NODE_CIDR_MASK, refuse, type ClusterSpec, type Refusal } from '@fairlead/contracts';
+import { CLUSTER_NODES_MAX, NODE_CIDR_MASK, refuse, type ClusterSpec, type Refusal } from '@fairlead/contracts';
 import ipaddr from 'ipaddr.js';
 
 /** An IPv4 network. */
@@ -48,9 +48,9 @@ const NODE_CIDR_MASK_MAX = 25;
 
 const rangesIn = ({ prefix }: Network, mask: number): number => (prefix > mask ? 0 : 2 ** (mask - prefix));
 
-/** The prefix length of each node's range, for a new cluster: as Kubernetes has it, unless its nodes need more ranges than those. */
-export const nodeCidrMaskFor = (pods: Network, nodes: number): number =>
-  rangesIn(pods, NODE_CIDR_MASK) < nodes ? NODE_CIDR_MASK_MAX : NODE_CIDR_MASK;
+/** The prefix length of each node's range, for a new cluster: as Kubernetes has it, if as many nodes as a cluster may have get one. */
+export const nodeCidrMaskFor = (pods: Network): number =>
+  rangesIn(pods, NODE_CIDR_MASK) < CLUSTER_NODES_MAX ? NODE_CIDR_MASK_MAX : NODE_CIDR_MASK;
 
 /** What the pod network of a cluster has too little room for; undefined: all of the nodes get a range. */
 export const podRoomFault = (
