@@ -8,11 +8,13 @@ import { eventually, nodesOf, type Kubectl } from './kubectl.js';
 import { joinNetwork, type Outsider } from './outsider.js';
 import { scan } from './port.scan.js';
 import { CONNECTION, startRealSystem, VERSION, type RealSystem } from './real.system.js';
-import { askPageFromOutside } from './traffic.js';
+import { askPageFromOutside, type Asking } from './traffic.js';
 import { addressesOfPods, nodesOfPage, talks, webManifests } from './workload.js';
 
 const MINUTE_MS = 60_000;
 const STEP_MS = 10 * MINUTE_MS;
+
+const answersOf = (asking: Asking): Promise<number> => Promise.resolve(asking.now().goodAt.length);
 const CLUSTER = 'day-two';
 const NODE_PORT = 30_080;
 /** Of the ten lowest of the hosts' network, which no host gets. */
@@ -179,7 +181,12 @@ describe('a cluster on own hosts on its second day', () => {
       );
       await sleep(HEALTH_NOTICES_MS);
       const asking = askPageFromOutside(client, PAGE);
-      await sleep(10_000);
+      await eventually(
+        'answers',
+        () => answersOf(asking),
+        (count) => count > 40,
+        MINUTE_MS,
+      );
       const { requests, failures } = await asking.end();
       say(`one node of two has a pod: ${requests} requests, ${failures.length} failed`);
       expect([requests > 20, failures]).toEqual([true, []]);
@@ -204,7 +211,12 @@ describe('a cluster on own hosts on its second day', () => {
       await kubectl('uncordon', holder);
       await sleep(HEALTH_NOTICES_MS);
       const asking = askPageFromOutside(client, PAGE);
-      await sleep(3_000);
+      await eventually(
+        'answers before the loss',
+        () => answersOf(asking),
+        (count) => count > 10,
+        MINUTE_MS,
+      );
       const lostAt = Date.now() / 1_000;
       await system.local.hosts.powerCut(holder);
       const answeredAgain = (): Promise<number> =>
@@ -260,7 +272,9 @@ describe('a cluster on own hosts on its second day', () => {
       const rules = (host: string): Promise<string> => system.onHost(host, 'nft', 'list', 'table', 'inet', 'fairlead');
       const [before, seq, from] = [await Promise.all(workers().map(rules)), await lastSeq(), Date.now()];
       const egress = [{ name: 'elsewhere', ports: [443], to: ['192.0.2.0/24'] }];
-      await fairlead.apply(manifestOf({ virtualAddresses, firewall: { ...FIREWALL, egress } })).catch(() => undefined);
+      await fairlead
+        .apply(manifestOf({ virtualAddresses, firewall: { ...FIREWALL, egress } }))
+        .catch((error: unknown) => say(`apply ended: ${String(error)}`));
       for (const { name } of hosts()) {
         const { data } = await until('NodeNetworkFailed', seq, name);
         expect(data.failures).toMatchObject([{ part: 'firewall', reverted: true }]);

@@ -12,7 +12,7 @@ import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetr
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp } from '@fairlead/service-kit/http';
+import { CheckedHttp, type HookHttp } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
 import { ActionsEffects } from './actions/actions.effects.js';
@@ -33,7 +33,6 @@ import { SnapshotsEffects } from './etcd/snapshots.effects.js';
 import { GatesEffects } from './gates/gates.effects.js';
 import type { GateSources } from './gates/gates.ports.js';
 import { HooksEffects } from './hooks/hooks.effects.js';
-import type { HookHttp } from './hooks/hooks.ports.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';

@@ -1,14 +1,12 @@
-import { hookOutcomeOf, hookRequestOf, hookTimeoutMs, nextCall } from '@fairlead/contracts';
+import { hookOutcomeOf, hookRequestOf, nextCall } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { askHook, type HookHttp } from '@fairlead/service-kit/http';
 import { Controller, Inject } from '@nestjs/common';
 import type { Outcome } from '../bootstrap/bootstrap.decider.js';
 import type { Step } from '../bootstrap/step.js';
 import { HOOK_HTTP, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
-import type { HookHttp } from './hooks.ports.js';
-
-const ANSWER_BYTES_MAX = 65_536;
 
 /** Asks the hooks of a cluster. A crash between the call and its record repeats the call with the same id. */
 @Controller()
@@ -27,18 +25,8 @@ export class HooksEffects {
     if (call === undefined || call.hook.name !== step.data.hook) return;
     const { hook, attempt } = call;
     const { namespace, cluster } = step;
-    const { id, body } = hookRequestOf({ namespace, cluster, uid }, call, this.clock.now().toISOString());
-    const answer = await this.http.post(
-      hook.url,
-      {
-        body,
-        headers: { 'content-type': 'application/json', accept: 'application/json', 'idempotency-key': id },
-        ca: hook.caBundle,
-        timeLimitMs: hookTimeoutMs(hook),
-        answerBytesMax: ANSWER_BYTES_MAX,
-      },
-      step.signal,
-    );
+    const request = hookRequestOf({ namespace, cluster, uid }, call, this.clock.now().toISOString());
+    const answer = await askHook(this.http, hook, request, step.signal);
     const now = this.clock.now().toISOString();
     const { type, message, ...next } = hookOutcomeOf(call, answer, {
       now,

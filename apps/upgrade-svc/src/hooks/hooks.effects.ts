@@ -1,15 +1,13 @@
-import { hookOutcomeOf, hookRequestOf, hookTimeoutMs, nextCall } from '@fairlead/contracts';
+import { hookOutcomeOf, hookRequestOf, nextCall } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { askHook, type HookHttp } from '@fairlead/service-kit/http';
 import { Controller, Inject } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { recordFacts, viewOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CallHook } from '../rollout/rollout.tasks.js';
 import { HOOK_HTTP, SETTINGS } from '../tokens.js';
 import { hookFact } from './hook.facts.js';
-import type { HookHttp } from './hooks.ports.js';
-
-const ANSWER_BYTES_MAX = 65_536;
 
 /** Asks the hooks of an upgrade. A crash between the call and its record repeats the call with the same id. */
 @Controller()
@@ -27,18 +25,8 @@ export class HooksEffects {
     if (call === undefined || call.hook.name !== task.data.hook) return;
     const { hook, attempt } = call;
     const { namespace, cluster } = task;
-    const { id, body } = hookRequestOf({ namespace, cluster, uid, upgradeId }, call, this.clock.now().toISOString());
-    const answer = await this.http.post(
-      hook.url,
-      {
-        body,
-        headers: { 'content-type': 'application/json', accept: 'application/json', 'idempotency-key': id },
-        ca: hook.caBundle,
-        timeLimitMs: hookTimeoutMs(hook),
-        answerBytesMax: ANSWER_BYTES_MAX,
-      },
-      task.signal,
-    );
+    const request = hookRequestOf({ namespace, cluster, uid, upgradeId }, call, this.clock.now().toISOString());
+    const answer = await askHook(this.http, hook, request, task.signal);
     const now = this.clock.now().toISOString();
     const outcome = hookOutcomeOf(call, answer, { now, againAfterMs: this.settings.hookAgainAfterMs });
     const about = { uid, upgradeId, hook: hook.name, point, attempt };
