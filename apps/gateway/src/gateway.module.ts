@@ -28,6 +28,7 @@ import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { SETTINGS, type Settings } from './config.js';
+import { HandoverHttp } from './handover/handover.http.js';
 import { History } from './common/history.js';
 import { Registry } from './common/registry.js';
 import { ConnectionAccess } from './connections/connection.access.js';
@@ -117,6 +118,7 @@ const CONTROLLERS: Type<unknown>[] = [
   QuarantineHttp,
   TokensHttp,
   VersionHttp,
+  HandoverHttp,
   LadybugHealthHttp,
 ];
 

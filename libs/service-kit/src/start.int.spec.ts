@@ -161,7 +161,7 @@ describe('a service that starts', () => {
     await start();
     const nats = service?.get<NatsConnection>(NATS);
     await nats?.close();
-    expect(await service?.lost).toBe('the connection was closed');
+    expect(await service?.lost).toBe('the connection to NATS has ended for good: the connection was closed');
   });
 
   it('reports nothing of the kind when it is stopped', async () => {
