@@ -27,6 +27,7 @@ import {
   type Host,
   type Present,
 } from './bootstrap.state.js';
+import { agentTakenOver, takenOver } from './takeover.evolve.js';
 
 const newHost = (machine: Machine, set: number): Host => ({
   machine,
@@ -267,6 +268,10 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     }
     case 'AgentUpdated':
       return withHost(cluster, event.data.node, { agentSha256: event.data.sha256 });
+    case 'ClusterTakenOver':
+      return takenOver(cluster, event.data, time);
+    case 'AgentTakenOver':
+      return agentTakenOver(cluster, event.data.node);
     case 'NodeBootstrapped':
       return withHost(cluster, event.data.node, { bootstrapped: true });
     case 'ApiBalanced':

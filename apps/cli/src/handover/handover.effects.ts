@@ -259,9 +259,10 @@ export const importInstallation = async (
   if (record === undefined || record.state === 'importing') {
     const keys = keysIn(target, header);
     await target.begin({ state: 'importing', ...known });
+    // Before the secrets: a start that finds those without their keys is refused.
+    await target.putOwnerKeys(keys);
     await appendEvents(target, file, messages);
     for (const kind of ['secrets', 'snapshots'] as const) await target.replace(kind, messagesIn(file, kind));
-    await target.putOwnerKeys(keys);
     await target.close({ state: 'imported', ...known });
   }
   if (record?.state === 'active') throw alreadyUsed(record);

@@ -57,7 +57,9 @@ async function* readLines(file: string, hash: Hash): AsyncGenerator<{ text: stri
   if (rest.length > 0) throw new Error('it does not end with a whole line');
 }
 
-async function* checkedLines(file: string): AsyncGenerator<Line | { readonly kind: 'header'; readonly header: Header }> {
+async function* checkedLines(
+  file: string,
+): AsyncGenerator<Line | { readonly kind: 'header'; readonly header: Header }> {
   let messages = 0;
   let isFirst = true;
   let isOver = false;

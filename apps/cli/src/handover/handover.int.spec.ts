@@ -75,13 +75,15 @@ const emptied = async ({ admin, environment }: Side): Promise<void> => {
   const jsm = await jetstreamManager(admin);
   for (const name of ALL_STREAMS) await jsm.streams.delete(name).catch(() => undefined);
   await ensureStreams(admin);
-  for (const file of ['handover.json', 'handover.seed']) rmSync(join(environment.dataDir, 'keys', file), { force: true });
+  for (const file of ['handover.json', 'handover.seed'])
+    rmSync(join(environment.dataDir, 'keys', file), { force: true });
 };
 
 const storeOf = (nc: NatsConnection): JetStreamStore =>
   new JetStreamStore({ nc, source: '/gateway', now: () => new Date(), newId: randomUUID });
 
-const created = (namespace: string): Fact => ({ type: 'NamespaceCreated', data: { name: namespace, description: '' } }) as Fact;
+const created = (namespace: string): Fact =>
+  ({ type: 'NamespaceCreated', data: { name: namespace, description: '' } }) as Fact;
 
 const START = { seq: 0, streamVersion: 0, hash: '0'.repeat(64) };
 
@@ -127,7 +129,11 @@ const secretsOf = async ({ environment }: Side): Promise<NatsSecrets> =>
     new MasterKeyFile(ensureKeys(environment.dataDir).masterKeyFile),
   );
 
-const fresh = (): Fresh => ({ id: randomUUID(), code: randomBytes(24).toString('base64url'), at: new Date().toISOString() });
+const fresh = (): Fresh => ({
+  id: randomUUID(),
+  code: randomBytes(24).toString('base64url'),
+  at: new Date().toISOString(),
+});
 const file = (): string => join(folder, 'fairlead.handover');
 
 beforeAll(async () => {
@@ -183,7 +189,11 @@ describe('an installation that is handed over', () => {
 
   it('takes no event of any writer from the fence on, not even after a restart prepares its streams, until it is cancelled', async () => {
     const before = await logOf(source);
-    await exportInstallation(source.installation, { target: await prepareTarget(target.installation), file: file() }, fresh());
+    await exportInstallation(
+      source.installation,
+      { target: await prepareTarget(target.installation), file: file() },
+      fresh(),
+    );
     expect(await takesEvents(source)).toBe(false);
     await ensureStreams(source.admin);
     expect(await takesEvents(source)).toBe(false);
@@ -227,7 +237,11 @@ describe('an installation that is handed over', () => {
   });
 
   it('is imported only whole, unchanged, by the installation that it was exported for, and while that is empty', async () => {
-    await exportInstallation(source.installation, { target: await prepareTarget(target.installation), file: file() }, fresh());
+    await exportInstallation(
+      source.installation,
+      { target: await prepareTarget(target.installation), file: file() },
+      fresh(),
+    );
     const whole = gunzipSync(await readFile(file()));
     const text = whole.toString('utf8');
     expect(text).not.toContain('a kubeconfig');
@@ -273,42 +287,41 @@ describe.each([
   ['target', 'before'],
   ['target', 'after'],
 ] as const)('a hand-over in which the process that works on the %s is killed %s any of its calls', (side, when) => {
-  it(
-    'never leaves two owners, and ends with exactly one: cancelled where it was not released, or completed [ORBITER 30, Cluster API 32]',
-    async () => {
-      let completed = false;
-      for (let calls = 0; calls < CALLS_MAX && !completed; calls += 1) {
-        await Promise.all([emptied(source), emptied(target)]);
-        await stateFacts(source, 3);
-        const { from, to } = both();
-        const sides = side === 'source' ? { from: crashingAfter(calls, when, from), to } : { from, to: crashingAfter(calls, when, to) };
-        completed = await handOver(sides, fresh()).then(
-          () => true,
-          (error: unknown) => {
-            if (error instanceof Crash) return false;
-            throw error;
-          },
-        );
-        const [atSource, atTarget] = await holders();
-        expect(atSource && atTarget).toBe(false);
-        const isReleased = (await from.state()).sealed;
-        expect(atTarget === true && !isReleased).toBe(false);
-        if (!isReleased && calls % 2 === 0) {
-          await cancelHandover(from);
-          expect(await holders()).toEqual([true, false]);
-          continue;
-        }
-        if (isReleased) await expect(cancelHandover(from)).rejects.toThrow('was released');
-        if (atTarget !== true) {
-          // What an operator does: the same commands, once more.
-          await resume(both());
-        }
-        expect(await holders()).toEqual([false, true]);
+  it('never leaves two owners, and ends with exactly one: cancelled where it was not released, or completed [ORBITER 30, Cluster API 32]', async () => {
+    let completed = false;
+    for (let calls = 0; calls < CALLS_MAX && !completed; calls += 1) {
+      await Promise.all([emptied(source), emptied(target)]);
+      await stateFacts(source, 3);
+      const { from, to } = both();
+      const sides =
+        side === 'source'
+          ? { from: crashingAfter(calls, when, from), to }
+          : { from, to: crashingAfter(calls, when, to) };
+      completed = await handOver(sides, fresh()).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof Crash) return false;
+          throw error;
+        },
+      );
+      const [atSource, atTarget] = await holders();
+      expect(atSource && atTarget).toBe(false);
+      const isReleased = (await from.state()).sealed;
+      expect(atTarget === true && !isReleased).toBe(false);
+      if (!isReleased && calls % 2 === 0) {
+        await cancelHandover(from);
+        expect(await holders()).toEqual([true, false]);
+        continue;
       }
-      expect(completed).toBe(true);
-    },
-    300_000,
-  );
+      if (isReleased) await expect(cancelHandover(from)).rejects.toThrow('was released');
+      if (atTarget !== true) {
+        // What an operator does: the same commands, once more.
+        await resume(both());
+      }
+      expect(await holders()).toEqual([false, true]);
+    }
+    expect(completed).toBe(true);
+  }, 300_000);
 });
 
 const resume = async ({ from, to }: Sides): Promise<void> => {

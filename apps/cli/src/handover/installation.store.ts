@@ -118,7 +118,10 @@ export interface InstallationOptions {
 }
 
 /** An installation by its data folder and a connection to its NATS with the administrator's credential. */
-export const installationAt = (nc: NatsConnection, { dataDir, silentMs = SILENT_MS }: InstallationOptions): Installation => {
+export const installationAt = (
+  nc: NatsConnection,
+  { dataDir, silentMs = SILENT_MS }: InstallationOptions,
+): Installation => {
   const js = jetstream(nc);
   const keptFile = join(dataDir, 'keys', 'handover.json');
   const seedFile = join(dataDir, 'keys', 'handover.seed');

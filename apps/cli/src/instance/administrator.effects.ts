@@ -41,9 +41,16 @@ export const connectAsAdministrator = async (settings: NatsSettings): Promise<Na
   }
 };
 
-export const natsOfInstance = (dataDir: string): string => {
+/** undefined: none is given, and no instance runs in the folder. */
+export const natsIn = ({ dataDir, nats }: Pick<NatsSettings, 'dataDir' | 'nats'>): string | undefined => {
+  if (nats !== undefined) return nats;
   const instance = readInstance(dataDir);
-  if (instance?.natsUrl !== undefined && isAlive(instance.process)) return instance.natsUrl;
+  return instance !== undefined && isAlive(instance.process) ? instance.natsUrl : undefined;
+};
+
+export const natsOfInstance = (dataDir: string): string => {
+  const url = natsIn({ dataDir, nats: undefined });
+  if (url !== undefined) return url;
   throw new CliFailure('usage', {
     code: 'cli.nats-unknown',
     message: `Fairlead is not running in ${dataDir}, and --nats is not given`,

@@ -1,4 +1,13 @@
-import { handoverWords, isSource, REFUSALS, refuse, WorldFailure, wordsOf, type ErrorView, type Refusal } from '@fairlead/contracts';
+import {
+  handoverWords,
+  isSource,
+  REFUSALS,
+  refuse,
+  WorldFailure,
+  wordsOf,
+  type ErrorView,
+  type Refusal,
+} from '@fairlead/contracts';
 import { LogOwnership, missingRight } from '@fairlead/service-kit';
 import { Catch, HttpException, Inject, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './http.types.js';

@@ -9,7 +9,9 @@ export const HandoverView = z
     epoch: z.int().describe('1 for the first installation, and one more with each that takes over'),
     state: z
       .enum(['none', ...HANDOVER_STATES])
-      .describe('none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over'),
+      .describe(
+        'none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over',
+      ),
     id: z.string().nullable().describe('The hand-over'),
     startedTime: time.nullable(),
     message: z.string(),
