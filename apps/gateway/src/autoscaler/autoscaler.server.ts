@@ -201,7 +201,8 @@ const deadlineOf = (
 ): { readonly signal: AbortSignal; readonly end: () => void } => {
   const over = new AbortController();
   const abort = (): void => over.abort();
-  const leftMs = new Date(call.getDeadline()).getTime() - Date.now();
+  // Without one it is `Infinity`, which no `Date` can hold.
+  const leftMs = Number(call.getDeadline()) - Date.now();
   const timer = setTimeout(abort, Math.max(0, Math.min(leftMs, CALL_MAX_MS)));
   call.once('cancelled', abort);
   if (call.cancelled) abort();
