@@ -36,7 +36,7 @@ export const subjectOf = ({ namespace, cluster }: ClusterAddress, credential: st
 const refused = (): Refused => new Refused(refuse('autoscaler.credential-refused'));
 
 /** It may scale pools of its cluster, as an operator of its namespace may. */
-const identityOf = ({ address, credential }: Opened): Identity => ({
+export const identityOf = ({ address, credential }: Opened): Identity => ({
   tokenId: credential,
   actor: AUTOSCALER_ACTOR,
   roles: [{ namespace: address.namespace, role: 'operator' }],
