@@ -240,6 +240,16 @@ describe('the certificate of an autoscaler', () => {
     expect([again.status, again.body.reason]).toEqual([404, 'autoscaler.credential-unknown']);
   });
 
+  it('has the limits of a token: too many calls are refused until some time has passed', async () => {
+    const { index: replica } = await gateway.startReplica({ ...SERVED, TOKEN_READS_LIMIT: '0.1/3' });
+    const busy = clientOf(await credentialFor(gateway, 'demo', { replica }));
+    clients.push(busy);
+    for (let count = 0; count < 3; count += 1) await busy.call('Refresh', {});
+    expect(await refusalOf(busy.call('Refresh', {}))).toEqual(['RESOURCE_EXHAUSTED', 'token.too-many-requests']);
+    await client.call('Refresh', {});
+    await gateway.ask('DELETE', `/ns/default/clusters/demo/autoscaler/credentials/${busy.credential.id}`);
+  });
+
   it('is signed for a key that is proven and strong enough, of which there are at most ten', async () => {
     const path = '/ns/default/clusters/other/autoscaler/credentials';
     for (const csr of ['', 'x', '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----']) {
