@@ -13,8 +13,8 @@ export interface Task {
   readonly reason: string;
   /** What the handler needs besides the state. It is never queued: a handler gets it as it is desired when it begins. */
   readonly data: JsonObject;
-  /** What it occupies while it runs, of what services limit by lanes. Absent: nothing. */
-  readonly lanes?: readonly string[];
+  /** Its concurrency groups: services limit how many tasks of a group run at a time. Absent: none. */
+  readonly groups?: readonly string[];
 }
 
 /** An attempt at a task that failed. */
@@ -82,7 +82,7 @@ export interface TaskRef {
   readonly seq: number;
   readonly now: string;
   /** As they were when it became desired. */
-  readonly lanes?: readonly string[];
+  readonly groups?: readonly string[];
   /** Only of a finalizer, which follows from no state. */
   readonly finalizer?: Task;
 }
@@ -148,7 +148,7 @@ type At = Pick<TaskRef, 'seq' | 'now'>;
 const publish = (
   reconciler: { readonly name: string },
   generation: string,
-  { type, key, lanes }: Pick<Task, 'type' | 'key' | 'lanes'>,
+  { type, key, groups }: Pick<Task, 'type' | 'key' | 'groups'>,
   at: At,
 ): Reaction => {
   const ref: TaskRef = {
@@ -156,7 +156,7 @@ const publish = (
     generation,
     key,
     ...at,
-    ...(lanes === undefined ? {} : { lanes }),
+    ...(groups === undefined ? {} : { groups }),
   };
   return job(type, ref);
 };

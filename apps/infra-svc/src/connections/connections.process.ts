@@ -1,8 +1,8 @@
 import type { ConnectionName } from '@fairlead/contracts';
 import { job, type Process } from '@fairlead/event-sourcing';
-import { laneOf } from './connection.lane.js';
+import { connectionGroup } from './connection.group.js';
 
-const aboutIt = (connection: ConnectionName) => ({ connection, lanes: [laneOf(connection)] });
+const aboutIt = (connection: ConnectionName) => ({ connection, groups: [connectionGroup(connection)] });
 
 /** Whatever is registered is verified, so that people see what it offers before they build on it. */
 export const connectionsProcess: Process<null> = {

@@ -1,5 +1,5 @@
 import { CONNECTIONS_STREAM, WorldFailure, type ClusterUid, type ConnectionName } from '@fairlead/contracts';
-import { Lanes } from '@fairlead/event-sourcing';
+import { ConcurrencyGroups } from '@fairlead/event-sourcing';
 import { JobsProgress, Places, type Job } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -17,7 +17,7 @@ import {
 import type { ProviderKind } from '../providers/provider.ports.js';
 
 const CONCURRENCY = 8;
-const LANE_LIMIT = 4;
+const GROUP_LIMIT = 4;
 const CLUSTERS = 12;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -41,7 +41,7 @@ class Service {
   private readonly replica: Replica;
   private readonly places: Places;
 
-  constructor(laneLimit: number) {
+  constructor(groupLimit: number) {
     const calls = (connection: string) => ({
       before: (): Promise<void> =>
         pause(connection === FAR ? Math.max(SECOND_MS, this.hungUntilMs - Date.now()) : SECOND_MS),
@@ -57,8 +57,8 @@ class Service {
       new MemoryLeases().of('replica'),
     );
     const { progress } = this;
-    const lanes = new Lanes(laneLimit);
-    this.places = new Places({ concurrency: CONCURRENCY, lanes, progress, onFree: () => undefined });
+    const groups = new ConcurrencyGroups(groupLimit);
+    this.places = new Places({ concurrency: CONCURRENCY, groups, progress, onFree: () => undefined });
   }
 
   async begin(clusters: readonly (readonly [ConnectionName, number])[]): Promise<void> {
@@ -104,7 +104,7 @@ class Service {
 
   private async work(job: Job, attempt: number): Promise<void> {
     const id = `${job.id} ${attempt} ${Date.now()}`;
-    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, job.data['lanes'] as string[]);
+    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, job.data['groups'] as string[]);
     try {
       const later = await this.replica.deliver(job, contextOf(attempt, new AbortController().signal));
       this.progress.ended(id, later === undefined ? 'done' : 'later');
@@ -124,8 +124,11 @@ class Service {
 const near = Array.from({ length: CLUSTERS }, (_, index) => [NEAR, index] as const);
 const far = Array.from({ length: CLUSTERS }, (_, index) => [FAR, index] as const);
 
-const paceOf = async (laneLimit: number, clusters: readonly (readonly [ConnectionName, number])[]): Promise<number> => {
-  const service = new Service(laneLimit);
+const paceOf = async (
+  groupLimit: number,
+  clusters: readonly (readonly [ConnectionName, number])[],
+): Promise<number> => {
+  const service = new Service(groupLimit);
   service.hungUntilMs = Date.now() + HUNG_MS;
   await service.begin(clusters);
   return service.secondsUntilReady(NEAR);
@@ -136,18 +139,18 @@ describe('a connection whose calls hang for 20 minutes', () => {
   afterEach(() => jest.useRealTimers());
 
   it('delays no cluster of another connection, although more of its tasks came first than there are places [ORBITER 35]', async () => {
-    const alone = await paceOf(LANE_LIMIT, near);
+    const alone = await paceOf(GROUP_LIMIT, near);
     expect(alone).toBeLessThan(2 * CLUSTERS * 10);
-    expect(await paceOf(LANE_LIMIT, [...far, ...near])).toBeLessThanOrEqual(alone + 5);
+    expect(await paceOf(GROUP_LIMIT, [...far, ...near])).toBeLessThanOrEqual(alone + 5);
   });
 
   it('would delay them without a limit for each connection', async () => {
-    const alone = await paceOf(LANE_LIMIT, near);
+    const alone = await paceOf(GROUP_LIMIT, near);
     expect(await paceOf(CONCURRENCY, [...far, ...near])).toBeGreaterThan(3 * alone);
   });
 
   it('is named by what waits for it, while the service is well', async () => {
-    const service = new Service(LANE_LIMIT);
+    const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     await service.begin([...far, ...near]);
     await service.pass(9 * MINUTE_MS);
@@ -160,7 +163,7 @@ describe('a connection whose calls hang for 20 minutes', () => {
   });
 
   it('makes each call a failure with its operation, the connection and its own words, and is used again once it answers', async () => {
-    const service = new Service(LANE_LIMIT);
+    const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     await service.begin(far);
     await service.pass(HUNG_MS);

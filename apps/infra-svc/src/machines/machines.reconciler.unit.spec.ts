@@ -78,7 +78,7 @@ describe('the tasks of a cluster', () => {
         key: 'EnsureMachines',
         reason: '5 machines are named and not running',
         data: {},
-        lanes: ['connection lab'],
+        groups: ['connection lab'],
       },
     ]);
   });

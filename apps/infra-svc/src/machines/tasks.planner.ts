@@ -1,7 +1,7 @@
 import type { NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isWaiting, type NodesRequest } from './additions.js';
-import { withLanes } from './lanes.planner.js';
+import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
 import {
@@ -129,7 +129,7 @@ const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
 
 /** What has to be done now for a cluster. */
 export const tasksOf = (state: Machines, now: string): readonly Task[] =>
-  state.status === 'absent' ? [] : orderOf(state, now).map(withLanes(state.cluster));
+  state.status === 'absent' ? [] : orderOf(state, now).map(withGroups(state.cluster));
 
 const deletionsIn = (state: Machines): readonly Deletion[] => {
   if (state.status === 'absent') return [];

@@ -79,12 +79,12 @@ describe('the health of a service whose tasks', () => {
     expect(progress.report()).toBe('ok');
   });
 
-  it('hang in the places of one lane is ok while others end, and says what waits for it', () => {
-    const lanes = ['connection lab'];
-    progress.began('a', 'EnsureMachines of default/demo', HOUR_MS, lanes);
+  it('hang in the places of one group is ok while others end, and says what waits for it', () => {
+    const groups = ['connection lab'];
+    progress.began('a', 'EnsureMachines of default/demo', HOUR_MS, groups);
     nowMs += MINUTE_MS;
-    progress.began('b', 'EnsureMachines of default/other', HOUR_MS, lanes);
-    progress.waitingForLanes(['connection lab', 'connection lab', 'connection lab']);
+    progress.began('b', 'EnsureMachines of default/other', HOUR_MS, groups);
+    progress.waitingForGroups(['connection lab', 'connection lab', 'connection lab']);
     expect(progress.waits()).toEqual([]);
     nowMs += 20 * MINUTE_MS;
     expect(progress.report()).toBe('ok');
@@ -92,7 +92,7 @@ describe('the health of a service whose tasks', () => {
       '3 tasks wait for connection lab since 20 min: its 2 places are taken, for 21 min by EnsureMachines of default/demo',
     ]);
     progress.ended('a', 'failed');
-    progress.waitingForLanes([]);
+    progress.waitingForGroups([]);
     expect(progress.waits()).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import {
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
-import { lanesOf, type Lanes } from '../lanes.js';
+import { groupsOf, type ConcurrencyGroups } from '../concurrency.groups.js';
 import { Places } from './places.js';
 import { WakeSignal } from './wake.signal.js';
 import type { JobsProgress } from './jobs.progress.js';
@@ -30,7 +30,7 @@ export interface JobsOptions {
   readonly handlers: ReadonlyMap<string, JobHandler>;
   readonly recordFailure: RecordJobFailure;
   readonly concurrency: number;
-  readonly lanes: Lanes;
+  readonly groups: ConcurrencyGroups;
   /** Without a sign of life from its worker for so long, a job goes to another one. */
   readonly ackWaitMs: number;
   readonly log: PartitionLog;
@@ -78,7 +78,7 @@ interface Held {
  * server is notified; a failure requeues the job with a delay; the last one sends it to the dead letters.
  */
 export class JobsWorker {
-  /** Those that wait for a lane included. */
+  /** Those that wait for a group included. */
   private readonly held = new Map<string, Held>();
   private readonly places: Places;
   private running = false;
@@ -193,7 +193,7 @@ export class JobsWorker {
     const startedAtMs = performance.now();
     const { progress } = this.options;
     const limitMs = this.options.handlers.get(job.type)?.policy.timeoutMs ?? 0;
-    progress.began(key, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs, lanesOf(job));
+    progress.began(key, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs, groupsOf(job));
     try {
       const { outcome, isBlocked } = await this.settle(message, job, abort);
       progress.ended(key, outcome, isBlocked);

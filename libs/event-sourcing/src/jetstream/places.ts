@@ -1,11 +1,11 @@
-import { lanesOf, type Lanes } from '../lanes.js';
+import { groupsOf, type ConcurrencyGroups } from '../concurrency.groups.js';
 import type { Job } from './decorators.js';
 import type { JobsProgress } from './jobs.progress.js';
 
 export interface PlacesOptions {
   readonly concurrency: number;
-  readonly lanes: Lanes;
-  readonly progress: Pick<JobsProgress, 'waitingForLanes'>;
+  readonly groups: ConcurrencyGroups;
+  readonly progress: Pick<JobsProgress, 'waitingForGroups'>;
   /** A job has ended. */
   readonly onFree: () => void;
 }
@@ -19,7 +19,7 @@ interface Taken {
 }
 
 /**
- * How many jobs run at a time. A job whose lane is full waits here and takes no place, so that jobs which come after it are taken; how many
+ * How many jobs run at a time. A job whose group is full waits here and takes no place, so that jobs which come after it are taken; how many
  * may wait is limited by what the server delivers without an acknowledgement.
  */
 export class Places {
@@ -33,7 +33,7 @@ export class Places {
     return Math.max(0, this.options.concurrency - this.running);
   }
 
-  /** Runs it as soon as there is a place, and one in each of its lanes. */
+  /** Runs it as soon as there is a place, and one in each of its groups. */
   take(taken: Taken): void {
     if (this.hasPlace(taken)) void this.run(taken);
     else this.keep([...this.waiting, taken]);
@@ -46,16 +46,16 @@ export class Places {
   }
 
   private hasPlace({ job }: Taken): boolean {
-    return this.free > 0 && this.options.lanes.full(lanesOf(job)) === undefined;
+    return this.free > 0 && this.options.groups.full(groupsOf(job)) === undefined;
   }
 
   private async run({ job, run }: Taken): Promise<void> {
-    const lanes = lanesOf(job);
+    const groups = groupsOf(job);
     this.running += 1;
-    this.options.lanes.enter(lanes);
+    this.options.groups.enter(groups);
     await run();
     this.running -= 1;
-    this.options.lanes.leave(lanes);
+    this.options.groups.leave(groups);
     this.resume();
     this.options.onFree();
   }
@@ -72,7 +72,7 @@ export class Places {
 
   private keep(waiting: readonly Taken[]): void {
     this.waiting = waiting;
-    const { lanes, progress } = this.options;
-    progress.waitingForLanes(waiting.flatMap(({ job }) => lanes.full(lanesOf(job)) ?? []));
+    const { groups, progress } = this.options;
+    progress.waitingForGroups(waiting.flatMap(({ job }) => groups.full(groupsOf(job)) ?? []));
   }
 }

@@ -1,6 +1,6 @@
 import { requestedSets, type ConnectionName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
-import { laneOf } from '../connections/connection.lane.js';
+import { connectionGroup } from '../connections/connection.group.js';
 import { requestOf } from './additions.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf, setsOf } from './machines.planner.js';
@@ -32,6 +32,6 @@ const connectionsOf = (cluster: Cluster, { type, data }: Task): readonly Connect
 };
 
 /** The task with the connections that it needs. */
-export const withLanes =
+export const withGroups =
   (cluster: Cluster) =>
-  (task: Task): Task => ({ ...task, lanes: [...new Set(connectionsOf(cluster, task).map(laneOf))] });
+  (task: Task): Task => ({ ...task, groups: [...new Set(connectionsOf(cluster, task).map(connectionGroup))] });
