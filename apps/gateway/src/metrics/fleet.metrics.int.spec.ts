@@ -25,7 +25,7 @@ const metrics = async (replica?: number): Promise<readonly string[]> => {
 };
 
 describe('the metrics of the gateway', () => {
-  it('count clusters by phase, those that nothing is in as 0, and name none of them', async () => {
+  it('count clusters by phase, those that nothing is in as 0, and name none of them [ORBITER 32]', async () => {
     const made = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('secretive') });
     expect(made.status).toBe(202);
     const seq = made.headers.get('x-fairlead-seq');

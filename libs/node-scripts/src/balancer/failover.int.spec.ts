@@ -58,7 +58,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
             backends: ['first'],
           },
           {
-            // No node answers this check: what listens there speaks no HTTP.
+            // No node passes this check: what listens there is not HTTP.
             name: 'unsure',
             frontendPort: UNSURE,
             backendPort: 8080,
