@@ -1217,6 +1217,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/handover': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Whether this installation was handed over to another one, or took one over
+     * @description At most two seconds old. An installation that was handed over answers reads, and refuses commands.
+     */
+    get: operations['getHandover'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4015,6 +4035,24 @@ export interface components {
         verifiedOn: 'lab' | 'real';
       }[];
     };
+    /** @description Whether this installation was handed over to another one, or took one over */
+    Handover: {
+      /** @enum {string} */
+      kind: 'Handover';
+      /** @description Whether this installation acts on clusters and takes commands */
+      holdsLog: boolean;
+      /** @description 1 for the first installation, and one more with each that takes over */
+      epoch: number;
+      /**
+       * @description none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over
+       * @enum {string}
+       */
+      state: 'none' | 'fenced' | 'released' | 'importing' | 'imported' | 'active';
+      /** @description The hand-over */
+      id: string | null;
+      startedTime: string | null;
+      message: string;
+    };
   };
   responses: never;
   parameters: never;
@@ -4069,6 +4107,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4197,7 +4244,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.exists, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, namespace.exists, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4330,6 +4377,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4451,7 +4507,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.not-empty, conflict.concurrent */
+      /** @description installation.handed-over, namespace.not-empty, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4585,7 +4641,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4711,6 +4767,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4828,6 +4893,15 @@ export interface operations {
       };
       /** @description connection.not-found */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4960,7 +5034,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.would-orphan, conflict.concurrent */
+      /** @description installation.handed-over, connection.would-orphan, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5090,7 +5164,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.in-use, conflict.concurrent */
+      /** @description installation.handed-over, connection.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5227,7 +5301,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5368,7 +5442,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5509,7 +5583,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, stock.host-in-use, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5650,7 +5724,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5787,6 +5861,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -5916,7 +5999,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6055,7 +6138,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description spec-list.unverified */
+      /** @description installation.handed-over, spec-list.unverified */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6185,6 +6268,15 @@ export interface operations {
       };
       /** @description namespace.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6339,7 +6431,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6466,6 +6558,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6613,7 +6714,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6762,7 +6863,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6900,7 +7001,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress, cluster.deleting */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress, cluster.deleting */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7038,7 +7139,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7174,7 +7275,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7308,7 +7409,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7435,6 +7536,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -7602,7 +7712,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7629,7 +7739,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7758,7 +7868,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7785,7 +7895,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7886,6 +7996,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, pool.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8041,7 +8160,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8068,7 +8187,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;
@@ -8177,7 +8296,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8319,7 +8438,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8451,7 +8570,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8561,6 +8680,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8712,7 +8840,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8855,7 +8983,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9009,7 +9137,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9145,7 +9273,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9285,7 +9413,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9416,6 +9544,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9567,7 +9704,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9707,7 +9844,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9835,6 +9972,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9983,7 +10129,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10137,7 +10283,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10275,6 +10421,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -10397,6 +10552,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10551,7 +10715,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10679,6 +10843,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10831,7 +11004,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10985,7 +11158,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11135,7 +11308,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11289,7 +11462,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11439,7 +11612,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11593,7 +11766,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11747,7 +11920,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11901,7 +12074,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12040,7 +12213,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12179,7 +12352,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12306,6 +12479,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -12453,7 +12635,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12603,7 +12785,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12756,7 +12938,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12891,6 +13073,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13016,7 +13207,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13143,6 +13334,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13279,6 +13479,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13398,6 +13607,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, operation.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13533,6 +13751,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13653,6 +13880,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13786,6 +14022,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13895,6 +14140,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14017,6 +14271,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -14123,6 +14386,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14260,7 +14532,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14377,6 +14649,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14514,7 +14795,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14644,7 +14925,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description token.last-administrator, token.in-use, conflict.concurrent */
+      /** @description installation.handed-over, token.last-administrator, token.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14756,6 +15037,134 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getHandover: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The hand-over */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Handover'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
