@@ -27,7 +27,7 @@ import {
   type Host,
   type Present,
 } from './bootstrap.state.js';
-import { agentTakenOver, takenOver } from './takeover.evolve.js';
+import { evolveTakeOver } from './takeover.evolve.js';
 
 const newHost = (machine: Machine, set: number): Host => ({
   machine,
@@ -268,10 +268,6 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     }
     case 'AgentUpdated':
       return withHost(cluster, event.data.node, { agentSha256: event.data.sha256 });
-    case 'ClusterTakenOver':
-      return takenOver(cluster, event.data, time);
-    case 'AgentTakenOver':
-      return agentTakenOver(cluster, event.data.node);
     case 'NodeBootstrapped':
       return withHost(cluster, event.data.node, { bootstrapped: true });
     case 'ApiBalanced':
@@ -321,7 +317,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'NodeRemoved':
       return withoutHost(cluster, event.data.node);
     default:
-      return cluster;
+      return evolveTakeOver(cluster, event);
   }
 };
 

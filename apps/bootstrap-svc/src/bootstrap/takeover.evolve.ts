@@ -1,10 +1,10 @@
-import type { ClusterUid, EventData, NodeName } from '@fairlead/contracts';
+import type { ClusterUid, EventData, NodeName, StoredEvent } from '@fairlead/contracts';
 import type { Cluster, Host } from './bootstrap.state.js';
 
 const isConnected = ({ agentStartedAt }: Host): boolean => agentStartedAt !== null;
 
 /** Its agents have credentials and addresses of another NATS. What the cluster waits for begins again, because nothing was done meanwhile. */
-export const takenOver = (cluster: Cluster, { handover }: EventData<'ClusterTakenOver'>, time: string): Cluster => {
+const takenOver = (cluster: Cluster, { handover }: EventData<'ClusterTakenOver'>, time: string): Cluster => {
   const hosts = Object.entries(cluster.hosts).map(([name, host]): [string, Host] => [
     name,
     isConnected(host) ? { ...host, agentElsewhere: true } : host,
@@ -12,9 +12,20 @@ export const takenOver = (cluster: Cluster, { handover }: EventData<'ClusterTake
   return { ...cluster, hosts: Object.fromEntries(hosts), handover, runStartedAt: time };
 };
 
-export const agentTakenOver = (cluster: Cluster, node: NodeName): Cluster => {
+const agentTakenOver = (cluster: Cluster, node: NodeName): Cluster => {
   const { agentElsewhere, ...host } = cluster.hosts[node] ?? {};
   return agentElsewhere === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: host as Host } };
+};
+
+export const evolveTakeOver = (cluster: Cluster, event: StoredEvent): Cluster => {
+  switch (event.type) {
+    case 'ClusterTakenOver':
+      return takenOver(cluster, event.data, event.meta.time);
+    case 'AgentTakenOver':
+      return agentTakenOver(cluster, event.data.node);
+    default:
+      return cluster;
+  }
 };
 
 /** What an installation that has taken another one over states of each cluster, once. */

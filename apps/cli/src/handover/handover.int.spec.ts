@@ -222,7 +222,7 @@ describe('an installation that is handed over', () => {
     expect(await holders()).toEqual([false, true]);
   });
 
-  it('cannot be activated from an import of before a cancellation', async () => {
+  it('cannot be activated from an import that is older than a cancellation', async () => {
     const key = await prepareTarget(target.installation);
     const first = fresh();
     await exportInstallation(source.installation, { target: key, file: file() }, first);

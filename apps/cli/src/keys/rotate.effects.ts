@@ -1,7 +1,6 @@
 import { REVOKER, SERVICES } from '@fairlead/contracts';
 import {
   mintReloader,
-  natsTrustIn,
   newAuthority,
   openDataFolder,
   prepareDataFolder,

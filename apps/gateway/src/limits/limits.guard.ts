@@ -1,11 +1,8 @@
-import { handoverWords, isSource, refuse } from '@fairlead/contracts';
-import { LogOwnership } from '@fairlead/service-kit';
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { HONOURS_WAIT } from '../http/documented.js';
 import { headerText, type HttpRequest, type HttpResponse } from '../http/http.types.js';
 import { waitSecondsOf } from '../http/prefer.js';
-import { Refused } from '../http/refused.js';
 import { DiskReserve } from './disk.reserve.js';
 import { RequestLimits } from './request.limits.js';
 import { TokenSlots } from './token.slots.js';
@@ -25,7 +22,6 @@ export class LimitsGuard implements CanActivate {
     @Inject(RequestLimits) private readonly limits: RequestLimits,
     @Inject(TokenSlots) private readonly slots: TokenSlots,
     @Inject(DiskReserve) private readonly reserve: DiskReserve,
-    @Inject(LogOwnership) private readonly ownership: LogOwnership,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
@@ -34,15 +30,9 @@ export class LimitsGuard implements CanActivate {
     if (identity === undefined) return true; // Public, as the guard before has found.
     this.limits.take(identity, request.params['namespace'], { method, path, bodyBytes: bodyBytesOf(request) });
     this.reserve.check(method, path);
-    if (method !== 'GET' && method !== 'HEAD') this.refuseHandedOver();
     const waits = this.reflector.get<boolean | undefined>(HONOURS_WAIT, context.getHandler()) === true;
     if (waits && mayWait(request))
       this.slots.take('waits', identity.tokenId, context.switchToHttp().getResponse<HttpResponse>());
     return true;
-  }
-
-  private refuseHandedOver(): void {
-    const { record } = this.ownership;
-    if (isSource(record)) throw new Refused(refuse('installation.handed-over', { detail: handoverWords(record) }));
   }
 }
