@@ -127,7 +127,8 @@ export const startInstance = async (
       lab: hasTakenOver(handover) ? undefined : labOf(settings, labPort, keys.labToken),
     });
     const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
-    const services = startedOf(settings, plans).filter(({ name }) => name !== 'lab');
+    const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
+    starting.all(waiting).catch(() => undefined); // They wait for as long as it takes, and say so.
     const token = new LocalTokenWatch(keys.localTokenFile);
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
@@ -149,6 +150,20 @@ export const startInstance = async (
 
 /** Its machines are those of the installation that it has taken over; a lab of its own has none of them. */
 const hasTakenOver = (handover: HandoverRecord | undefined): boolean => handover?.state === 'active';
+
+/** In an installation that is handed over, only the gateway serves; until that is for good, the others wait for its cancellation. */
+const servicesOf = (
+  plans: readonly ProgramPlan[],
+  handover: HandoverRecord | undefined,
+): { readonly services: readonly ProgramPlan[]; readonly waiting: readonly ProgramPlan[] } => {
+  const all = plans.filter(({ name }) => name !== 'lab');
+  if (!isSource(handover)) return { services: all, waiting: [] };
+  const others = all.filter(({ name }) => name !== 'gateway');
+  return {
+    services: all.filter(({ name }) => name === 'gateway'),
+    waiting: handover.state === 'fenced' ? others : [],
+  };
+};
 
 /** Nothing could be served: not even a token can be recorded. */
 const refuseInactive = (handover: HandoverRecord | undefined): void => {
