@@ -106,8 +106,7 @@ export class ActionsEffects {
     const etcd = new Etcd(await this.clusters.of(uid, task.cluster), task.signal);
     const facts = await etcd.facts(controlPlanes);
     const [finding] = c8QuorumWithout(facts, node);
-    if (finding !== undefined)
-      throw new WorldFailure({ operation: 'reboot', target: node, message: finding.sentence });
+    if (finding !== undefined) throw new WorldFailure({ operation: 'reboot', target: node, message: finding.sentence });
     if (facts.members.length > 1) await etcd.moveLeaderAway(facts, node);
   }
 
