@@ -1,6 +1,6 @@
 import { pauseAfter, type Cause as WorldCause, type Fact, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from './decider.js';
-import { cancelTimer, job, timer, type JsonObject, type Process, type Reaction } from './process.js';
+import { cancelTimer, job, timer, type JobReaction, type JsonObject, type Process, type Reaction } from './process.js';
 
 /** One thing to do now, and why. Its handler is the method decorated with `OnTask` of its type. */
 export interface Task {
@@ -93,10 +93,26 @@ export interface Known<State> {
   readonly isPaused?: true;
 }
 
+/** The event since which a task is desired: the task's id and cause follow from it. */
+export interface Origin {
+  readonly type: string;
+  readonly eventId: string;
+  readonly correlationId: string;
+  readonly seq: number;
+  /** RFC 3339. */
+  readonly now: string;
+  /** Its place among the event's reactions. */
+  readonly index: number;
+}
+
 /** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
 export interface Reconciled<State> extends Known<State> {
   /** Where in the log it last changed. */
   readonly seq: number;
+  /** Where in the log the cluster began. Absent: it was folded by a release that did not keep it. */
+  readonly firstSeq?: number;
+  /** By key: every task that is to be worked on, among them the statement of facts. Absent as firstSeq. */
+  readonly origins?: Readonly<Record<string, Origin>>;
   readonly generation: string;
   /** Keys of the tasks that are desired. */
   readonly desired: readonly string[];
@@ -141,8 +157,15 @@ export const desiredTask = <State>(
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
 
-const publish = (reconciler: { readonly name: string }, generation: string, { type, key }: Task, at: At): Reaction => {
-  const ref: TaskRef = { reconciler: reconciler.name, generation, key, ...at };
+type Named = Pick<Task, 'type' | 'key'>;
+
+const publish = (
+  reconciler: { readonly name: string },
+  generation: string,
+  { type, key }: Named,
+  at: At,
+): JobReaction => {
+  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq: at.seq, now: at.now };
   return job(type, ref);
 };
 
@@ -152,10 +175,11 @@ const dueFacts = <State, F extends Fact>(
   now: string,
 ): readonly F[] => (isPaused === true ? nothing : (reconciler.facts?.(state, now) ?? nothing));
 
-const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, at: At): readonly Reaction[] =>
-  dueFacts(reconciler, known, at.now).length === 0
-    ? []
-    : [publish(reconciler, reconciler.generation(known.state), { type: STATE_FACTS, key: STATE_FACTS } as Task, at)];
+const FACTS: Named = { type: STATE_FACTS, key: STATE_FACTS };
+
+/** The statement of facts, if any are due. */
+const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, now: string): readonly Named[] =>
+  dueFacts(reconciler, known, now).length === 0 ? [] : [FACTS];
 
 const wakeOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string): string | null =>
   isPaused === true ? null : (reconciler.wakeAt?.(state, now) ?? null);
@@ -169,34 +193,53 @@ const reconcile = <State>(
   reconciler: Reconciler<State>,
   before: Reconciled<State>,
   known: Known<State>,
-  at: At,
+  { meta }: Pick<StoredEvent, 'meta'>,
 ): Reconciled<State> => {
+  const at = { seq: meta.seq, now: meta.time };
   const generation = reconciler.generation(known.state);
   const tasks = tasksOf(reconciler, known, at.now);
   const published = new Set(generation === before.generation ? before.desired : []);
   const wakeAt = wakeOf(reconciler, known, at.now);
+  const fresh = [...tasks.filter(({ key }) => !published.has(key)), ...factsOf(reconciler, known, at.now)];
+  const { id: eventId, correlationId } = meta;
+  const origins = [
+    ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins?.[key]] as const] : [])),
+    ...fresh.map(({ type, key }, index) => [key, { type, eventId, correlationId, ...at, index }] as const),
+  ];
   return {
     ...known,
     seq: at.seq,
+    firstSeq: before.firstSeq ?? (before.seq === 0 ? at.seq : 0),
+    origins: Object.fromEntries(origins.filter((origin): origin is [string, Origin] => origin[1] !== undefined)),
     generation,
     desired: tasks.map(({ key }) => key),
     wakeAt,
     reactions: [
-      ...tasks.filter(({ key }) => !published.has(key)).map((task) => publish(reconciler, generation, task, at)),
-      ...factsOf(reconciler, known, at),
+      ...fresh.map((task) => ({ ...publish(reconciler, generation, task, at), inState: true as const })),
       ...wakeReactions(before.wakeAt, wakeAt),
     ],
   };
 };
+
+/** The tasks that the state of a cluster asks for, each as the event asked for it since which it is desired. */
+export const tasksInState = (
+  { name }: { readonly name: string },
+  { origins = {}, generation }: Pick<Reconciled<unknown>, 'origins' | 'generation'>,
+): readonly { readonly key: string; readonly origin: Origin; readonly reaction: JobReaction }[] =>
+  Object.entries(origins).map(([key, origin]) => ({
+    key,
+    origin,
+    reaction: publish({ name }, generation, { type: origin.type, key }, origin),
+  }));
 
 /** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */
 const woken = <State>(reconciler: Reconciler<State>, known: Reconciled<State>, now: string): readonly Reaction[] => {
   const at = { seq: known.seq, now };
   const fresh = tasksOf(reconciler, known, now).filter(({ key }) => !known.desired.includes(key));
   const next = wakeOf(reconciler, known, now);
+  const generation = reconciler.generation(known.state);
   return [
-    ...fresh.map((task) => publish(reconciler, reconciler.generation(known.state), task, at)),
-    ...factsOf(reconciler, known, at),
+    ...[...fresh, ...factsOf(reconciler, known, now)].map((task) => publish(reconciler, generation, task, at)),
     ...(next === null ? [] : [timer(WAKE, next)]),
   ];
 };
@@ -215,7 +258,7 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
       // A cluster may be paused before this service knows anything else of it.
       if (known.state === decider.initial && known.isPaused !== true) return undefined;
       if (known === before) return { ...before, reactions: [] };
-      return reconcile(reconciler, before, known, { seq: event.meta.seq, now: event.meta.time });
+      return reconcile(reconciler, before, known, event);
     },
 
     react: ({ state, reactions }, event) => {

@@ -27,6 +27,8 @@ export interface JobLater {
   readonly kind: 'later';
   readonly delayMs: number;
   readonly reason: string;
+  /** Sooner, as soon as another task of the cluster ends in this replica. */
+  readonly whenFreed?: boolean;
 }
 
 export interface JobPolicy {

@@ -15,7 +15,8 @@ import {
   type RecordJobFailure,
   type TaskPolicy,
 } from './decorators.js';
-import { JobsWorker, type JobHandler } from './jobs.worker.js';
+import { JobRunner, type JobHandler } from './job.runner.js';
+import { JobsWorker } from './jobs.worker.js';
 import type { EventHandlers } from './event.handlers.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { announceQuarantined } from './quarantine.js';
@@ -25,6 +26,7 @@ import type { TaskLeases } from '../task.leases.js';
 import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
+import { ReconcilerTasks } from './reconciler.tasks.js';
 import { TaskRunner } from './task.runner.js';
 import { TimersWorker } from './timers.worker.js';
 
@@ -64,6 +66,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   private partitions: PartitionConsumers | undefined;
   private jobs: JobsWorker | undefined;
   private timers: TimersWorker | undefined;
+  private queue: ReconcilerTasks | undefined;
   private readonly tasks: TaskRunner;
 
   constructor(
@@ -75,8 +78,17 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     this.tasks = new TaskRunner({ reconcilers, handle, leases, log, now: () => new Date() });
   }
 
+  /** How many tasks of reconcilers wait in this replica, and how many run. */
+  get taskCounts(): { readonly waiting: number; readonly running: number } {
+    return this.queue?.counts ?? { waiting: 0, running: 0 };
+  }
+
   listen(callback: (error?: unknown) => void): void {
     const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
+    const runner = this.jobRunner();
+    const { reconcilers, jobConcurrency: concurrency } = this.options;
+    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency });
+    this.queue = queue;
     this.partitions = new PartitionConsumers({
       service,
       nc,
@@ -87,21 +99,15 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       meter,
       handlers: this.eventHandlers(),
       announceQuarantined: announceQuarantined(service, this.options.handle),
-      onReconciled: (consumer, clusterKey, reconciled) => this.tasks.noticed(consumer, clusterKey, reconciled),
+      onReconciled: (consumer, clusterKey, reconciled) => {
+        this.tasks.noticed(consumer, clusterKey, reconciled);
+        queue.noticed(consumer, clusterKey, reconciled);
+      },
+      onLoaded: (partition) => queue.restore(partition),
+      onReleased: (partition) => queue.release(partition),
       onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),
     });
-    this.jobs = new JobsWorker({
-      service,
-      nc,
-      pool,
-      log,
-      meter,
-      handlers: this.jobHandlers(),
-      recordFailure: (job, failure) =>
-        this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
-      concurrency: this.options.jobConcurrency,
-      ackWaitMs: this.options.jobAckWaitMs,
-    });
+    this.jobs = new JobsWorker({ service, nc, log, runner, concurrency, ackWaitMs: this.options.jobAckWaitMs });
     this.timers = new TimersWorker({ service, nc, pool, log, processes: consumers.processes });
     this.onPartitionConsumers(this.partitions);
     this.partitions.start();
@@ -113,7 +119,17 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
 
   async close(): Promise<void> {
     this.tasks.stop();
-    await Promise.all([this.partitions?.stop(), this.jobs?.stop(), this.timers?.stop()]);
+    await Promise.all([this.partitions?.stop(), this.jobs?.stop(), this.queue?.stop(), this.timers?.stop()]);
+  }
+
+  private jobRunner(): JobRunner {
+    const { service, nc, pool, log, meter } = this.options;
+    return new JobRunner({
+      ...{ service, nc, pool, log, meter },
+      handlers: this.jobHandlers(),
+      recordFailure: (job, failure) =>
+        this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
+    });
   }
 
   on(): never {

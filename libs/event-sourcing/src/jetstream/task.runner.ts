@@ -126,7 +126,8 @@ export class TaskRunner {
     const job = queued as TaskJob;
     const name = exclusive ? EXCLUSIVE : job.data.key;
     const lease = await this.options.leases.acquire(clusterKeyOf(job), name);
-    if (lease === undefined) return requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease');
+    if (lease === undefined)
+      return { ...requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease'), whenFreed: true };
     const reconciler = this.reconcilerOf(job);
     const withdrawn = new AbortController();
     const running = { reconciler, job, lease: name, finishes, withdrawn, recording: 0, hasEnded: false };

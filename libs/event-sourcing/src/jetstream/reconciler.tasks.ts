@@ -1,0 +1,147 @@
+import { partitionOf } from '@fairlead/contracts';
+import type { Pool } from 'pg';
+import { tasksInState, type AnyReconciler, type Reconciled } from '../reconciler.js';
+import { Batcher } from './batcher.js';
+import { processConsumer } from './consumers.js';
+import type { JobRunner } from './job.runner.js';
+import { jobOfTask } from './jobs.publisher.js';
+import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
+
+export interface ReconcilerTasksOptions {
+  readonly service: string;
+  readonly pool: Pool;
+  readonly reconcilers: readonly AnyReconciler[];
+  readonly runner: Pick<JobRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
+  readonly concurrency: number;
+}
+
+interface StateRow {
+  readonly process: string;
+  readonly cluster_key: string;
+  readonly doc: Reconciled<unknown>;
+}
+
+type InQueue = Omit<Pending, 'failures'>;
+
+const PARTITIONS_AT_ONCE = 64;
+
+const partitionOfKey = (clusterKey: string): number => {
+  const [namespace = '', cluster = ''] = clusterKey.split('/');
+  return partitionOf(namespace, cluster);
+};
+
+/** The share of time in which the event loop of this process was busy since it was asked last. */
+const utilizationMeter = (): (() => number) => {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+};
+
+/**
+ * The tasks that the reconcilers of a service desire, for the clusters of this replica's partitions. They are never queued outside of
+ * this process: the state of a cluster, committed with its position in the log, says which they are.
+ */
+export class ReconcilerTasks {
+  private readonly queue: TaskQueue;
+  private readonly consumers: ReadonlyMap<string, AnyReconciler>;
+  private readonly loading = new Batcher<number, readonly StateRow[]>(PARTITIONS_AT_ONCE, (partitions) =>
+    this.rowsOf(partitions),
+  );
+  private isStopping = false;
+
+  constructor(private readonly options: ReconcilerTasksOptions) {
+    const { concurrency } = options;
+    this.consumers = new Map(options.reconcilers.map((reconciler) => [processConsumer(reconciler), reconciler]));
+    this.queue = new TaskQueue({
+      concurrency,
+      attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
+      isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
+      utilization: utilizationMeter(),
+    });
+  }
+
+  get counts(): TaskQueue['counts'] {
+    return this.queue.counts;
+  }
+
+  /** After a commit, with the state that it wrote; undefined: it was discarded. */
+  noticed(consumer: string, clusterKey: string, state: unknown): void {
+    if (!this.consumers.has(consumer)) return;
+    const pending = this.pendingOf(consumer, clusterKey, state as Reconciled<unknown> | undefined);
+    this.queue.sync(
+      consumer,
+      clusterKey,
+      pending.map((one) => ({ ...one, failures: 0 })),
+    );
+  }
+
+  /** What another replica, or this process before it ended, has not done. */
+  async restore(partition: number): Promise<void> {
+    if (this.consumers.size === 0) return;
+    const rows = await this.loading.add(partition);
+    const found = rows.map(({ process, cluster_key, doc }) => ({
+      consumer: process,
+      clusterKey: cluster_key,
+      pending: this.pendingOf(process, cluster_key, doc),
+    }));
+    const failures = await this.options.runner.failuresOf(
+      found.flatMap(({ pending }) => pending.map(({ job }) => job.id)),
+    );
+    const busy = new Set(found.map(({ clusterKey }) => clusterKey));
+    this.queue.release((clusterKey) => partitionOfKey(clusterKey) === partition && !busy.has(clusterKey));
+    for (const { consumer, clusterKey, pending } of found)
+      this.queue.sync(
+        consumer,
+        clusterKey,
+        pending.map((one) => ({ ...one, failures: failures.get(one.job.id) ?? 0 })),
+      );
+  }
+
+  release(partition: number): void {
+    this.queue.release((clusterKey) => partitionOfKey(clusterKey) === partition);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    await this.queue.stop();
+  }
+
+  private pendingOf(consumer: string, clusterKey: string, state: Reconciled<unknown> | undefined): readonly InQueue[] {
+    const reconciler = this.consumers.get(consumer);
+    if (reconciler === undefined || state === undefined) return [];
+    const at = { service: this.options.service, process: consumer, clusterKey };
+    return tasksInState(reconciler, state).map(({ key, origin, reaction }) => ({
+      key,
+      job: jobOfTask(at, origin, reaction),
+      firstSeq: state.firstSeq ?? 0,
+      seq: origin.seq,
+    }));
+  }
+
+  private async rowsOf(partitions: readonly number[]): Promise<readonly (readonly StateRow[])[]> {
+    const found = await this.options.pool.query<StateRow>(
+      `select process, cluster_key, doc from process_state
+        where process = any($1) and doc -> 'origins' <> '{}'::jsonb`,
+      [[...this.consumers.keys()]],
+    );
+    const of = (partition: number): readonly StateRow[] =>
+      found.rows.filter(({ cluster_key }) => partitionOfKey(cluster_key) === partition);
+    return partitions.map(of);
+  }
+
+  private async attempt(attempt: Omit<Parameters<JobRunner['run']>[0], 'isStopping'>): Promise<Attempted> {
+    const settled = await this.options.runner.run({ ...attempt, isStopping: () => this.isStopping });
+    switch (settled.outcome) {
+      case 'done':
+      case 'buried':
+        return { kind: 'over' };
+      case 'later':
+      case 'failed':
+        return { kind: 'again', ...settled, failed: settled.outcome === 'failed' };
+    }
+  }
+}
