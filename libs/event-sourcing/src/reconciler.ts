@@ -111,7 +111,7 @@ export interface Reconciled<State> extends Known<State> {
   readonly seq: number;
   /** Where in the log the cluster began. Absent: it was folded by a release that did not keep it. */
   readonly firstSeq?: number;
-  /** By key: every task that is to be worked on, among them the statement of facts. Absent as firstSeq. */
+  /** By key: every task that is desired, and the statement of facts that are due. Absent as firstSeq. */
   readonly origins?: Readonly<Record<string, Origin>>;
   readonly generation: string;
   /** Keys of the tasks that are desired. */

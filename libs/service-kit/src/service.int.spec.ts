@@ -359,6 +359,7 @@ describe('a service on the kit', () => {
     expect(body).not.toMatch(/^fairlead_event_age_seconds_count\{[^}]*\} 0$/m);
     expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="done"\} [1-9]/m);
     expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="buried"\} 1$/m);
+    expect(body).toMatch(/^fairlead_tasks\{state="waiting",[^}]*\} 0$/m);
     expect(body).toMatch(/^fairlead_jobs\{state="waiting",[^}]*\} \d+$/m);
     expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
   });

@@ -41,6 +41,8 @@ export interface PartitionConsumerOptions {
   readonly onTimersSet: (dueAtMs: number) => void;
   /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
+  /** Called before the changes of these events are committed. */
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
   /** Called when the states of the partition's clusters are known again only from the database; rejects when they cannot be read. */
   readonly onLoaded: (partition: number) => Promise<void>;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
@@ -256,6 +258,7 @@ export class PartitionConsumer {
 
   private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
     const seen = this.cursor.frozen();
+    this.options.onEvents(events);
     const concerns = (consumer: string, event: StoredEvent): boolean =>
       !seen(consumer, event.meta.seq) && !this.quarantined.holds(consumer, event);
     const calls = events.filter((event) => this.isHandled(event));

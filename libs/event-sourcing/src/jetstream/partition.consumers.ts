@@ -22,6 +22,7 @@ export interface PartitionConsumersOptions {
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];
   readonly onTimersSet: PartitionConsumerOptions['onTimersSet'];
+  readonly onEvents: PartitionConsumerOptions['onEvents'];
   readonly onLoaded: PartitionConsumerOptions['onLoaded'];
   /** Nothing of the partition is read any more. */
   readonly onReleased: (partition: number) => void;

@@ -1,10 +1,12 @@
-import { partitionOf } from '@fairlead/contracts';
+import { partitionOf, type EventType, type StoredEvent } from '@fairlead/contracts';
 import type { Pool } from 'pg';
+import { clusterKeyOf } from '../projection.js';
 import { tasksInState, type AnyReconciler, type Reconciled } from '../reconciler.js';
 import { Batcher } from './batcher.js';
 import { processConsumer } from './consumers.js';
 import type { JobRunner } from './job.runner.js';
 import { jobOfTask } from './jobs.publisher.js';
+import { loadMeter } from './load.meter.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
 
 export interface ReconcilerTasksOptions {
@@ -24,21 +26,17 @@ interface StateRow {
 type InQueue = Omit<Pending, 'failures'>;
 
 const PARTITIONS_AT_ONCE = 64;
+const SETTLED: ReadonlySet<string> = new Set<EventType>([
+  'ClusterReady',
+  'ClusterFailed',
+  'ClusterRejected',
+  'InfrastructureFailed',
+  'ClusterDeletionRequested',
+]);
 
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
   return partitionOf(namespace, cluster);
-};
-
-/** The share of time in which the event loop of this process was busy since it was asked last. */
-const utilizationMeter = (): (() => number) => {
-  let last = performance.eventLoopUtilization();
-  return () => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, last);
-    last = now;
-    return utilization;
-  };
 };
 
 /**
@@ -60,7 +58,7 @@ export class ReconcilerTasks {
       concurrency,
       attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
       isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
-      utilization: utilizationMeter(),
+      load: loadMeter(),
     });
   }
 
@@ -77,6 +75,15 @@ export class ReconcilerTasks {
       clusterKey,
       pending.map((one) => ({ ...one, failures: 0 })),
     );
+  }
+
+  /** Of the clusters that are to become Ready, those that were begun are finished first. */
+  passed(events: readonly StoredEvent[]): void {
+    if (this.consumers.size === 0) return;
+    for (const event of events) {
+      if (event.type === 'ClusterRequested') this.queue.wasRequested(clusterKeyOf(event));
+      else if (SETTLED.has(event.type)) this.queue.hasSettled(clusterKeyOf(event));
+    }
   }
 
   /** What another replica, or this process before it ended, has not done. */

@@ -103,6 +103,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
         this.tasks.noticed(consumer, clusterKey, reconciled);
         queue.noticed(consumer, clusterKey, reconciled);
       },
+      onEvents: (events) => queue.passed(events),
       onLoaded: (partition) => queue.restore(partition),
       onReleased: (partition) => queue.release(partition),
       onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),

@@ -22,8 +22,8 @@ export interface TaskQueueOptions {
   readonly concurrency: number;
   readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
   readonly isGivenUp: (job: Job, failures: number) => boolean;
-  /** What share of the time since it was asked last the event loop was busy, between 0 and 1. */
-  readonly utilization: () => number;
+  /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
+  readonly load: () => number;
 }
 
 interface Slot {
@@ -40,13 +40,19 @@ interface Slot {
   isGone: boolean;
 }
 
-/** So many run whatever the event loop does. */
-const RUNNING_MIN = 4;
-/** A loop that is busier gets no more tasks: they would only slow down those that run. */
-const BUSY = 0.85;
+/** So many run whatever the load is. */
+const RUNNING_MIN = 8;
+/** Under more load, more tasks at once would only slow down those that run. */
+const LOAD_MAX = 0.85;
 const SAMPLE_MS = 25;
 const STARTS_OF_SAMPLE = 8;
-/** One in so many starts takes the task that has waited longest, so that none waits for ever behind older clusters. */
+/** Under load, one more starts every second: tasks that mostly wait for others must not wait for a quiet machine. */
+const START_EVERY_MS = 1_000;
+/** Under load, a cluster that was requested begins when fewer than so many are under way: they would only slow each other down. */
+const UNDER_WAY_MAX = 16;
+/** And one more every ten seconds: some take long whatever the load is. */
+const CLUSTER_EVERY_MS = 10_000;
+/** One in so many starts takes the task that has waited longest, so that it does not wait endlessly behind older clusters. */
 const LONGEST_WAITING_EVERY = 8;
 const STOP_MS = 10_000;
 
@@ -55,10 +61,16 @@ const placeOf = (consumer: string, { key }: Pending): string => `${consumer}|${k
 const isBefore = (one: Pending, other: Pending): boolean =>
   one.firstSeq === other.firstSeq ? one.seq < other.seq : one.firstSeq < other.firstSeq;
 
+const longestWaiting = (slots: readonly Slot[]): Slot | undefined =>
+  slots.reduce<Slot | undefined>(
+    (one, other) => (one === undefined || other.pending.seq < one.pending.seq ? other : one),
+    undefined,
+  );
+
 /**
  * Tasks that this replica works on. They live in memory: the states of clusters say which they are, so the replica that gets a
  * partition makes them again. Clusters that began earlier come first, so that what was begun is finished; and only so many run at once as
- * the event loop has time for.
+ * the machine has time for.
  */
 export class TaskQueue {
   /** By cluster, then by consumer and key. */
@@ -67,8 +79,15 @@ export class TaskQueue {
   private readonly waiting: Slot[] = [];
   private running = 0;
   private starts = 0;
-  private startsOfSample = 0;
-  private isBusy = false;
+  private sampledAtMs = 0;
+  private isLoaded = false;
+  /** Clusters of which no task has started since they were requested, and those that are neither Ready nor Failed since. */
+  private readonly requested = new Set<string>();
+  private readonly underWay = new Set<string>();
+  private begunAtMs = 0;
+  /** How many may start until the next sample, beside those that always may. */
+  private startsLeft = STARTS_OF_SAMPLE;
+  private startedAtMs = 0;
   private sampler: NodeJS.Timeout | undefined;
   private stopped: (() => void) | undefined;
 
@@ -87,10 +106,23 @@ export class TaskQueue {
     this.start();
   }
 
+  /** Its first task may have to wait until others are Ready. */
+  wasRequested(clusterKey: string): void {
+    this.requested.add(clusterKey);
+  }
+
+  /** It is Ready, has failed, or is deleted: others need not wait for it any more. */
+  hasSettled(clusterKey: string): void {
+    this.requested.delete(clusterKey);
+    if (this.underWay.delete(clusterKey)) this.start();
+  }
+
   /** Another replica works on these clusters from now on; what runs is not aborted, since its lease protects it. */
   release(isReleased: (clusterKey: string) => boolean): void {
     for (const clusterKey of [...this.clusters.keys()])
       if (isReleased(clusterKey)) this.slotsOf(clusterKey).forEach((slot) => this.withdraw(slot));
+    for (const clusters of [this.requested, this.underWay])
+      for (const clusterKey of clusters) if (isReleased(clusterKey)) clusters.delete(clusterKey);
   }
 
   /** Aborts what runs, and waits a while for its end. */
@@ -163,33 +195,48 @@ export class TaskQueue {
   }
 
   private start(): void {
-    if (this.sampler === undefined) this.startsOfSample = 0;
-    while (this.waiting.length > 0 && this.stopped === undefined && this.hasRoom()) void this.run(this.next());
-    if (this.waiting.length === 0 || this.stopped !== undefined || this.sampler !== undefined) return;
-    this.options.utilization();
-    this.sampler = setInterval(() => this.sample(), SAMPLE_MS);
-  }
-
-  private hasRoom(): boolean {
-    if (this.running < Math.min(RUNNING_MIN, this.options.concurrency)) return true;
-    return this.running < this.options.concurrency && !this.isBusy && this.startsOfSample < STARTS_OF_SAMPLE;
+    if (this.stopped !== undefined) return;
+    this.sample();
+    for (let slot = this.next(); slot !== undefined; slot = this.next()) void this.run(slot);
+    if (this.waiting.length > 0) this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
+    else {
+      clearInterval(this.sampler);
+      this.sampler = undefined;
+    }
   }
 
   private sample(): void {
-    this.isBusy = this.options.utilization() > BUSY;
-    this.startsOfSample = 0;
-    this.start();
-    if (this.waiting.length > 0) return;
-    clearInterval(this.sampler);
-    this.sampler = undefined;
-    this.isBusy = false;
+    const nowMs = performance.now();
+    if (nowMs - this.sampledAtMs < SAMPLE_MS) return;
+    this.sampledAtMs = nowMs;
+    this.isLoaded = this.options.load() > LOAD_MAX;
+    this.startsLeft = this.isLoaded ? Number(nowMs - this.startedAtMs > START_EVERY_MS) : STARTS_OF_SAMPLE;
   }
 
-  private next(): Slot {
+  /** The task that is to start now. */
+  private next(): Slot | undefined {
+    const { concurrency } = this.options;
+    const isExtra = this.running >= RUNNING_MIN;
+    if (this.running >= concurrency || (isExtra && this.startsLeft <= 0)) return undefined;
+    const nowMs = performance.now();
+    const isFull = this.underWay.size >= UNDER_WAY_MAX;
+    const mayBegin = !this.isLoaded || !isFull || nowMs - this.begunAtMs > CLUSTER_EVERY_MS;
+    const may = ({ clusterKey }: Slot): boolean => mayBegin || !this.requested.has(clusterKey);
+    const next =
+      (this.starts + 1) % LONGEST_WAITING_EVERY === 0
+        ? longestWaiting(this.waiting.filter(may))
+        : this.waiting.find(may);
+    if (next === undefined) return undefined;
     this.starts += 1;
-    this.startsOfSample += 1;
-    if (this.starts % LONGEST_WAITING_EVERY !== 0) return this.waiting[0]!;
-    return this.waiting.reduce((one, other) => (other.pending.seq < one.pending.seq ? other : one));
+    if (isExtra) {
+      this.startsLeft -= 1;
+      this.startedAtMs = nowMs;
+    }
+    if (this.requested.delete(next.clusterKey)) {
+      this.underWay.add(next.clusterKey);
+      this.begunAtMs = nowMs;
+    }
+    return next;
   }
 
   private async run(slot: Slot): Promise<void> {
