@@ -71,10 +71,16 @@ const brokenLink = ({ page, target }: Link): readonly string[] => {
 const PATH = /(?<![\w./$"{}-])(?:apps|libs|tools|test|docs)\/[\w./-]*[\w/]/gu;
 const isBuilt = (path: string): boolean => /(^|\/)(dist|node_modules)(\/|$)/u.test(path);
 
+/** A group and version of Kubernetes' API, beside which a folder has the same name. */
+const isApiVersion = (path: string): boolean => path === 'apps/v1';
+
 const pathsIn = (page: string): readonly string[] =>
   codeIn(textOf(page)).flatMap((code) =>
     [...code.matchAll(PATH)]
-      .filter(({ 0: path, index }) => !isBuilt(path) && !/^[-.]?[*<{…]/u.test(code.slice(index + path.length)))
+      .filter(
+        ({ 0: path, index }) =>
+          !isBuilt(path) && !isApiVersion(path) && !/^[-.]?[*<{…]/u.test(code.slice(index + path.length)),
+      )
       .map(([path]) => path),
   );
 

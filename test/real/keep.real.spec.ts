@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { ClusterManifestView, EventType, NodeList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { CHECKOUT } from '../../apps/cli/src/checkout.js';
+import { fairleadOf, type Fairlead } from './fairlead.js';
 import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { recordPage, type PageRecord } from './page.record.js';
 import { CONNECTION, startRealSystem, VERSION, type RealSystem } from './real.system.js';
 import { askPageFrom, pagesAsked, probeApi, type ApiProbe, type Traffic } from './traffic.js';
 import { budgetedManifests, nodesOfPage, webManifests } from './workload.js';
 
-const run = promisify(execFile);
 const MINUTE_MS = 60_000;
 const STEP_MS = 10 * MINUTE_MS;
 const CLUSTER = 'kept';
@@ -20,6 +18,8 @@ const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s
 const BALANCER_NOTICES_MS = 15_000;
 /** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
 const ENDPOINTS_FOLLOW_MS = 15_000;
+/** Until Kubernetes shows what Fairlead says is done; on a busy machine its controllers take their time. */
+const SETTLES_MS = 4 * MINUTE_MS;
 
 /** What is declared: the whole story is changes of it. */
 interface Declared {
@@ -28,7 +28,7 @@ interface Declared {
   readonly machineType: string;
 }
 
-const manifestOf = ({ controlPlanes, workers, machineType }: Declared): object => ({
+const manifestOf = ({ controlPlanes, workers, machineType }: Declared) => ({
   apiVersion: 'fairlead.dev/v1alpha1',
   kind: 'Cluster',
   metadata: { name: CLUSTER },
@@ -45,8 +45,10 @@ const manifestOf = ({ controlPlanes, workers, machineType }: Declared): object =
 
 describe('one declared cluster on real hosts, used all the time while its nodes come, go, fail and are replaced', () => {
   let system: RealSystem;
+  let fairlead: Fairlead;
   let kubectl: Kubectl;
   let api: ApiProbe;
+  let record: PageRecord;
   let page = '';
   let declared: Declared = { controlPlanes: 1, workers: 2, machineType: 'nspawn.medium' };
   const begunAt = Date.now();
@@ -74,16 +76,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     return name ?? '';
   };
 
-  const fairlead = async (...args: readonly string[]): Promise<string> => {
-    const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
-    const main = join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js');
-    return (await run(process.execPath, [main, ...args], { env, timeout: STEP_MS })).stdout;
-  };
-  const applyDeclared = async (): Promise<string> => {
-    const file = join(system.environment.dataDir, `${CLUSTER}.json`);
-    writeFileSync(file, JSON.stringify(manifestOf(declared)));
-    return fairlead('apply', '-f', file, '--yes');
-  };
+  const applyDeclared = (): Promise<string> => fairlead.apply(manifestOf(declared));
 
   /** The hosts, the nodes of Kubernetes and the members of etcd are those that are declared. */
   const settled = async (): Promise<void> => {
@@ -97,7 +90,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       ({ found, hosts }) =>
         [found.length, hosts.length].every((count) => count === expected) &&
         found.every(({ name, ready, version }) => hosts.includes(name) && ready && version === VERSION),
-      2 * MINUTE_MS,
+      SETTLES_MS,
     );
     const controlPlanes = await eventually(
       'Fairlead to show no others',
@@ -111,8 +104,18 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       ({ length }) => length === declared.workers,
       MINUTE_MS,
     );
-    expect(await etcdMembers(controlPlanes[0] ?? '')).toEqual(controlPlanes);
-    await kubectl('rollout', 'status', 'deployment/web', '--timeout=55s');
+    const members = await eventually(
+      'etcd to name its members',
+      () => etcdMembers(controlPlanes[0] ?? ''),
+      () => true,
+      MINUTE_MS,
+    );
+    expect(members).toEqual(controlPlanes);
+    await rolledOut('deployment/web');
+  };
+  const rolledOut = async (...what: readonly string[]): Promise<void> => {
+    const look = (): Promise<string> => kubectl('rollout', 'status', ...what, '--timeout=30s');
+    await eventually(`${what[0]} to have its pods`, look, () => true, SETTLES_MS);
   };
   const etcdMembers = async (asked: string): Promise<readonly string[]> => {
     const text = await kubectl(
@@ -124,10 +127,26 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     return members.map(({ name }) => name).sort();
   };
 
-  /** What is known of a change that did not end, or lost requests. */
-  const explain = async (from: number): Promise<void> => {
-    for (const { meta, type, data } of await log())
-      if (meta.seq > from) say(`    ${meta.time} ${type}${'node' in data ? ` ${String(data.node)}` : ''}`);
+  /** What is known of a change that did not end, or lost requests: what Fairlead did and Kubernetes said, in order of time. */
+  const explain = async ({ seq, at }: { readonly seq: number; readonly at: number }): Promise<void> => {
+    const done = (await log())
+      .filter(({ meta }) => meta.seq > seq)
+      .map(({ meta, type, data }) => ({
+        at: Date.parse(meta.time),
+        words: `${type} ${JSON.stringify(data).slice(0, 200)}`,
+      }));
+    const all = [...done, ...record.since(at)].sort((one, other) => one.at - other.at);
+    for (const { at: moment, words } of all)
+      say(`    ${(moment / 1_000).toFixed(3)} ${new Date(moment).toISOString()} ${words}`);
+    const { balancers, places } = system.local;
+    for (const { name } of balancers.all()) {
+      const printed = readFileSync(join(places.stateDir, 'balancers', name, 'haproxy.log'), 'utf8')
+        .trim()
+        .split('\n');
+      for (const line of printed.slice(-20)) say(`    haproxy of ${name}: ${line}`);
+    }
+    const kubeProxies = ['--namespace', 'kube-system', 'logs', '-l', 'k8s-app=kube-proxy', '--prefix', '--tail=15'];
+    for (const line of (await kubectl(...kubeProxies).catch(String)).split('\n')) say(`    ${line}`);
   };
 
   /** A change, while the page is asked for from these nodes, which outlive it. */
@@ -136,7 +155,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     askers: readonly string[],
     change: () => Promise<unknown>,
   ): Promise<{ readonly pages: readonly Traffic[]; readonly apiFailures: readonly string[] }> => {
-    const [before, from] = [await lastSeq(), Date.now()];
+    const [seq, from] = [await lastSeq(), Date.now()];
     await askPageFrom(system, askers, page);
     const failure = await change().then(
       () => undefined,
@@ -145,13 +164,17 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     const pages = await pagesAsked(system, askers);
     const apiFailures = api.failuresSince(from).map(({ at, words }) => `${new Date(at).toISOString()} ${words}`);
     say(`${what}: ${((Date.now() - from) / 1_000).toFixed(0)} s`);
-    for (const [index, { requests, failures, longestGap }] of pages.entries())
+    for (const [index, { requests, failures, longestGap }] of pages.entries()) {
       say(
         `  page from ${askers[index]}: ${requests} requests, ${failures.length} failed, longest gap ${longestGap.toFixed(2)} s`,
       );
+      failures.forEach((line) => say(`    ${line}`));
+    }
     say(`  API: ${api.requestsSince(from)} reads, ${apiFailures.length} failed`);
     apiFailures.forEach((words) => say(`    ${words}`));
-    if (failure !== undefined || apiFailures.length > 0) await explain(before);
+    const isWhole = apiFailures.length === 0 && pages.every(({ failures }) => failures.length === 0);
+    if (failure !== undefined || !isWhole)
+      await explain({ seq, at: from }).catch((error: unknown) => say(`    ${String(error)}`));
     if (failure !== undefined) throw failure.error;
     return { pages, apiFailures };
   };
@@ -175,22 +198,24 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
   beforeAll(async () => {
     // What providers list is another story (`replace`): here a host that is gone is noticed by its silence alone.
     system = await startRealSystem({ INFRA_WATCH_INTERVAL_MS: '3600000' });
+    fairlead = fairleadOf(system);
     await applyDeclared();
     kubectl = await system.kubectl(CLUSTER);
     const manifest = join(system.environment.dataDir, 'web.json');
     writeFileSync(manifest, JSON.stringify({ ...webManifests, items: budgetedManifests }));
     await kubectl('apply', '-f', manifest);
-    await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
-    for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
-      await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
+    await rolledOut('deployment/web');
+    for (const kind of ['daemonset/kube-proxy', 'deployment/coredns']) await rolledOut(kind, '--namespace=kube-system');
     page = `http://${(await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim()}/`;
     await settled();
     api = probeApi(kubectl);
+    record = recordPage(kubectl);
     say('created, and in use');
   }, 20 * MINUTE_MS);
 
   afterAll(async () => {
     await api?.end();
+    record?.end();
     await system?.stop();
   }, 3 * MINUTE_MS);
 
@@ -339,6 +364,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     'leaves nothing of any host that it had when it is deleted',
     async () => {
       await api.end();
+      record.end();
       await fairlead('cluster', 'delete', CLUSTER, '--wait');
       expect(system.local.hosts.all()).toEqual([]);
       const hosts = (await log()).flatMap(({ type, data }) => (type === 'VmCreated' ? [data.machine.name] : []));

@@ -14,6 +14,8 @@ const AGAIN_MS = 500;
 /** The mirror's own kubectl against one cluster. */
 export interface Kubectl {
   readonly kubeconfig: string;
+  /** Its file, for commands that go on. */
+  readonly program: string;
   (...args: readonly string[]): Promise<string>;
 }
 
@@ -25,7 +27,7 @@ export const kubectlOf = async (system: System, cluster: string, version: string
   const program = join(localMirror(process.env), mirrorPaths.binary(version, 'kubectl'));
   const kubectl = async (...args: readonly string[]): Promise<string> =>
     (await run(program, ['--kubeconfig', kubeconfig, ...args], { timeout: CALL_TIMEOUT_MS })).stdout;
-  return Object.assign(kubectl, { kubeconfig });
+  return Object.assign(kubectl, { kubeconfig, program });
 };
 
 /** Looks until it fits. Throws with the last look, or its failure, when the time is over. */

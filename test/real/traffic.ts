@@ -1,14 +1,19 @@
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { request, type RequestOptions } from 'node:https';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import type { Kubectl } from './kubectl.js';
+import type { Outsider } from './outsider.js';
 import type { RealSystem } from './real.system.js';
 
 /** What was asked and how it was answered. */
 export interface Traffic {
   readonly requests: number;
   readonly failures: readonly string[];
+  /** When good answers were asked for, in seconds. */
+  readonly goodAt: readonly number[];
   /** Between two good answers, of one asker, in seconds. */
   readonly longestGap: number;
 }
@@ -16,14 +21,34 @@ export interface Traffic {
 const UNIT = 'traffic';
 const LOG = '/var/tmp/traffic.log';
 
+/**
+ * Each request has a source port of its own, out of those that neither the kernel nor Kubernetes gives away, and that no request had a
+ * while ago: the kernel remembers for two minutes where it sent one that was not answered.
+ */
+const [FIRST_PORT, LAST_PORT] = [20_000, 29_999];
+
+/** One request in each line; one that failed with curl's words and where the kernel sent it. */
+const loopOf = (url: string): string => `port=$((${FIRST_PORT} + $(date +%s) % 1000 * 10))
+while :; do
+  at=$(date +%s.%N)
+  answer=$(curl --silent --show-error --max-time 5 --local-port $port --output /dev/null --write-out '%{http_code}' ${url} 2>&1)
+  if [ "$answer" != 200 ]; then
+    sent=$(conntrack --dump --proto tcp --orig-port-src $port 2>/dev/null)
+    answer=$(echo "failed: $answer; ended at $(date +%s.%N); source port $port; $sent" | tr -s '\n ' ' ')
+  fi
+  echo "$at $answer"
+  port=$((port + 1))
+  [ $port -le ${LAST_PORT} ] || port=${FIRST_PORT}
+  sleep 0.2
+done >${LOG}`;
+
 /** Asks a page five times a second from inside each host, as its processes do: through the node's own rules for services. */
 export const askPageFrom = async (system: RealSystem, hosts: readonly string[], url: string): Promise<void> => {
-  const curl = `curl --silent --show-error --max-time 5 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
-  const loop = `while :; do echo "$(date +%s.%N) $(${curl})"; sleep 0.2; done >${LOG}`;
   // What was made a moment ago is not in every node's rules yet: the story begins when all have the page.
   const first = `for _ in $(seq 60); do curl --silent --fail --max-time 5 --output /dev/null ${url} && exit; sleep 0.5; done; exit 1`;
   for (const host of hosts) await system.onHost(host, 'sh', '-c', first);
-  for (const host of hosts) await system.onHost(host, 'systemd-run', `--unit=${UNIT}`, 'sh', '-c', loop);
+  const unit = ['systemd-run', `--unit=${UNIT}`, '--expand-environment=no', 'sh', '-c', loopOf(url)];
+  for (const host of hosts) await system.onHost(host, ...unit);
 };
 
 /** One asker's answers: a moment and a status in each line. */
@@ -34,6 +59,7 @@ const trafficOf = (lines: readonly string[]): Traffic => {
   return {
     requests: answers.length,
     failures: answers.filter(({ isGood }) => !isGood).map(({ line }) => line),
+    goodAt: good,
     longestGap: Math.max(0, ...gaps),
   };
 };
@@ -46,6 +72,31 @@ export const pagesAsked = async (system: RealSystem, hosts: readonly string[]): 
       return trafficOf(text.split('\n').filter(Boolean));
     }),
   );
+
+export interface Asking {
+  /** Answers so far. */
+  now(): Traffic;
+  end(): Promise<Traffic>;
+}
+
+/** Asks a page ten times a second from outside of the hosts, each time over a new connection, for at most a second. */
+export const askPageFromOutside = ({ wrap }: Outsider, url: string): Asking => {
+  const curl = `curl --silent --show-error --max-time 1 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
+  const loop = `while :; do echo "$(date +%s.%N) $(${curl} | tr -s '\n' ' ')"; sleep 0.1; done`;
+  const [program = '', ...words] = wrap(['setpriv', '--pdeathsig', 'KILL', 'sh', '-c', loop]);
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const lines: string[] = [];
+  createInterface(child.stdout).on('line', (line) => lines.push(line.trim()));
+  return {
+    now: () => trafficOf(lines),
+    end: async () => {
+      child.kill('SIGKILL');
+      await ended;
+      return trafficOf(lines);
+    },
+  };
+};
 
 export interface Reads extends Traffic {
   /** First tries that failed, of which the second one had its answer. */

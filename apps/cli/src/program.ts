@@ -3,6 +3,7 @@ import { addCommand, runs, sharedOptions } from './command/command.js';
 import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
+import { addAutoscalerCommands } from './autoscaler/autoscaler.commands.js';
 import { addBundleCommands } from './bundle/bundle.commands.js';
 import { addCertificateCommands } from './certificates/certificates.commands.js';
 import { addClusterCommands } from './cluster/cluster.commands.js';
@@ -54,6 +55,7 @@ export const buildProgram = (io: Io): Command => {
   addManifestCommands(program, io);
   addNodeCommands(program, io);
   addPoolCommands(program, io);
+  addAutoscalerCommands(program, io);
   addUpgradeCommands(program, io);
   addEtcdCommands(program, io);
   addCertificateCommands(program, io);

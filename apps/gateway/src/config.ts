@@ -43,6 +43,26 @@ const atOnce = (otherwise: number) => z.coerce.number().int().min(1).max(1_000_0
 
 const MIB = 1024 * 1024;
 
+/** A host and a port. */
+export interface HostPort {
+  /** A DNS name or an address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/;
+const PORT_MAX = 65_535;
+
+/** `fairlead.example.com:7443`, `[2001:db8::1]:7443`; left out, or empty. */
+const hostPort = z.string().transform((text, context): HostPort | undefined => {
+  if (text === '') return undefined;
+  const [, address, name, port = ''] = HOST_PORT.exec(text) ?? [];
+  const host = address ?? name;
+  if (host !== undefined && Number(port) <= PORT_MAX) return { host, port: Number(port) };
+  context.addIssue({ code: 'custom', message: `"${text}" is not <host>:<port>` });
+  return z.NEVER;
+});
+
 const Environment = z.object({
   FAIRLEAD_LOCAL_TOKEN_FILE: z
     .string()
@@ -80,6 +100,14 @@ const Environment = z.object({
     .max(300)
     .default(10)
     .describe('A request must arrive within it'),
+  AUTOSCALER_ADDRESS: hostPort
+    .optional()
+    .describe(
+      'Where Cluster Autoscaler of a cluster reaches the gateway by gRPC, <host>:<port>; left out: it is not served',
+    ),
+  AUTOSCALER_LISTEN: hostPort
+    .optional()
+    .describe('Where the gateway listens for it; left out: the port of AUTOSCALER_ADDRESS on all addresses'),
   STALLED_AFTER_MINUTES: z.coerce
     .number()
     .int()
@@ -133,10 +161,18 @@ export interface Settings {
   readonly renewal: 'report' | 'renew';
   readonly renewalWindows: readonly MaintenanceWindow[];
   readonly limits: RequestBounds;
+  /** How autoscalers of clusters are served; undefined: not at all. */
+  readonly autoscaler: { readonly address: HostPort; readonly listen: HostPort } | undefined;
   /** A step in progress for longer is stalled. */
   readonly stalledAfterMs: number;
   readonly disk: DiskConfig;
 }
+
+const autoscalerOf = ({
+  AUTOSCALER_ADDRESS: address,
+  AUTOSCALER_LISTEN,
+}: z.output<typeof Environment>): Settings['autoscaler'] =>
+  address === undefined ? undefined : { address, listen: AUTOSCALER_LISTEN ?? { host: '0.0.0.0', port: address.port } };
 
 export const readSettings = (env: Env): Settings => {
   const parsed = parseEnvironment(Environment, env);
@@ -156,6 +192,7 @@ export const readSettings = (env: Env): Settings => {
       answerBytes: parsed.ANSWER_MAX_MIB * MIB,
       requestMs: parsed.REQUEST_TIMEOUT_SECONDS * 1_000,
     },
+    autoscaler: autoscalerOf(parsed),
     stalledAfterMs: parsed.STALLED_AFTER_MINUTES * 60_000,
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,

@@ -164,7 +164,7 @@ const START_MS = 180_000;
  */
 export const useGateway = (
   begin: () => Promise<unknown> = async () => undefined,
-  options: TestEnvironmentOptions = {},
+  options: TestGatewayOptions = {},
 ): TestGateway => {
   let running: TestGateway | undefined;
   beforeAll(async () => {

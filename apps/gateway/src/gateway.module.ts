@@ -1,6 +1,7 @@
 import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/jetstream';
 import { Logger, Module, type Provider, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { ActionsHttp } from './actions/actions.http.js';
 import { AccessGuard } from './auth/access.guard.js';
 import { Authentication } from './auth/authentication.js';
 import { LocalToken } from './auth/local.token.js';
@@ -9,6 +10,12 @@ import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
 import { TokenStore } from './auth/tokens.store.js';
+import { AutoscalerAccess } from './autoscaler/autoscaler.access.js';
+import { AutoscalerAuthority } from './autoscaler/autoscaler.authority.js';
+import { AutoscalerCalls } from './autoscaler/autoscaler.calls.js';
+import { AutoscalerServer } from './autoscaler/autoscaler.server.js';
+import { AutoscalerHttp } from './autoscaler/autoscaler.http.js';
+import { AutoscalerCredentials } from './autoscaler/credentials.commands.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
@@ -87,7 +94,9 @@ const CONTROLLERS: Type<unknown>[] = [
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
+  AutoscalerHttp,
   SchemasHttp,
+  ActionsHttp,
   NodesHttp,
   UpgradesHttp,
   SteeringHttp,
@@ -119,6 +128,11 @@ const PROVIDERS: Provider[] = [
   { provide: JOB_FAILURES, useValue: logFailure },
   AuditReader,
   Authentication,
+  AutoscalerAccess,
+  AutoscalerAuthority,
+  AutoscalerCalls,
+  AutoscalerCredentials,
+  AutoscalerServer,
   CertificateQueries,
   ChangeAnswers,
   RenewalSchedule,

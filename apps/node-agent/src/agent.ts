@@ -10,10 +10,14 @@ import type { Ask } from './change/change.ports.js';
 import { CredentialRenewal } from './credentials/credential.renewal.js';
 import { removeAbandonedSteps } from './files/abandoned.steps.js';
 import type { HostFiles } from './files/files.ports.js';
-import { hostSoftware } from './software/host.software.js';
+import { hostSoftware, type HostSoftware } from './software/host.software.js';
 import { newState } from './agent/agent.state.js';
 import { Journal } from './agent/journal.js';
 import { loadState } from './agent/state.store.js';
+import { kubernetesReach } from './adapters/kubernetes/kubernetes.reach.js';
+import { FirewallPart } from './network/firewall.part.js';
+import { NetworkLoop } from './network/network.effects.js';
+import type { NetworkPart, Reach } from './network/network.ports.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
 /** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
@@ -68,6 +72,23 @@ const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): 
   }
 };
 
+interface NetworkPartsOptions {
+  readonly host: HostPort;
+  readonly files: HostFiles;
+  readonly platform: NatsPlatform;
+  readonly software: HostSoftware;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+const networkParts = ({ host, files, platform, software, sleep }: NetworkPartsOptions): readonly NetworkPart[] => {
+  const reach: Reach = {
+    nats: (limitMs) => platform.check(limitMs),
+    api: (limitMs) => kubernetesReach(host, limitMs),
+  };
+  const require = (packages: readonly string[]): Promise<void> => software.require(packages);
+  return [new FirewallPart({ host, files, reach, sleep, require })];
+};
+
 /**
  * Starts the agent of one node and resolves when it works; its outcome is in the event log. Many may run in one process:
  * they share one timer. Rejects only when the host's own state cannot be read.
@@ -107,14 +128,27 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     random,
     log,
   });
+  const network = new NetworkLoop({
+    config,
+    host,
+    platform,
+    parts:
+      files === undefined ? [] : networkParts({ host, files, platform, software, sleep: (ms) => network.sleep(ms) }),
+    metronome,
+    random,
+    log,
+    say: (facts, cause) => journal.record(facts, cause),
+  });
   const renewal = new CredentialRenewal(credentials, config.natsCa, { platform, host, metronome, clock, random, log });
   if (saved === undefined) await recoverWithin(journal, platform, metronome, log);
+  await network.start();
   await loop.start();
   renewal.start();
   return {
     connected: new Promise((resolve) => platform.onConnected(resolve)),
     stop: async () => {
       renewal.stop();
+      await network.stop();
       await loop.stop();
       await journal.close();
       await platform.close();

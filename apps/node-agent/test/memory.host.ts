@@ -23,6 +23,7 @@ export class MemoryHost implements HostPort {
   readonly active = new Set<string>();
   swapOn = true;
   boot = 'boot-1';
+  bootTime = new Date('2026-01-01T00:00:00.000Z');
   /** Every command that changed something, as typed. */
   readonly changes: string[] = [];
   /** Answers instead of the host, e.g. with a failure. */
@@ -58,6 +59,10 @@ export class MemoryHost implements HostPort {
 
   bootId(): Promise<string> {
     return Promise.resolve(this.boot);
+  }
+
+  bootedAt(): Promise<Date> {
+    return Promise.resolve(this.bootTime);
   }
 
   osRelease(): Promise<string> {

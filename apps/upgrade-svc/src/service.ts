@@ -1,10 +1,12 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
+import { actionsReconciler } from './actions/actions.reconciler.js';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import type { Settings } from './config.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
 import { removalsReconciler } from './etcd/removals.reconciler.js';
 import { restoreReconciler } from './etcd/restore.reconciler.js';
 import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
+import { networkReconciler } from './network/network.reconciler.js';
 import { Nodes1790000000000 } from './migrations/nodes.migration.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { remediationReconciler } from './remediation/remediation.reconciler.js';
@@ -25,6 +27,8 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       restoreReconciler,
       certificatesReconciler,
       remediationReconciler,
+      actionsReconciler,
+      networkReconciler,
     ],
     migrations: [Nodes1790000000000],
     jobConcurrency: settings.jobConcurrency,

@@ -15,6 +15,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp } from './adapters/http/checked.http.js';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
+import { ActionsEffects } from './actions/actions.effects.js';
 import { FactsRecorder } from './agents/facts.effects.js';
 import { FactsLog } from './agents/facts.log.effects.js';
 import { RejectionReports } from './agents/rejections.effects.js';
@@ -37,6 +38,7 @@ import { HeartbeatListener } from './health/heartbeats.listener.js';
 import { WatchedNodes } from './health/watched.nodes.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
+import { NetworkEffects } from './network/network.effects.js';
 import { NodesQueries } from './nodes/nodes.queries.js';
 import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
@@ -118,7 +120,9 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RestoreEffects,
       EmptyEffects,
       RemediationEffects,
+      ActionsEffects,
       GatesEffects,
+      NetworkEffects,
       HealthEvents,
       AgentStates,
       NodesHealthHttp,

@@ -9,7 +9,9 @@ const EventId = z.string().min(1).max(128);
 export const AgentFactMessage = z.object({
   id: z.uuid().describe('Drawn once: a repetition is recorded once'),
   time: z.iso.datetime().describe('When it was observed, by the clock of the node'),
-  desired: EventId.nullable().describe('Id of the DesiredVersionsSet that it follows from; null: of none'),
+  desired: EventId.nullable().describe(
+    'Id of the DesiredVersionsSet or DesiredNetworkSet that it follows from; null: of none',
+  ),
   data: z.record(z.string(), z.unknown()),
 });
 export type AgentFactMessage = z.infer<typeof AgentFactMessage>;
@@ -36,8 +38,19 @@ export const AgentDesiredMessage = z.object({
 });
 export type AgentDesiredMessage = z.infer<typeof AgentDesiredMessage>;
 
+/** The network configuration of a node, with the event that set it. */
+export const AgentNetworkMessage = z.object({
+  id: EventId,
+  seq: z.int().describe('Sequence of the event: what is pushed may arrive in another order'),
+  data: EVENTS.DesiredNetworkSet.data.strip(),
+});
+export type AgentNetworkMessage = z.infer<typeof AgentNetworkMessage>;
+
 export const AgentStateMessage = z.object({
   desired: AgentDesiredMessage.nullable().describe('null: nothing was asked of the node yet'),
+  network: AgentNetworkMessage.nullable()
+    .optional()
+    .describe('null: nothing was asked of the node yet; absent: from services without it'),
   last: z
     .array(z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) }))
     .nullable()

@@ -24,7 +24,7 @@ export const agentSyncSubject = (address: NodeAddress): string => `agent.in.${pl
 export const agentRenewSubject = (address: NodeAddress): string => `agent.in.${placeOf(address)}.renew`;
 
 /** What services send to an agent. */
-export type AgentOutput = 'recorded' | 'desired' | 'state' | 'credentials';
+export type AgentOutput = 'recorded' | 'desired' | 'network' | 'state' | 'credentials';
 
 export const agentOutputSubject = (address: NodeAddress, output: AgentOutput): string =>
   `agent.out.${placeOf(address)}.${output}`;

@@ -1,12 +1,15 @@
 import type { EventData, EventType } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
+import { ACTION_PARTICIPLES, POSTPONED_WORDS, VOID_WORDS } from './node-actions.js';
 import { conditionSentence, countSentence, SKIP_WORDS, suspensionSentence } from './remediation.js';
 import type { RestoreStep } from './upgrades.js';
 
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+/** More nodes than these are counted and not named. */
+const NAMED_NODES_MAX = 5;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
 const total = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, set) => sum + set.count, 0);
 const again = (nextAttemptAt: string | null): string =>
@@ -47,6 +50,10 @@ const desired = ({
     ...(renewCertificates ? ['new certificates'] : []),
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
+
+/** What could not be applied, and whether it was taken back. */
+export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['failures']): string =>
+  failures.map(({ part, message, reverted }) => `${part}: ${message}${reverted ? ' (reverted)' : ''}`).join('; ');
 
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
@@ -115,6 +122,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   KubeconfigIssued: ({ user, expiresAt }) => `a client certificate for ${user} was signed; it expires ${expiresAt}`,
   KubeconfigNotIssued: ({ user, cause }) => `no client certificate for ${user} was signed: ${sentenceOf(cause)}`,
   KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
+  AutoscalerCredentialIssued: ({ id, expiresAt }) =>
+    `a client certificate for an autoscaler was signed (${id}); it expires ${expiresAt}`,
+  AutoscalerCredentialRevoked: ({ id }) => `the autoscaler's client certificate ${id} was revoked`,
   ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
   ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
   SshKeyRotationRequested: ({ name }) => `a new SSH key for connection ${name} was requested`,
@@ -258,6 +268,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  DesiredNetworkSet: ({ node, revision, attempt }) =>
+    `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
+  NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
+  NodeNetworkFailed: ({ node, failures }) =>
+    `${node} could not be given its network configuration: ${sentenceOfFailures(failures)}`,
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>
@@ -340,6 +355,21 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${node} is ${conditionSentence(condition, since)} and stays as it is: ${SKIP_WORDS[reason]}`,
   RemediationSuspended: ({ uid: _uid, pool, ...suspension }) => suspensionSentence(pool, suspension),
   RemediationResumed: ({ pool }) => `remediation of pool ${pool} is no longer suspended`,
+  NodeActionRequested: ({ action, nodes, reason }) =>
+    `${nodes.length <= NAMED_NODES_MAX ? nodes.join(', ') : count(nodes.length, 'node')} will be ${ACTION_PARTICIPLES[action]}${because(reason)}`,
+  NodeActionCancelled: ({ reason }) => `a request about nodes was cancelled${because(reason)}`,
+  NodeActionStarted: ({ node, action }) => `${node} is being ${ACTION_PARTICIPLES[action]}`,
+  NodeActionPostponed: ({ node, action, reason }) =>
+    `${node} is not ${ACTION_PARTICIPLES[action]} yet: ${POSTPONED_WORDS[reason]}`,
+  NodeActionCordoned: ({ node, byRequest }) =>
+    byRequest ? `${node} takes no new pods` : `${node} took no new pods before`,
+  NodeActionEvictionRefused: ({ node, budget, pods, message }) =>
+    `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
+  NodeActionDrained: ({ node, evictedPods }) => `${node} is empty (${count(evictedPods, 'pod')} evicted)`,
+  NodeActionUncordoned: ({ node }) => `${node} takes pods again`,
+  NodeActionSucceeded: ({ node, action, tookMs }) => `${node} was ${ACTION_PARTICIPLES[action]} in ${seconds(tookMs)}`,
+  NodeActionFailed: ({ cause }) => sentenceOf(cause),
+  NodeActionVoided: ({ node, action, reason }) => `${node} is not ${ACTION_PARTICIPLES[action]}: ${VOID_WORDS[reason]}`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 

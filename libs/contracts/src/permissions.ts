@@ -146,6 +146,7 @@ const agentFacts: readonly string[] = [
   `$JS.ACK.${STREAMS.agentFacts}.${AGENT_FACTS_RECORDER}.>`,
   agentOutput('recorded'),
   agentOutput('desired'),
+  agentOutput('network'),
   agentOutput('state'),
 ];
 

@@ -291,6 +291,66 @@ export const REFUSALS = {
     'Pool {pool} has between {min} and {max} nodes, not {replicas}',
     'Choose a size within the bounds, or change autoscaling in the manifest.',
   ),
+  'pool.not-autoscaled': definition(
+    422,
+    'Pool {pool} has no bounds, so no autoscaler may scale it',
+    'Give the pool autoscaling: { min, max } in the manifest.',
+  ),
+  'autoscaler.not-served': definition(
+    503,
+    'This installation serves no autoscaler',
+    'Set AUTOSCALER_ADDRESS of the gateway: the host and port at which clusters reach it.',
+  ),
+  'autoscaler.csr-invalid': definition(
+    400,
+    'The certificate request cannot be signed: {reason}',
+    'Send a PKCS#10 request in PEM with an ECDSA key (P-256, P-384) or an RSA key of at least 2048 bit. "fairlead autoscaler credentials" makes one.',
+  ),
+  'autoscaler.too-many-credentials': definition(
+    409,
+    "The cluster '{cluster}' has {max} valid credentials for autoscalers",
+    'Revoke one that is not in use with "fairlead autoscaler revoke {cluster} <id>".',
+  ),
+  'autoscaler.credential-unknown': definition(
+    404,
+    "The cluster '{cluster}' has no autoscaler credential {id}",
+    'List them with "fairlead autoscaler list {cluster}".',
+  ),
+  'autoscaler.credential-refused': definition(
+    401,
+    'The client certificate opens nothing: it was not issued for a cluster that exists, was revoked, or has expired',
+    'Get a new one with "fairlead autoscaler credentials <cluster>".',
+  ),
+  'autoscaler.delta-invalid': definition(
+    400,
+    'The size of pool {pool} cannot change by {delta}',
+    'Send a delta of the sign that the call requires.',
+  ),
+  'autoscaler.node-foreign': definition(
+    404,
+    'Pool {pool} has no node {node}',
+    'Read the nodes of the pool again; a node that has left it cannot be removed once more.',
+  ),
+  'autoscaler.nodes-exist': definition(
+    422,
+    '{existing} machines of pool {pool} exist, so its size cannot become {replicas} without removing one',
+    'Remove nodes by their names.',
+  ),
+  'autoscaler.template-unknown': definition(
+    503,
+    'The CPUs and memory of {spec} on connection {connection} are not known yet',
+    'Verify the connection with "fairlead connection verify {connection}"; a machine type of its list is known after that.',
+  ),
+  'firewall.rule-twice': definition(
+    400,
+    'There are two firewall rules {rule}',
+    'Give each rule a name of its own; a rule may have several ports and networks.',
+  ),
+  'firewall.rule-pool': definition(
+    422,
+    'The firewall rule {rule} is about pool {pool}, which is not declared',
+    'Name pools of the manifest, or control-plane.',
+  ),
   'drain.rule-twice': definition(
     400,
     'There are two drain rules {rule}',
@@ -559,6 +619,36 @@ export const REFUSALS = {
     409,
     '{node} is being replaced',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+  ),
+  'node.selection-invalid': definition(
+    400,
+    'Nodes are selected by their names, or by pools and labels, or all of them: {detail}',
+    'Name the nodes, or give pools, labels or all, and not both.',
+  ),
+  'node.none-selected': definition(
+    409,
+    'No node of {cluster} that could be {done} matches',
+    'List the nodes with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+  ),
+  'node.action-open': definition(
+    409,
+    'Unable to {action} {node}: it is being {done} (operation {operation})',
+    'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
+  ),
+  'node.not-cordoned': definition(
+    409,
+    '{node} is not cordoned by Fairlead',
+    'If someone else cordoned it, "kubectl uncordon" undoes that.',
+  ),
+  'node.action-quorum': definition(
+    409,
+    'Unable to {action} {node}: without it {after} of {before} control planes would be well, and etcd would lose its majority',
+    'Repair the other control planes first.',
+  ),
+  'operation.not-cancellable': definition(
+    409,
+    'Operation {operation} of {namespace}/{cluster} cannot be cancelled: {detail}',
+    'Requests about nodes can be, while a node of theirs has not begun. An upgrade ends with "fairlead upgrade abort", an addition with "fairlead node abandon".',
   ),
   'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
   'bootstrap.step-not-needed': definition(

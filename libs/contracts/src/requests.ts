@@ -3,6 +3,7 @@ import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster
 import { PROVIDERS } from './connection-settings.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
+import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
 import { HostKey } from './own-hosts.js';
 import { Quota } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
@@ -145,6 +146,62 @@ export const NodeReplacement = z
   })
   .meta({ id: 'NodeReplacement', description: 'How a node is replaced' });
 export type NodeReplacement = z.infer<typeof NodeReplacement>;
+
+const SELECTED_MAX = 500;
+const LABEL_LENGTH_MAX = 316;
+
+/** Nodes by their names, or by what they have in common. */
+export const NodeSelection = z
+  .strictObject({
+    nodes: z.array(text).max(SELECTED_MAX).default([]).describe('By their names'),
+    pools: z.array(text).max(SELECTED_MAX).default([]).describe('Those of these pools; control-plane: control planes'),
+    labels: z
+      .record(z.string().max(LABEL_LENGTH_MAX), z.string().max(LABEL_LENGTH_MAX))
+      .default({})
+      .describe('Those with all of these labels, of the labels that Fairlead sets'),
+    all: z.boolean().default(false).describe('All nodes of the cluster'),
+  })
+  .meta({ id: 'NodeSelection', description: 'Names, or pools and labels that a node must have all of, or all nodes' });
+export type NodeSelection = z.infer<typeof NodeSelection>;
+
+export const NodeActionRequest = z
+  .strictObject({
+    action: NodeActionKind.describe(
+      'reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead',
+    ),
+    select: NodeSelection,
+    reason: text.default('').describe('Why; shown in the history'),
+    drain: z.boolean().default(true).describe('Of a reboot: whether the node is drained before'),
+    drainTimeoutSeconds: z
+      .int()
+      .min(0)
+      .max(DRAIN_TIMEOUT_SECONDS.max)
+      .default(DRAIN_TIMEOUT_SECONDS.default)
+      .describe('How long the pods of a node may take to leave; 0: as long as it takes'),
+    maxUnavailable: z
+      .int()
+      .min(1)
+      .max(SELECTED_MAX)
+      .default(1)
+      .describe('How many workers at a time; control planes go one at a time'),
+    expiresInSeconds: z
+      .int()
+      .min(ACTION_EXPIRES_SECONDS.min)
+      .max(ACTION_EXPIRES_SECONDS.max)
+      .default(ACTION_EXPIRES_SECONDS.default)
+      .describe('Nodes that could not begin by then are left as they are'),
+  })
+  .meta({
+    id: 'NodeActionRequest',
+    description: 'What nodes are asked to do',
+    examples: [{ action: 'reboot', select: { pools: ['web'] }, reason: 'a new kernel' }],
+  });
+export type NodeActionRequest = z.infer<typeof NodeActionRequest>;
+
+export const OperationCancellation = z
+  .strictObject({ reason: text.default('').describe('Why; shown in the history') })
+  .meta({ id: 'OperationCancellation' });
+export type OperationCancellation = z.infer<typeof OperationCancellation>;
 
 const SECRET_LENGTH_MAX = 64 * 1024;
 const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();

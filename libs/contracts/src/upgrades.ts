@@ -99,6 +99,13 @@ export type EtcdChange = z.infer<typeof EtcdChange>;
 export const CHANGE_ATTEMPTS_MAX = 3;
 
 /** What an agent does to its node in one go, once: its id is remembered on the node. */
+/**
+ * A boot since the request satisfies it. `bootId` is the boot that was known then: if it is still the same one, no comparison of clocks is
+ * needed.
+ */
+export const RebootCondition = z.strictObject({ since: z.iso.datetime(), bootId: z.string().nullable() });
+export type RebootCondition = z.infer<typeof RebootCondition>;
+
 export const NodeChange = z.strictObject({
   id: z.string(),
   kubeadm: z
@@ -118,6 +125,7 @@ export const NodeChange = z.strictObject({
     .boolean()
     .describe('etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3)'),
   emulatedVersion: z.string().nullable(),
+  unlessBooted: RebootCondition.optional().describe('The reboot is needed only if the node has not booted since'),
   etcd: EtcdChange.optional().describe('The change is a step of a restore of etcd, and nothing else'),
 });
 export type NodeChange = z.infer<typeof NodeChange>;

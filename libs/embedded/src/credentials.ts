@@ -1,4 +1,14 @@
 /** Credentials as values: minted by services too, so nothing here touches a file. */
+export {
+  clientKeyOf,
+  issueAuthority,
+  issueClient,
+  issueServer,
+  keySha256,
+  newClientRequest,
+  type ClientKey,
+} from './credentials/certificate.issuing.js';
+export { certificateIn, keyIn } from './credentials/authorities.js';
 export { accountOf, revocationsIn, signAccount, type AccountSigning } from './credentials/account.claims.js';
 export {
   authenticatorOf,

@@ -13,7 +13,7 @@ export {
   type CredentialName,
   type NatsCredentials,
 } from './credentials/operator.store.js';
-export { certificateIn, type Authorities } from './credentials/authorities.js';
+export { type Authorities } from './credentials/authorities.js';
 export {
   ensureCertificates,
   natsTrustIn,

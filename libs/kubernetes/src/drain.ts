@@ -4,6 +4,7 @@ export {
   NodeDrain,
   type DrainableCluster,
   type Drained,
+  type DrainLook,
   type Draining,
   type LeftPod,
   type Refusal,

@@ -13,6 +13,8 @@ import type {
 export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenRequest };
 
 /** What the server answers. */
+export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
+export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -23,6 +25,7 @@ export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
+export type NodeActionView = Schemas['NodeAction'];
 export type OperationView = Schemas['Operation'];
 export type StepView = Schemas['Step'];
 export type NodeProgressView = Schemas['NodeProgress'];
@@ -87,6 +90,25 @@ export interface MoreNodes {
 export interface NodeReplacement {
   readonly order: 'create-first' | 'remove-first';
   readonly reason: string;
+}
+
+/** Which nodes: what is left out selects nothing. */
+export interface NodeSelection {
+  readonly nodes?: string[];
+  readonly pools?: string[];
+  readonly labels?: Record<string, string>;
+  readonly all?: true;
+}
+
+/** What nodes are asked for; the server has defaults for what is left out. */
+export interface NodeActionFields {
+  readonly action: NodeActionView['action'];
+  readonly select: NodeSelection;
+  readonly reason?: string;
+  readonly drain?: boolean;
+  readonly drainTimeoutSeconds?: number;
+  readonly maxUnavailable?: number;
+  readonly expiresInSeconds?: number;
 }
 
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
@@ -164,6 +186,14 @@ export interface Api {
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
   replaceNode(at: ClusterAt, node: string, how: NodeReplacement, idempotencyKey: string): Promise<Accepted>;
 
+  /** Accepted is not done: the request lasts until it is. */
+  requestNodeAction(
+    at: ClusterAt,
+    fields: NodeActionFields,
+    idempotencyKey: string,
+  ): Promise<Accepted & { readonly asked: NodeActionView }>;
+  cancelOperation(at: ClusterAt, operation: string, reason: string): Promise<NodeActionView>;
+
   /** Latest first. */
   upgrades(at: ClusterAt): Promise<readonly UpgradeSummary[]>;
   /** Shows at least what the log held at `minSeq`. */
@@ -203,6 +233,12 @@ export interface Api {
   releaseQuarantined(release: QuarantineReleaseRequest): Promise<void>;
 
   tokens(): Promise<readonly TokenView[]>;
+  autoscalerCredentials(at: ClusterAt): Promise<readonly AutoscalerCredentialView[]>;
+  issueAutoscalerCredential(
+    at: ClusterAt,
+    request: { readonly csr: string; readonly ttlDays?: number },
+  ): Promise<IssuedAutoscalerCredentialView>;
+  revokeAutoscalerCredential(at: ClusterAt, id: string): Promise<void>;
   createToken(request: TokenRequest): Promise<CreatedTokenView>;
   revokeToken(id: string): Promise<void>;
 }

@@ -28,6 +28,7 @@ export const clientApi = (access: Access): Api => {
     ...nodeMethods(access, client),
     ...upgradeMethods(access, client),
     ...etcdMethods(access, client),
+    ...autoscalerMethods(access, client),
     ...eventMethods(access, client),
     ...operatorMethods(access, client),
   };
@@ -285,10 +286,17 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     ),
 });
 
-const nodeMethods = (
-  access: Access,
-  client: FairleadClient,
-): Pick<Api, 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'replaceNode'> => {
+type NodeMethods =
+  | 'nodes'
+  | 'node'
+  | 'addNodes'
+  | 'abandonNodes'
+  | 'removeNode'
+  | 'replaceNode'
+  | 'requestNodeAction'
+  | 'cancelOperation';
+
+const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
   return {
     nodes: (address) =>
@@ -314,6 +322,22 @@ const nodeMethods = (
         client.POST('/ns/{namespace}/clusters/{cluster}/nodes/{node}/replace', {
           ...withKey({ ...address, node }, key),
           body,
+        }),
+      ),
+    requestNodeAction: async (address, fields, key) => {
+      const body = fields as Schemas['NodeActionRequest'];
+      const { data, response } = await answerOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/nodes/actions', { ...withKey(address, key), body }),
+      );
+      return { ...accepted(response), asked: data };
+    },
+    cancelOperation: (address, operation, reason) =>
+      dataOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel', {
+          params: { path: { ...address, operation } },
+          body: { reason },
         }),
       ),
   };
@@ -482,6 +506,17 @@ async function* followed(
     left.abort();
   }
 }
+
+type AutoscalerMethods = 'autoscalerCredentials' | 'issueAutoscalerCredential' | 'revokeAutoscalerCredential';
+
+const CREDENTIALS = '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials';
+
+const autoscalerMethods = (access: Access, client: FairleadClient): Pick<Api, AutoscalerMethods> => ({
+  autoscalerCredentials: (path) => allItemsOf(access, (query) => client.GET(CREDENTIALS, { params: { path, query } })),
+  issueAutoscalerCredential: (path, body) => dataOf(access, client.POST(CREDENTIALS, { params: { path }, body })),
+  revokeAutoscalerCredential: ({ namespace, cluster }, credential) =>
+    done(client.DELETE(`${CREDENTIALS}/{credential}`, { params: { path: { namespace, cluster, credential } } })),
+});
 
 type OperatorMethods = 'quarantined' | 'rejected' | 'releaseQuarantined' | 'tokens' | 'createToken' | 'revokeToken';
 

@@ -46,11 +46,12 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
 });
 
 /** What sets the node apart from one that is as requested. */
-const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '' }: NodeView): string =>
+const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon }: NodeView): string =>
   [
     reason,
     extraFor === undefined ? '' : `extra while ${extraFor} runs`,
     updatesDisabled === null ? '' : `held: ${updatesDisabled}`,
+    cordon === undefined ? '' : `cordoned by ${cordon.actor}: ${cordon.reason}`,
     remediation,
   ]
     .filter(Boolean)

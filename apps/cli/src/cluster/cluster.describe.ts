@@ -54,6 +54,7 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
     ...treeText(described, options),
     ...stateText(described.cluster),
     ...remediationText(described.cluster),
+    ...networkText(described.cluster),
     ...upgradesText(described.upgrades, options.all),
   ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
@@ -79,6 +80,21 @@ const remediationText = (cluster: ClusterView | null): readonly string[] => {
   const nodes = (cluster?.nodes ?? []).flatMap(({ remediation }) => remediation ?? []);
   const shown = [...new Set([...suspended, ...nodes])];
   return shown.length === 0 ? [] : ['', 'Remediation:', ...shown.map((sentence) => `  ${sentence}`)];
+};
+
+/** Nodes that do not have the network configuration that is declared. */
+const networkText = (cluster: ClusterView | null): readonly string[] => {
+  const nodes = (cluster?.nodes ?? []).flatMap(({ name, network }) =>
+    network === undefined || network.state === 'applied' ? [] : [{ name, ...network }],
+  );
+  if (nodes.length === 0) return [];
+  return [
+    '',
+    'Network:',
+    ...nodes.map(
+      ({ name, state, since, message }) => `  ${name}: ${state} since ${since}${message === '' ? '' : `: ${message}`}`,
+    ),
+  ];
 };
 
 /** Of upgrades the latest; how far each node is, "fairlead upgrade status" shows. */

@@ -11,6 +11,7 @@ const SIGNS = {
   'remove-nodes': '-',
   'replace-nodes': '~',
   'label-nodes': '~',
+  'configure-network': '~',
   'delete-pool': '-',
 } as const;
 

@@ -8,17 +8,21 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { integerBetween } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
+import { addActionCommands } from './action.commands.js';
 import { addHoldCommands } from '../pool/hold.commands.js';
 
 const WORKERS_MAX = 500;
 
 export const addNodeCommands = (program: Command, io: Io): void => {
-  const node = addGroup(program, 'node', 'List, add, remove, replace and hold nodes').alias('nodes');
+  const node = addGroup(program, 'node', 'List, add, remove, replace, reboot, drain, cordon and hold nodes').alias(
+    'nodes',
+  );
   addList(node, io);
   addAdd(node, io);
   addAbandon(node, io);
   addRemove(node, io);
   addReplace(node, io);
+  addActionCommands(node, io);
   addHoldCommands(node, 'node', io);
 };
 

@@ -55,6 +55,7 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
   isLost: node.isLost,
   ...(node.away === undefined ? {} : { away: { since: node.away.since, message: nodeProgress(node).reason } }),
   ...(node.drain === undefined ? {} : { drain: node.drain }),
+  ...(node.network === undefined ? {} : { network: node.network }),
   wasReady: node.milestones.ready !== undefined,
   isRemoving: node.isRemoving,
   since: node.readyChangedAt ?? node.changedAt,

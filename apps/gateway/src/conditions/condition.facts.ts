@@ -1,4 +1,11 @@
-import type { ClusterPause, ClusterPhase, NodeRole, OperationKind, UpgradePhase } from '@fairlead/contracts';
+import type {
+  ClusterPause,
+  ClusterPhase,
+  NodeNetworkView,
+  NodeRole,
+  OperationKind,
+  UpgradePhase,
+} from '@fairlead/contracts';
 
 /** What of a node its cluster's conditions depend on. */
 export interface NodeFacts {
@@ -11,6 +18,8 @@ export interface NodeFacts {
   readonly away?: { readonly since: string; readonly message: string };
   /** Its drain waits for pods that do not leave; absent: it does not. */
   readonly drain?: { readonly since: string; readonly message: string };
+  /** Its network configuration; absent: none is declared. */
+  readonly network?: NodeNetworkView;
   /** It was Ready once: before that, it is part of a request that is not done. */
   readonly wasReady: boolean;
   readonly isRemoving: boolean;

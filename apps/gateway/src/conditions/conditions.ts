@@ -220,6 +220,47 @@ const nodesPresent: Read = ({ presence, marks, createdAt }) => {
   });
 };
 
+/** Of a cluster that declares a firewall or SSH servers. */
+const networkApplied: Read = ({ nodes, createdAt }) => {
+  const all = nodes.flatMap(({ name, network, isRemoving }) =>
+    network === undefined || isRemoving ? [] : [{ name, ...network }],
+  );
+  const failed = all.filter(({ state }) => state === 'failed');
+  const waiting = all.filter(({ state }) => state === 'waiting');
+  const since = (some: typeof all): string =>
+    earliestOf(
+      some.map((node) => node.since),
+      createdAt,
+    );
+  if (failed.length > 0)
+    return found({
+      status: 'False',
+      reason: 'NetworkFailed',
+      message: `${failed
+        .slice(0, NAMED_MAX)
+        .map(({ name, message }) => `${name}: ${message}`)
+        .join(
+          '; ',
+        )}${failed.length > NAMED_MAX ? ` and ${failed.length - NAMED_MAX} more nodes` : ''}. Change the manifest, or repair the cause and run "fairlead cluster retry-network"`,
+      since: since(failed),
+      calls: 'Degraded',
+    });
+  if (waiting.length > 0)
+    return found({
+      status: 'False',
+      reason: 'NetworkWaiting',
+      message: `the agents of ${named(waiting.map(({ name }) => name))} have not applied it yet`,
+      since: since(waiting),
+      calls: 'Maintaining',
+    });
+  return holds(
+    latestOf(
+      all.map((node) => node.since),
+      createdAt,
+    ),
+  );
+};
+
 /** Of a cluster with a health check. */
 const remediationAllowed: Read = ({ health, createdAt }) => {
   const suspended = Object.values(health?.suspended ?? {});
@@ -408,6 +449,11 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'MachinesReady', read: after('machines', machinesReady) },
   { type: 'MachinesPresent', read: after('machines', machinesPresent) },
   { type: 'NodesPresent', read: after('ready', nodesPresent) },
+  {
+    type: 'NetworkApplied',
+    read: networkApplied,
+    isShown: ({ nodes }) => nodes.some(({ network }) => network !== undefined),
+  },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'Upgrading', read: upgrading },
   { type: 'Progressing', read: progressing },

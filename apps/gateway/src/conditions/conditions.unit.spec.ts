@@ -1,4 +1,10 @@
-import { CONDITION_REASONS, CONDITION_TYPES, type ClusterLifeState, type ConditionType } from '@fairlead/contracts';
+import {
+  CONDITION_REASONS,
+  CONDITION_TYPES,
+  type ClusterLifeState,
+  type ConditionType,
+  type NodeNetworkView,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type { ConditionFacts, NodeFacts, OperationFacts } from './condition.facts.js';
 import { conditionsOf, lifeOf, PRECEDENCE, type Condition } from './conditions.js';
@@ -19,6 +25,9 @@ const node = (name: string, change: Partial<NodeFacts> = {}): NodeFacts => ({
   since: MADE,
   kubelet: '1.34.4',
   ...change,
+});
+const network = (state: NodeNetworkView['state']): NodeNetworkView => ({
+  ...{ state, revision: '0123456789abcdef', since: minutesAgo(5), message: 'firewall: NATS is not reached (reverted)' },
 });
 const away = { isReady: false, since: minutesAgo(5) };
 
@@ -139,6 +148,11 @@ const TABLE: readonly Row[] = [
     { health: { since: MADE, suspended: { web: { message: '2 unhealthy of 3, limit 1', since: minutesAgo(5) } } } },
     ['Degraded', 'RemediationSuspended', 'RemediationAllowed'],
   ),
+  row(
+    'has a node whose network configuration failed',
+    { nodes: instead(node('w-1', { network: network('failed') })) },
+    ['Degraded', 'NetworkFailed', 'NetworkApplied'],
+  ),
   row('has an upgrade that halted', upgrade('Halted'), ['Degraded', 'UpgradeHalted', 'Upgrading']),
   row('has a step that takes too long', { operations: [running('add-nodes', minutesAgo(31))] }, [
     'Degraded',
@@ -160,6 +174,11 @@ const TABLE: readonly Row[] = [
     'EventsQuarantined',
     'Quarantined',
   ]),
+  row(
+    'has a node that has not applied its network configuration',
+    { nodes: instead(node('w-1', { network: network('waiting') })) },
+    ['Maintaining', 'NetworkWaiting', 'NetworkApplied'],
+  ),
   row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
   row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
     'Maintaining',
@@ -220,8 +239,11 @@ describe('the state of a cluster', () => {
     const known = new Set(TABLE.map(({ reason }) => reason));
     expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
     const health = { since: MADE, suspended: {} };
-    expect(read({ health }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
-    expect(read({}).map(({ type }) => type)).not.toContain('RemediationAllowed');
+    const nodes = instead(node('w-1', { network: network('applied') }));
+    expect(read({ health, nodes }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+    const types = read({}).map(({ type }) => type);
+    expect(types).not.toContain('RemediationAllowed');
+    expect(types).not.toContain('NetworkApplied');
   });
 
   it('is Maintaining while nodes start again in turn, and Degraded when that ended without them', () => {

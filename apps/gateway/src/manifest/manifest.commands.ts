@@ -14,12 +14,14 @@ import {
   MANIFEST_KIND,
   mergePatch,
   refuse,
+  removalsOf,
   scaleFaults,
   sizeFaults,
   specBeforeUpgrade,
   specOfManifest,
   type ClusterUid,
   type Declared,
+  type DeclaredPool,
   type DeclaredSpec,
   type ManifestPatch,
   type PlanStep,
@@ -63,7 +65,18 @@ interface ApplyOptions {
 interface Wanted {
   readonly manifest: ClusterManifest;
   readonly named: readonly string[];
+  /** No other node leaves by it. */
+  readonly exactly?: boolean;
 }
+
+/** Another size of a pool, and which nodes leave by it. */
+export interface PoolSize {
+  readonly replicas: number;
+  readonly remove: readonly string[];
+}
+
+/** Chooses the size from what is declared now; it may throw what is refused. */
+export type ChooseSize = (pool: DeclaredPool, declared: Declared) => PoolSize;
 
 type ManifestOf = (declared: Declared | undefined) => Wanted;
 
@@ -123,6 +136,26 @@ export class ManifestCommands {
     return this.apply(address, scaled, options);
   }
 
+  /** Scales a pool relative to what is declared when it is decided. Exactly the nodes that are named leave it. */
+  resize(
+    address: ClusterAddress & { readonly pool: string },
+    choose: ChooseSize,
+    options: ApplyOptions,
+  ): Promise<AppliedManifest> {
+    const { pool, cluster, namespace } = address;
+    const resized: ManifestOf = (declared) => {
+      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      const before = declared.spec.pools.find(({ name }) => name === pool);
+      if (before === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
+      const { replicas, remove } = choose(before, declared);
+      refuseAny(scaleFaults(before, replicas));
+      const pools = declared.spec.pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
+      const spec = completeSpec({ ...declared.spec, pools });
+      return { manifest: { ...METADATA, metadata: { name: cluster }, spec }, named: remove, exactly: true };
+    };
+    return this.apply(address, resized, options);
+  }
+
   private async apply(
     address: ClusterAddress,
     manifestOf: ManifestOf,
@@ -141,10 +174,12 @@ export class ManifestCommands {
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedManifest | Refusal> {
     const { state, seq } = await this.read(address, caller);
-    const { manifest, named } = manifestOf(state.declared);
+    const { manifest, named, exactly = false } = manifestOf(state.declared);
     const { labels } = manifest.metadata;
     refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
     const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, named, caller });
+    if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
+      throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
     const outcome = await this.handle(
       manifests,
       { ...address, context: 'request' },
@@ -207,8 +242,20 @@ export class ManifestCommands {
     return { spec, plan, connectionFaults: inManifest(faults, places) };
   }
 
+  /** As the log has it; undefined: there is no such cluster. */
+  async declared(
+    address: ClusterAddress,
+    caller: Pick<Caller, 'identity' | 'requestId'>,
+  ): Promise<Declared | undefined> {
+    const { state } = await this.read(address, caller);
+    return state.declared;
+  }
+
   /** As the log has it. It is no part of the command, so that a repetition of that reads again. */
-  private async read(address: ClusterAddress, { identity, requestId }: Caller): Promise<Decided<ManifestState>> {
+  private async read(
+    address: ClusterAddress,
+    { identity, requestId }: Pick<Caller, 'identity' | 'requestId'>,
+  ): Promise<Decided<ManifestState>> {
     const stream = { ...address, context: 'request' };
     const command = { type: 'ReadManifest', data: address } as const;
     return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));

@@ -2,6 +2,7 @@ import {
   CONTROL_PLANE_POOL,
   DEFAULT_KUBERNETES_VERSION,
   drainFaults,
+  firewallFaults,
   healthCheckFaults,
   isBlocked,
   KubernetesVersion,
@@ -141,6 +142,10 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...healthFaults(manifest.spec),
     ...drainFaults(
       manifest.spec.drain ?? {},
+      manifest.spec.pools.map((pool) => pool.name),
+    ),
+    ...firewallFaults(
+      manifest.spec.firewall ?? {},
       manifest.spec.pools.map((pool) => pool.name),
     ),
     ...manifest.spec.pools.flatMap((pool, at) => metadataFaults(pool, `spec.pools[${at}]`)),

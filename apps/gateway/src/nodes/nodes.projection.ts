@@ -2,11 +2,14 @@ import {
   machineAt,
   replacedIn,
   sentenceOf,
+  sentenceOfFailures,
   sentenceOfEvent,
   type ClusterUid,
+  type DesiredNetwork,
   type Machine,
   type MachinePlan,
   type NodeMetadata,
+  type NodeNetworkView,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
@@ -59,8 +62,19 @@ export interface NodeDoc extends MachinePlan {
   readonly away?: Away;
   /** Its drain waits for pods that do not leave; absent: it does not. */
   readonly drain?: { readonly since: string; readonly message: string };
+  /** The request about it that is under way; absent: there is none. */
+  readonly action?: { readonly requestId: string; readonly reason: string; readonly actor: string };
+  /** It takes no new pods, because someone asked for that; absent: it does, or someone else cordoned it. */
+  readonly cordon?: {
+    readonly requestId: string;
+    readonly reason: string;
+    readonly actor: string;
+    readonly since: string;
+  };
   readonly reason: string;
   readonly software: Readonly<Record<string, string>>;
+  /** Its network configuration, once one was desired. */
+  readonly network?: NodeNetworkView & { readonly attempt: number };
   /** What its health check led to, in one sentence; absent: nothing. */
   readonly remediation?: string;
   readonly changedAt: string;
@@ -83,6 +97,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
       return event.data.machines;
     case 'NodesFailed':
     case 'NodesAbandoned':
+    case 'NodeActionRequested':
       return event.data.nodes;
     case 'BootstrapStepFailed':
       return event.data.node === undefined || event.data.nextAttemptAt !== null ? [] : [event.data.node];
@@ -104,6 +119,11 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'RemediationSucceeded':
     case 'RemediationFailed':
     case 'RemediationSkipped':
+    case 'NodeActionCordoned':
+    case 'NodeActionUncordoned':
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
     case 'NodeRemovalRequested':
     case 'ControlPlaneRemovalBlocked':
     case 'NodeDrainBlocked':
@@ -114,6 +134,9 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'VmStopped':
     case 'VmStarted':
     case 'VmAddressChanged':
+    case 'DesiredNetworkSet':
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed':
       return [event.data.node];
     default: {
       const leaving = replacedIn(event);
@@ -212,7 +235,63 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };
     default:
-      return failing(remediated(replaced(awayAfter(doc, event), event), event), event);
+      return failing(
+        acted(remediated(replaced(networkAfter(awayAfter(doc, event), event), event), event), event),
+        event,
+      );
+  }
+};
+const withoutAction = ({ action: _past, ...doc }: NodeDoc): NodeDoc => doc;
+const withoutCordon = ({ cordon: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** What someone asked of it. The cordon of a request has the reason and the actor of that request. */
+const acted = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time, actor } = event.meta;
+  switch (event.type) {
+    case 'NodeActionRequested': {
+      const { requestId, action, reason } = event.data;
+      return { ...doc, action: { requestId, reason: reason === '' ? action : reason, actor } };
+    }
+    case 'NodeActionCordoned':
+      if (!event.data.byRequest || doc.action?.requestId !== event.data.requestId) return doc;
+      return { ...doc, cordon: { ...doc.action, since: time }, changedAt: time };
+    case 'NodeActionUncordoned':
+      return { ...withoutCordon(doc), changedAt: time };
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
+      return doc.action?.requestId === event.data.requestId ? withoutAction(doc) : doc;
+    default:
+      return doc;
+  }
+};
+
+const hasNetwork = ({ firewall, sshd }: DesiredNetwork): boolean => firewall !== undefined || sshd !== undefined;
+
+const withoutNetwork = ({ network: _network, ...doc }: NodeDoc): NodeDoc => doc;
+
+/** What became of the network configuration that is desired. A word about an earlier one says nothing. */
+const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  const { time: since } = event.meta;
+  switch (event.type) {
+    case 'DesiredNetworkSet': {
+      const { revision, attempt } = event.data;
+      if (!hasNetwork(event.data)) return withoutNetwork(doc);
+      return { ...doc, network: { state: 'waiting', revision, attempt, since, message: '' }, changedAt: since };
+    }
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed': {
+      const { network } = doc;
+      const { revision, attempt } = event.data;
+      if (network?.revision !== revision || network.attempt !== attempt) return doc;
+      const outcome =
+        event.type === 'NodeNetworkApplied'
+          ? ({ state: 'applied', message: '' } as const)
+          : ({ state: 'failed', message: sentenceOfFailures(event.data.failures) } as const);
+      return { ...doc, network: { ...network, ...outcome, since }, changedAt: since };
+    }
+    default:
+      return doc;
   }
 };
 

@@ -117,6 +117,18 @@ export interface AroundNodes {
 const remediationPart = (remediation: string | undefined): Pick<NodeView, 'remediation'> =>
   remediation === undefined ? {} : { remediation };
 
+const cordonPart = ({ cordon }: NodeDoc): Pick<NodeView, 'cordon'> => {
+  if (cordon === undefined) return {};
+  const { reason, actor, since } = cordon;
+  return { cordon: { reason, actor, since } };
+};
+
+const networkPart = ({ network }: NodeDoc): Pick<NodeView, 'network'> => {
+  if (network === undefined) return {};
+  const { attempt: _attempt, ...view } = network;
+  return { network: view };
+};
+
 /** The labels are CB-Ladybug's. */
 export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = {}): NodeView => ({
   name: doc.name,
@@ -141,6 +153,8 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   ...(doc.surge === undefined ? {} : { extraFor: doc.surge }),
   updatesDisabled: holdOf(holds, doc)?.reason ?? null,
   ...remediationPart(remediationOf(doc, suspended)),
+  ...cordonPart(doc),
+  ...networkPart(doc),
   changedAt: doc.changedAt,
 });
 

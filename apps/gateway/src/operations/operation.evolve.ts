@@ -7,6 +7,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { kindOf, type Course } from './course.js';
+import { actedAtFirst, type ActedNodes } from './node.actions.evolve.js';
 import type { Planned } from './passed.js';
 
 export interface StepFailure {
@@ -51,6 +52,8 @@ export interface OperationDoc {
   readonly requestId: string | null;
   /** The pool that is rolled out; absent: it is no rollout. */
   readonly pool?: string;
+  /** The nodes that are asked for an action, and how far each is; absent: none are. */
+  readonly acted?: ActedNodes;
   readonly failures: readonly StepFailure[];
   readonly failuresTotal: number;
   readonly reason: string;
@@ -68,6 +71,7 @@ const REQUESTS = [
   'NodesRequested',
   'NodeRemovalRequested',
   'PoolRolloutRequested',
+  'NodeActionRequested',
   'UpgradeRequested',
 ] as const satisfies readonly EventType[];
 export type Requested = StoredEvent<(typeof REQUESTS)[number]>;
@@ -92,7 +96,7 @@ const requestedBy = (event: Requested): Planned => {
 
 const requestIdOf = (event: Requested): string | null => {
   if (event.type === 'UpgradeRequested') return event.data.upgradeId;
-  return event.type === 'NodesRequested' || event.type === 'PoolRolloutRequested' ? event.data.requestId : null;
+  return 'requestId' in event.data ? event.data.requestId : null;
 };
 
 const doc = (event: StoredEvent, course: Course): OperationDoc => ({
@@ -127,6 +131,7 @@ export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): 
   node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
   requestId: requestIdOf(event),
   ...(event.type === 'PoolRolloutRequested' ? { pool: event.data.pool } : {}),
+  ...(event.type === 'NodeActionRequested' ? { acted: actedAtFirst(event) } : {}),
 });
 
 const ONE: Planned = { all: 1, follower: 0, worker: 1 };

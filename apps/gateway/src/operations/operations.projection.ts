@@ -17,6 +17,7 @@ import {
   type Requested,
   type StepFailure,
 } from './operation.evolve.js';
+import { actedAfter, COURSES, endOfActed, type ActionEvent } from './node.actions.evolve.js';
 import { countPlanned } from './passed.js';
 
 /** The operations of a cluster's present or last incarnation, oldest first. */
@@ -139,6 +140,7 @@ const couldBeOf =
   ({ node }: StepFailure) =>
   (operation: OperationDoc): boolean =>
     operation.course !== 'upgrade' &&
+    operation.acted === undefined &&
     (node === null || operation.node === null || operation.node === node || replaces(operation));
 
 /** A request whose machines are all removed asks for nothing any longer. */
@@ -170,6 +172,8 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
       const superseded = mapRunning(doc, (one) => one.pool === pool, ended('Superseded', event.meta.time, why));
       return add(superseded, begun(event, 'replace-nodes'));
     }
+    case 'NodeActionRequested':
+      return add(doc, begun(event, COURSES[event.data.action]));
     case 'UpgradeRequested':
       return add(doc, begun(event, 'upgrade'));
     case 'ClusterDeletionRequested': {
@@ -326,6 +330,18 @@ const withHeldBack =
     message: `held back: ${nodes.map(({ node, reason }) => `${node} (${reason})`).join(', ')}`,
   });
 
+const acted: Advance<ActionEvent['type']> = (doc, event) =>
+  mapRunning(
+    doc,
+    ({ acted: nodes, requestId }) => nodes !== undefined && requestId === event.data.requestId,
+    (operation) => {
+      const nodes = actedAfter(operation.acted ?? {}, event as ActionEvent);
+      const after = { ...operation, acted: nodes };
+      const end = endOfActed(nodes);
+      return end === undefined ? after : ended(end.phase, event.meta.time, { message: end.message })(after);
+    },
+  );
+
 /** How each event moves the operations on; those that are not here concern none. */
 const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   VmsPlanned: planned,
@@ -369,6 +385,14 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   RolloutCompleted: (doc, event) => succeeds(upgrades(event.data.upgradeId))(doc, event),
   RolloutAborted: (doc, { meta, data }) =>
     mapRunning(doc, upgrades(data.upgradeId), ended('Failed', meta.time, { message: 'it was aborted' })),
+  NodeActionStarted: acted,
+  NodeActionPostponed: acted,
+  NodeActionCordoned: acted,
+  NodeActionEvictionRefused: acted,
+  NodeActionDrained: acted,
+  NodeActionSucceeded: acted,
+  NodeActionFailed: acted,
+  NodeActionVoided: acted,
   OperationFailed: (doc, event) => mapRunning(doc, upgrades(event.data.upgradeId), withFailure(failureOf(event))),
 };
 

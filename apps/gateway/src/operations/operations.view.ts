@@ -2,11 +2,12 @@ import { sentenceOf, type NodeProgressView, type OperationView, type StepFailure
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeProgress } from '../nodes/nodes.view.js';
 import { kindOf } from './course.js';
+import type { Acted } from './node.actions.evolve.js';
 import type { OperationDoc } from './operation.evolve.js';
 import { currentStepOf, stepViews } from './step.views.js';
 
 /** The nodes that an operation is about, of those that its cluster has now. */
-const nodesOf = ({ course, planSeqs, node }: OperationDoc, nodes: readonly NodeDoc[]): readonly NodeDoc[] => {
+const nodesOf = ({ course, planSeqs, node, acted }: OperationDoc, nodes: readonly NodeDoc[]): readonly NodeDoc[] => {
   switch (course) {
     case 'create':
     case 'add-nodes':
@@ -18,6 +19,11 @@ const nodesOf = ({ course, planSeqs, node }: OperationDoc, nodes: readonly NodeD
       return nodes.filter(({ name, planSeq }) => name === node || planSeqs.includes(planSeq));
     case 'delete':
       return nodes;
+    case 'reboot-nodes':
+    case 'drain-nodes':
+    case 'cordon-nodes':
+    case 'uncordon-nodes':
+      return nodes.filter(({ name }) => acted?.[name] !== undefined);
     case 'replace-nodes': // Each replacement is an operation of its own.
     case 'upgrade':
       return [];
@@ -31,6 +37,21 @@ const withFailure = (view: NodeProgressView, failures: readonly (StepFailureView
   const reason = view.reason === '' ? failure.sentence : view.reason;
   const isFailed = failure.nextAttemptAt === null && (view.state === 'waiting' || view.state === 'running');
   return { ...view, reason, state: isFailed ? 'failed' : view.state };
+};
+
+/** A node that is asked for an action says how far that is. */
+const withAction = (view: NodeProgressView, acted: Acted | undefined): NodeProgressView => {
+  if (acted === undefined) return view;
+  const { state, message, since } = acted;
+  switch (state) {
+    case 'waiting':
+    case 'running':
+    case 'failed':
+      return { ...view, state, since, reason: message };
+    case 'done':
+    case 'left':
+      return { ...view, reason: view.reason === '' ? message : view.reason };
+  }
 };
 
 /** An operation with its steps and nodes; `nodes` are those that its cluster has now. */
@@ -47,6 +68,7 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     // Until machines are planned, what was requested counts.
     planned: doc.planSeqs.length === 0 ? doc.requested : doc.planned,
     deleted: doc.deleted,
+    acted: doc.acted,
     nodes: own,
     failures,
     failedStep: doc.failedStep,
@@ -65,7 +87,7 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     durationMs: doc.finishedAt === null ? null : Date.parse(doc.finishedAt) - Date.parse(doc.startedAt),
     nodes: own.map((node) =>
       withFailure(
-        nodeProgress(node),
+        withAction(nodeProgress(node), doc.acted?.[node.name]),
         steps.map(({ failure }) => failure),
       ),
     ),

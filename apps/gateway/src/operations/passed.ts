@@ -1,4 +1,5 @@
 import type { NodeDoc } from '../nodes/nodes.projection.js';
+import { isThrough, type ActedNodes } from './node.actions.evolve.js';
 import type { Group, StepDefinition } from './steps.js';
 
 /** How many nodes an operation is about. Kept with it, since the nodes may be gone when it is looked at. */
@@ -30,16 +31,29 @@ export const countPlanned = (before: Planned, machines: readonly Pick<NodeDoc, '
   worker: before.worker + machines.filter((machine) => belongs(machine, 'worker')).length,
 });
 
+const passedByActed = (acted: ActedNodes): Passed => {
+  const all = Object.values(acted);
+  const times = all.flatMap((one) => (isThrough(one) ? [one.since] : [])).toSorted();
+  return { done: times.length, total: all.length, firstAt: times[0], lastAt: times.at(-1) };
+};
+
 /** How far the nodes of an operation are with a step about nodes; undefined: it is about none. */
 export const passedBy = (
-  { passed, deletes }: StepDefinition,
+  { passed, deletes, acts }: StepDefinition,
   {
     nodes,
     planned,
     deleted,
-  }: { readonly nodes: readonly NodeDoc[]; readonly planned: Planned; readonly deleted: number },
+    acted = {},
+  }: {
+    readonly nodes: readonly NodeDoc[];
+    readonly planned: Planned;
+    readonly deleted: number;
+    readonly acted?: ActedNodes | undefined;
+  },
 ): Passed | undefined => {
   if (deletes === true) return { done: deleted, total: deleted + nodes.length, firstAt: undefined, lastAt: undefined };
+  if (acts === true) return passedByActed(acted);
   if (passed === undefined) return undefined;
   const { milestone, by } = passed;
   const times = nodes

@@ -1,6 +1,7 @@
 import type { EventType, OperationPhase, StepFailureView, StepView } from '@fairlead/contracts';
 import type { Course as Kind } from './course.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
+import type { ActedNodes } from './node.actions.evolve.js';
 import { passedBy, type Passed, type Planned } from './passed.js';
 import { STEPS, type StepDefinition } from './steps.js';
 
@@ -15,6 +16,8 @@ export interface Course {
   readonly notes: { readonly [T in EventType]?: string };
   readonly planned: Planned;
   readonly deleted: number;
+  /** Nodes that are asked for an action; absent: none are. */
+  readonly acted?: ActedNodes | undefined;
   readonly nodes: readonly NodeDoc[];
   /** Failed attempts, oldest first. */
   readonly failures: readonly StepFailureView[];

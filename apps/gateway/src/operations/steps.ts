@@ -16,6 +16,8 @@ export interface StepDefinition {
   readonly passed?: { readonly milestone: Milestone; readonly by: Group };
   /** It counts the machines that are deleted. */
   readonly deletes?: true;
+  /** It counts the nodes that are through what was asked of them. */
+  readonly acts?: true;
   /** It begins with the first node that is through the step before it, because hosts proceed independently. */
   readonly overlaps?: true;
   /** What the services call it when an attempt at it fails. */
@@ -185,6 +187,10 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
       attempts: ['delete machine', 'delete machines'],
     },
   ]),
+  'reboot-nodes': part('Nodes', [{ name: 'reboot-nodes', title: 'Reboot', acts: true }]),
+  'drain-nodes': part('Nodes', [{ name: 'drain-nodes', title: 'Cordon and drain', acts: true }]),
+  'cordon-nodes': part('Nodes', [{ name: 'cordon-nodes', title: 'Cordon', acts: true }]),
+  'uncordon-nodes': part('Nodes', [{ name: 'uncordon-nodes', title: 'Uncordon', acts: true }]),
   // How far each node is, the upgrade itself shows.
   upgrade: part('Upgrade', [
     { name: 'plan', title: 'Check the rules and plan', closedBy: 'UpgradePlanned' },

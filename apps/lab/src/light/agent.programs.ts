@@ -20,6 +20,7 @@ export interface AgentHost {
   rename(from: string, to: string): Promise<void>;
   exists(path: string): Promise<boolean>;
   bootId(): Promise<string>;
+  bootedAt(): Promise<Date>;
   osRelease(): Promise<string>;
   kernel(): Promise<string>;
 }

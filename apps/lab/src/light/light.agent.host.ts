@@ -29,6 +29,7 @@ export const lightAgentHost = (host: Host, runner: CommandRunner, gone: AbortSig
   rename: (from, to) => host.files.rename(from, to),
   exists: (path) => host.files.exists(path),
   bootId: async () => host.record.bootId,
+  bootedAt: async () => new Date(host.record.bootedAtMs),
   osRelease: async () => host.facts.osImage,
   kernel: async () => KERNEL_VERSION,
 });

@@ -190,6 +190,8 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
     case 'CertificatesReported':
     case 'ProbeFailed':
     case 'ProbeRecovered':
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed':
       return reported;
   }
 };

@@ -5,6 +5,7 @@ import { type Difference } from '../node/difference.js';
 
 /** Values for specs. */
 export const uid = '11111111-1111-4111-8111-111111111111' as ClusterUid;
+export const otherUid = '22222222-2222-4222-8222-222222222222' as ClusterUid;
 export const node = 'demo-w-1-aaaaa' as NodeName;
 
 export const at = (version: string): SoftwareVersions => ({ containerd: '1.7.24', kubelet: version });

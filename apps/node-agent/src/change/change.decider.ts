@@ -26,8 +26,8 @@ export interface ChangeRecord {
 export type NextStep =
   /** Run it: for the first time, again after a failure, or because its progress is unknown. */
   | { readonly do: 'run'; readonly phase: ChangePhase; readonly attempt: number }
-  /** It is done, without another look. */
-  | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number }
+  /** It is done, without another look; `before`: by a boot that was not ordered here. */
+  | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number; readonly before?: true }
   | { readonly do: 'finish' }
   | { readonly do: 'stop'; readonly phase: ChangePhase; readonly reason: string };
 
@@ -80,16 +80,31 @@ export const recordFor = (record: ChangeRecord | undefined, id: string, revision
   return record.revision === revision ? record : askedAgain(record, revision);
 };
 
+/** The boot that the host is in. */
+export interface Boot {
+  readonly id: string;
+  /** RFC 3339; absent: it was not asked for. */
+  readonly at?: string;
+}
+
 /** The machine has booted since the order: that is all a reboot is. */
-const hasBooted = ({ bootIdBefore }: ChangeRecord, bootId: string): boolean =>
-  bootIdBefore !== null && bootIdBefore !== bootId;
+const hasBooted = ({ bootIdBefore }: ChangeRecord, { id }: Boot): boolean =>
+  bootIdBefore !== null && bootIdBefore !== id;
+
+/** It has booted since the request, before anything was ordered here. Clocks are compared only if the boot is not the known one. */
+const isSatisfied = ({ unlessBooted }: NodeChange, { bootIdBefore }: ChangeRecord, { id, at }: Boot): boolean => {
+  if (unlessBooted === undefined || at === undefined || bootIdBefore !== null) return false;
+  return unlessBooted.bootId !== id && Date.parse(at) > Date.parse(unlessBooted.since);
+};
 
 /** What comes next. The same question gets the same answer after a crash: a phase that was begun is run again. */
-export const nextStep = (change: NodeChange, record: ChangeRecord, bootId: string): NextStep => {
+export const nextStep = (change: NodeChange, record: ChangeRecord, boot: Boot): NextStep => {
   const phase = phasesOf(change).find((one) => record.phases[one]?.status !== 'done');
   if (phase === undefined) return { do: 'finish' };
   const attempts = record.phases[phase]?.attempts ?? 0;
-  if (phase === 'reboot' && hasBooted(record, bootId)) return { do: 'confirm', phase, attempt: Math.max(1, attempts) };
+  if (phase === 'reboot' && isSatisfied(change, record, boot))
+    return { do: 'confirm', phase, attempt: 1, before: true };
+  if (phase === 'reboot' && hasBooted(record, boot)) return { do: 'confirm', phase, attempt: Math.max(1, attempts) };
   if (attempts >= CHANGE_ATTEMPTS_MAX)
     return { do: 'stop', phase, reason: `${phase} was tried ${attempts} times for revision ${record.revision}` };
   return { do: 'run', phase, attempt: attempts + 1 };

@@ -12,6 +12,7 @@ import {
   nextStep,
   recordFor,
   succeeded,
+  type Boot,
   type ChangePhase,
   type ChangeRecord,
   type NextStep,
@@ -57,9 +58,10 @@ export class NodeChanges {
     if (change === undefined) return undefined;
     const { store } = this.options;
     await restoreStaticPods(this.options);
+    const boot = await this.bootOf(change, bootId);
     let record = recordFor((await store.read()).change ?? undefined, change.id, revision);
     for (let count = 0; count < STEPS_MAX; count += 1) {
-      const step = nextStep(change, record, bootId);
+      const step = nextStep(change, record, boot);
       if (step.do === 'finish') {
         await store.write({ change: finished(record) });
         return undefined;
@@ -71,6 +73,12 @@ export class NodeChanges {
       if (outcome.failure !== undefined) return outcome.failure;
     }
     throw new Error(`a change of more than ${STEPS_MAX} steps`);
+  }
+
+  /** When the host booted is asked only where it matters. */
+  private async bootOf({ unlessBooted }: NodeChange, id: string): Promise<Boot> {
+    if (unlessBooted === undefined) return { id };
+    return { id, at: (await this.options.host.bootedAt()).toISOString() };
   }
 
   /** Fetches and verifies ahead of any permission; it changes nothing that runs. undefined: it is there. */
@@ -101,7 +109,7 @@ export class NodeChanges {
       await this.report(change.id, revision, {
         ...common,
         command: commandOf(phase, change, this.options.profile),
-        message: null,
+        message: step.before === true ? 'the host has booted since the request' : null,
       });
       return { record: await this.keep(succeeded(task.record, phase)), failure: undefined };
     }

@@ -90,6 +90,7 @@ export class ModelHost {
   readonly manifestsAfterRename: (readonly string[])[] = [];
   readonly versions = new Map<string, string>([['kubelet', '1.33.13']]);
   boots = 1;
+  bootedAt = new Date('2026-01-01T00:00:00.000Z');
   profile: AgentProfile = {};
   /** Static pods that the kubelet does not end: they run on without a manifest, until something else ends them. */
   readonly untold = new Set<string>();
@@ -172,6 +173,7 @@ export class ModelHost {
         }),
       exists: (path) => Promise.resolve(this.files.has(path)),
       bootId: () => Promise.resolve(this.bootId),
+      bootedAt: () => Promise.resolve(this.bootedAt),
       osRelease: () => Promise.resolve('Debian'),
       kernel: () => Promise.resolve('6.1'),
     };

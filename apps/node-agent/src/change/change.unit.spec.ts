@@ -15,30 +15,34 @@ describe('the phases of a change', () => {
   it('come one after the other, and are not done twice', () => {
     const record = recordFor(undefined, 'c', 2);
     const staged = succeeded(began(record, 'stage', 'b'), 'stage');
-    expect(nextStep(change(), record, 'b')).toEqual({ do: 'run', phase: 'stage', attempt: 1 });
-    expect(nextStep(change(), staged, 'b')).toEqual({ do: 'run', phase: 'kubeadm', attempt: 1 });
-    expect(nextStep(change(), began(staged, 'kubeadm', 'b'), 'b')).toEqual({ do: 'run', phase: 'kubeadm', attempt: 2 });
+    expect(nextStep(change(), record, { id: 'b' })).toEqual({ do: 'run', phase: 'stage', attempt: 1 });
+    expect(nextStep(change(), staged, { id: 'b' })).toEqual({ do: 'run', phase: 'kubeadm', attempt: 1 });
+    expect(nextStep(change(), began(staged, 'kubeadm', 'b'), { id: 'b' })).toEqual({
+      do: 'run',
+      phase: 'kubeadm',
+      attempt: 2,
+    });
   });
 
   it('are given up after three tries, until someone asks again [Cluster API 28]', () => {
     let record = recordFor(undefined, 'c', 2);
     for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage');
-    expect(nextStep(change(), record, 'b')).toMatchObject({ do: 'stop', phase: 'stage' });
-    expect(nextStep(change(), recordFor(record, 'c', 3), 'b')).toMatchObject({ do: 'run', attempt: 1 });
-    expect(nextStep(change(), recordFor(record, 'other', 3), 'b')).toMatchObject({ do: 'run', attempt: 1 });
+    expect(nextStep(change(), record, { id: 'b' })).toMatchObject({ do: 'stop', phase: 'stage' });
+    expect(nextStep(change(), recordFor(record, 'c', 3), { id: 'b' })).toMatchObject({ do: 'run', attempt: 1 });
+    expect(nextStep(change(), recordFor(record, 'other', 3), { id: 'b' })).toMatchObject({ do: 'run', attempt: 1 });
   });
 
   it('keep what is done when someone asks again', () => {
     const record = failed(began(succeeded(recordFor(undefined, 'c', 2), 'stage'), 'kubeadm', 'b'), 'kubeadm');
-    expect(nextStep(change(), recordFor(record, 'c', 3), 'b')).toMatchObject({ do: 'run', phase: 'kubeadm' });
+    expect(nextStep(change(), recordFor(record, 'c', 3), { id: 'b' })).toMatchObject({ do: 'run', phase: 'kubeadm' });
   });
 
   it('end with a boot, which is recognised by its id and not requested again', () => {
     const only = change({ kubeadm: null, kubernetes: null, renewCertificates: false });
     const ordered = began(succeeded(recordFor(undefined, 'c', 2), 'runtime'), 'reboot', 'boot-1');
-    expect(nextStep(only, ordered, 'boot-1')).toMatchObject({ do: 'run', phase: 'reboot' });
-    expect(nextStep(only, ordered, 'boot-2')).toMatchObject({ do: 'confirm', phase: 'reboot' });
-    expect(nextStep(only, succeeded(ordered, 'reboot'), 'boot-2')).toEqual({ do: 'finish' });
+    expect(nextStep(only, ordered, { id: 'boot-1' })).toMatchObject({ do: 'run', phase: 'reboot' });
+    expect(nextStep(only, ordered, { id: 'boot-2' })).toMatchObject({ do: 'confirm', phase: 'reboot' });
+    expect(nextStep(only, succeeded(ordered, 'reboot'), { id: 'boot-2' })).toEqual({ do: 'finish' });
   });
 });
 

@@ -13,6 +13,8 @@ export const OWN_EVENTS = [
   'CertificatesReported',
   'ProbeFailed',
   'ProbeRecovered',
+  'NodeNetworkApplied',
+  'NodeNetworkFailed',
 ] as const;
 export type OwnEvent = (typeof OWN_EVENTS)[number];
 export type AgentFact = { [K in OwnEvent]: { readonly type: K; readonly data: EventData<K> } }[OwnEvent];

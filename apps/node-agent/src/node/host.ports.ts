@@ -28,6 +28,8 @@ export interface HostPort {
   exists(path: string): Promise<boolean>;
   /** Another one after each boot. */
   bootId(): Promise<string>;
+  /** When this boot began, by the host's clock. */
+  bootedAt(): Promise<Date>;
   /** For people, e.g. "Debian GNU/Linux 12 (bookworm)". */
   osRelease(): Promise<string>;
   /** As `uname -r` prints it. */

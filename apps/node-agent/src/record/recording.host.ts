@@ -26,6 +26,7 @@ export const recordingHost = (host: HostPort, log: AgentLog): HostPort => ({
   rename: (from, to) => host.rename(from, to),
   exists: (path) => host.exists(path),
   bootId: () => host.bootId(),
+  bootedAt: () => host.bootedAt(),
   osRelease: () => host.osRelease(),
   kernel: () => host.kernel(),
   run: async (command, args, options) => {

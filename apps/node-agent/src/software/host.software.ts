@@ -32,6 +32,8 @@ export interface HostSoftware {
   stage(desired: SoftwareVersions): Promise<void>;
   /** Called whenever the host is as desired: begins what may come while the node is used already. */
   begin(desired: SoftwareVersions): Promise<void>;
+  /** Installs packages of the distribution that are missing, in whatever version it has. */
+  require(packages: readonly string[]): Promise<void>;
   /** etcdutl of the etcd that belongs to this Kubernetes version, verified; undefined: the source has none. */
   etcdutl(kubernetes: string): Promise<string | undefined>;
   /** Where all of it comes from; absent: from wherever the distribution's packages do. */
@@ -48,6 +50,7 @@ const byPackages = (host: HostPort): HostSoftware => {
     stages: (options) => packagesList(options, host, packages),
     stage: (desired) => packages.stage(desired),
     begin: () => Promise.resolve(),
+    require: (names) => packages.require(names),
     etcdutl: () => Promise.resolve(undefined),
   };
 };
@@ -141,6 +144,8 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
       const version = `v${desired['kubelet'] ?? ''}`;
       await later.begin(version, async () => (await imagesOf(version)).later);
     },
+
+    require: async (names) => (await distribution()).require(names),
 
     etcdutl: async (kubernetes) => {
       const path = (await mirror.release(kubernetes))?.tools.find((tool) => tool.endsWith('/etcdutl'));

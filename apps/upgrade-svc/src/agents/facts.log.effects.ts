@@ -9,6 +9,10 @@ import type { StatedFact } from './fact.rules.js';
 import { agentFacts } from './facts.decider.js';
 import { AGENT_CHANNEL } from './tokens.js';
 
+/** What may be asked of a node. */
+const DESIRED_TYPES = ['DesiredVersionsSet', 'DesiredNetworkSet'] as const;
+type DesiredType = (typeof DESIRED_TYPES)[number];
+
 const CAUSES_REMEMBERED_MAX = 20_000;
 
 const causeKey = ({ namespace, cluster, node }: NodeAddress, id: string): string =>
@@ -49,7 +53,7 @@ export class FactsLog {
   }
 
   /** What was asked of a node: facts that follow from it name it, also after more was asked. */
-  remember({ meta, data }: StoredEvent<'DesiredVersionsSet'>): void {
+  remember({ meta, data }: StoredEvent<DesiredType>): void {
     const { namespace, cluster, id, correlationId } = meta;
     this.correlations.set(causeKey({ namespace, cluster, node: data.node }, id), correlationId);
   }
@@ -59,10 +63,11 @@ export class FactsLog {
     const known = this.correlations.get(causeKey(address, desired));
     if (known !== undefined) return known;
     const { namespace, cluster, node } = address;
-    const subject = eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet');
-    const [last] = await this.channel.newest([subject]);
-    if (last?.type !== 'DesiredVersionsSet' || last.meta.id !== desired) return undefined;
-    this.remember(last as StoredEvent<'DesiredVersionsSet'>);
-    return last.meta.correlationId;
+    const stream = { namespace, cluster, context: `desired-${node}` };
+    const newest = await this.channel.newest(DESIRED_TYPES.map((type) => eventSubject(stream, type)));
+    const asked = newest.find(({ meta }) => meta.id === desired) as StoredEvent<DesiredType> | undefined;
+    if (asked === undefined) return undefined;
+    this.remember(asked);
+    return asked.meta.correlationId;
   }
 }

@@ -7,6 +7,7 @@ import {
   parseAgentInput,
   wordsOf,
   type AgentDesiredMessage,
+  type AgentNetworkMessage,
   type AgentStateMessage,
   type NodeAddress,
   type StoredEvent,
@@ -23,6 +24,12 @@ import { AGENT_CHANNEL } from './tokens.js';
 const desiredMessage = ({ meta, data }: StoredEvent<'DesiredVersionsSet'>): AgentDesiredMessage => ({
   id: meta.id,
   correlationId: meta.correlationId,
+  data,
+});
+
+const networkMessage = ({ meta, data }: StoredEvent<'DesiredNetworkSet'>): AgentNetworkMessage => ({
+  id: meta.id,
+  seq: meta.seq,
   data,
 });
 
@@ -63,6 +70,13 @@ export class AgentStates implements OnApplicationBootstrap {
     this.channel.send({ namespace, cluster, node: event.data.node }, 'desired', desiredMessage(event));
   }
 
+  @OnEvent('DesiredNetworkSet')
+  async desiredNetworkSet(event: StoredEvent<'DesiredNetworkSet'>): Promise<void> {
+    const { namespace, cluster } = event.meta;
+    this.facts.remember(event);
+    this.channel.send({ namespace, cluster, node: event.data.node }, 'network', networkMessage(event));
+  }
+
   /** An agent that gets no answer asks again. */
   private async answer(subject: string, bytes: Uint8Array): Promise<void> {
     try {
@@ -80,13 +94,16 @@ export class AgentStates implements OnApplicationBootstrap {
 
   private async stateOf(address: NodeAddress, { recover, uid }: AgentSyncMessage): Promise<AgentStateMessage> {
     const { namespace, cluster, node } = address;
-    const desired = eventSubject({ namespace, cluster, context: `desired-${node}` }, 'DesiredVersionsSet');
+    const stream = { namespace, cluster, context: `desired-${node}` };
+    const desired = (['DesiredVersionsSet', 'DesiredNetworkSet'] as const).map((type) => eventSubject(stream, type));
     const facts = `${streamSubject({ namespace, cluster, context: `node-${node}` })}.>`;
-    const found = await this.channel.newest(recover ? [desired, facts] : [desired]);
+    const found = await this.channel.newest(recover ? [...desired, facts] : desired);
     const ours = found.filter(({ data }) => 'uid' in data && data.uid === uid);
     const asked = ours.find((event) => event.type === 'DesiredVersionsSet');
+    const network = ours.find((event) => event.type === 'DesiredNetworkSet');
     return {
       desired: asked === undefined ? null : desiredMessage(asked as StoredEvent<'DesiredVersionsSet'>),
+      network: network === undefined ? null : networkMessage(network as StoredEvent<'DesiredNetworkSet'>),
       last: recover
         ? ours.filter(({ type }) => AGENT_EVENTS.has(type)).map(({ type, data }) => ({ type, data }))
         : null,

@@ -1,8 +1,9 @@
-import { heartbeatSubject, WorldFailure, type NodeChange } from '@fairlead/contracts';
+import { heartbeatSubject, WorldFailure } from '@fairlead/contracts';
 import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { sayToNode } from '../desired/decisions.js';
+import { rebootOf } from '../desired/reboot.change.js';
 import { HeartbeatListener } from '../health/heartbeats.listener.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
@@ -71,14 +72,3 @@ export class RemediationEffects {
     await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data: { uid, node, change } });
   }
 }
-
-const rebootOf = (id: string): NodeChange => ({
-  id,
-  kubeadm: null,
-  kubernetes: null,
-  renewCertificates: false,
-  reboot: true,
-  balancedEndpoint: null,
-  stopApiServerFirst: false,
-  emulatedVersion: null,
-});

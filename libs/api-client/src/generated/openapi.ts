@@ -420,6 +420,44 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The client certificates with which autoscalers scale the cluster's pools, as far as they are valid */
+    get: operations['listAutoscalerCredentials'];
+    put?: never;
+    /**
+     * Sign a client certificate with which an autoscaler scales the cluster's pools that have bounds
+     * @description The certificate opens the gRPC address of this installation, for this cluster, until it expires or is revoked. With it, sizes change within the bounds of pools, and nothing else.
+     */
+    post: operations['issueAutoscalerCredential'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials/{credential}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /** Revoke the client certificate of an autoscaler, at once and for good */
+    delete: operations['revokeAutoscalerCredential'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/schemas/cluster': {
     parameters: {
       query?: never;
@@ -431,6 +469,46 @@ export interface paths {
     get: operations['getClusterSchema'];
     put?: never;
     post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/actions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Ask for nodes to be rebooted, drained, cordoned or uncordoned
+     * @description The request lasts until it is done, cancelled or expired: a node whose agent is away is rebooted once it is back, unless it has booted since. Control planes go one at a time.
+     */
+    post: operations['requestNodeAction'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Cancel a request about nodes
+     * @description No further node begins. A node that has begun is uncordoned again, unless its reboot has begun: that one is finished.
+     */
+    post: operations['cancelOperation'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1378,7 +1456,18 @@ export interface components {
       progress: {
         /** @enum {string} */
         operation:
-          'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade';
+          | 'create'
+          | 'retry'
+          | 'delete'
+          | 'add-nodes'
+          | 'remove-node'
+          | 'replace-node'
+          | 'replace-nodes'
+          | 'upgrade'
+          | 'reboot-nodes'
+          | 'drain-nodes'
+          | 'cordon-nodes'
+          | 'uncordon-nodes';
         currentStep: string | null;
         /** @description What happens now, for a person */
         title: string;
@@ -1444,8 +1533,30 @@ export interface components {
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
+      /** @description Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not */
+      cordon?: {
+        reason: string;
+        actor: string;
+        /** @description RFC 3339, UTC */
+        since: string;
+      };
+      network?: components['schemas']['NodeNetwork'];
       /** @description When the latest event about it happened */
       changedAt: string;
+    };
+    /** @description Firewall and SSH server, as the manifest declares them; absent: nothing is declared */
+    NodeNetwork: {
+      /**
+       * @description waiting: its agent has not answered yet
+       * @enum {string}
+       */
+      state: 'waiting' | 'applied' | 'failed';
+      /** @description Of the content */
+      revision: string;
+      /** @description RFC 3339, UTC */
+      since: string;
+      /** @description What failed, in the words of its tool; empty when nothing did */
+      message: string;
     };
     /** @description One thing that is true of a cluster or not */
     Condition: {
@@ -1461,6 +1572,7 @@ export interface components {
         | 'MachinesReady'
         | 'MachinesPresent'
         | 'NodesPresent'
+        | 'NetworkApplied'
         | 'RemediationAllowed'
         | 'Upgrading'
         | 'Progressing'
@@ -1765,6 +1877,10 @@ export interface components {
         }[];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
+        /** @description Absent: the firewalls of nodes are not touched */
+        firewall?: components['schemas']['Firewall'];
+        /** @description Absent: the SSH servers of nodes are not touched */
+        sshd?: components['schemas']['Sshd'];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
       };
@@ -1835,7 +1951,7 @@ export interface components {
     };
     /** @description Bounds of the size of a pool */
     Autoscaling: {
-      /** @description A new or smaller pool gets this size */
+      /** @description A new or smaller pool gets this size; 0: an autoscaler may empty the pool */
       min: number;
       /** @description A larger pool gets this size */
       max: number;
@@ -1875,6 +1991,62 @@ export interface components {
         [key: string]: string;
       };
     };
+    /** @description The firewall of each node: connections that are not listed are dropped */
+    Firewall: {
+      /**
+       * @description false: the rules are kept, and are not in force
+       * @default true
+       */
+      enabled: boolean;
+      /** @description Networks that only nodes of the cluster are in. Left out: the addresses of its nodes, so that each node that comes or goes changes the rules of all others */
+      nodes?: string[];
+      /** @description Who may connect by SSH, besides Fairlead */
+      ssh?: string[];
+      /** @description Who may connect to the Kubernetes API on control planes, besides nodes and Fairlead */
+      api?: string[];
+      /** @description Who may connect to node ports, besides nodes and pods */
+      nodePorts?: string[];
+      allow?: components['schemas']['AllowRule'][];
+      /** @description Where nodes themselves may connect to, besides nodes, pods and DNS; pods are not concerned. Left out: anywhere */
+      egress?: components['schemas']['EgressRule'][];
+    };
+    /** @description Connections to nodes that are accepted */
+    AllowRule: {
+      /** @description Of the rule: a DNS label, unique in the firewall */
+      name: string;
+      /**
+       * @default tcp
+       * @enum {string}
+       */
+      protocol: 'tcp' | 'udp';
+      /** @description Ports and ranges of ports, e.g. 443 or "8000-8010" */
+      ports: (number | string)[];
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: from anywhere */
+      from: string[];
+    };
+    /** @description Connections of nodes that are accepted */
+    EgressRule: {
+      /** @description Of the rule: a DNS label, unique in the firewall */
+      name: string;
+      /**
+       * @default tcp
+       * @enum {string}
+       */
+      protocol: 'tcp' | 'udp';
+      /** @description Ports and ranges of ports, e.g. 443 or "8000-8010" */
+      ports: (number | string)[];
+      /** @description On nodes of these pools; control-plane: on control planes. Left out: on every node */
+      pools?: string[];
+      /** @description Where nodes may connect to */
+      to: string[];
+    };
+    /** @description The SSH server of each node */
+    Sshd: {
+      /** @description true: no passwords, no password of root, few attempts, no forwarding beyond what Fairlead uses, and modern algorithms only */
+      hardening: boolean;
+    };
     /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
       name: string;
@@ -1913,6 +2085,7 @@ export interface components {
         | 'remove-nodes'
         | 'replace-nodes'
         | 'label-nodes'
+        | 'configure-network'
         | 'delete-pool';
       /** @description null: the cluster */
       pool: string | null;
@@ -2075,6 +2248,10 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      /** @description Left out: the firewalls of nodes are not touched */
+      firewall?: components['schemas']['Firewall'];
+      /** @description Left out: the SSH servers of nodes are not touched */
+      sshd?: components['schemas']['Sshd'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
     };
@@ -2273,6 +2450,136 @@ export interface components {
       metadata?: {
         resourceVersion?: string;
       };
+    };
+    AutoscalerCredentialList: {
+      /** @enum {string} */
+      kind: 'AutoscalerCredentialList';
+      items: components['schemas']['AutoscalerCredential'][];
+      metadata?: components['schemas']['ListMeta'];
+    };
+    /** @description The client certificate of an autoscaler */
+    AutoscalerCredential: {
+      id: string;
+      /** @enum {string} */
+      kind: 'AutoscalerCredential';
+      /** @description SHA-256 of the public key */
+      keySha256: string;
+      /** @description RFC 3339, UTC */
+      createdTime: string;
+      /** @description RFC 3339, UTC */
+      expiresAt: string;
+    };
+    /** @description A client certificate to be signed for an autoscaler */
+    AutoscalerCredentialRequest: {
+      /** @description PKCS#10, PEM: the key stays where it was made. Its names are not used; ECDSA (P-256, P-384) or RSA (from 2048 bit) */
+      csr: string;
+      /** @description How long the certificate is valid; absent: 365 days */
+      ttlDays?: number;
+    };
+    SignedAutoscalerCredential: {
+      id: string;
+      /** @enum {string} */
+      kind: 'AutoscalerCredential';
+      /** @description SHA-256 of the public key */
+      keySha256: string;
+      /** @description RFC 3339, UTC */
+      createdTime: string;
+      /** @description RFC 3339, UTC */
+      expiresAt: string;
+      /** @description The signed client certificate, PEM */
+      certificate: string;
+      /** @description The authority of the server, PEM */
+      caCertificate: string;
+      /** @description Where the autoscaler finds the server: <host>:<port> */
+      address: string;
+    };
+    /**
+     * @description What nodes are asked to do
+     * @example {
+     *       "action": "reboot",
+     *       "select": {
+     *         "pools": [
+     *           "web"
+     *         ]
+     *       },
+     *       "reason": "a new kernel"
+     *     }
+     */
+    NodeActionRequest: {
+      /**
+       * @description reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead
+       * @enum {string}
+       */
+      action: 'reboot' | 'drain' | 'cordon' | 'uncordon';
+      select: components['schemas']['NodeSelection'];
+      /**
+       * @description Why; shown in the history
+       * @default
+       */
+      reason: string;
+      /**
+       * @description Of a reboot: whether the node is drained before
+       * @default true
+       */
+      drain: boolean;
+      /**
+       * @description How long the pods of a node may take to leave; 0: as long as it takes
+       * @default 900
+       */
+      drainTimeoutSeconds: number;
+      /**
+       * @description How many workers at a time; control planes go one at a time
+       * @default 1
+       */
+      maxUnavailable: number;
+      /**
+       * @description Nodes that could not begin by then are left as they are
+       * @default 86400
+       */
+      expiresInSeconds: number;
+    };
+    /** @description Names, or pools and labels that a node must have all of, or all nodes */
+    NodeSelection: {
+      /**
+       * @description By their names
+       * @default []
+       */
+      nodes: string[];
+      /**
+       * @description Those of these pools; control-plane: control planes
+       * @default []
+       */
+      pools: string[];
+      /**
+       * @description Those with all of these labels, of the labels that Fairlead sets
+       * @default {}
+       */
+      labels: {
+        [key: string]: string;
+      };
+      /**
+       * @description All nodes of the cluster
+       * @default false
+       */
+      all: boolean;
+    };
+    /** @description What nodes were asked to do */
+    NodeAction: {
+      /** @enum {string} */
+      kind: 'NodeAction';
+      /** @enum {string} */
+      action: 'reboot' | 'drain' | 'cordon' | 'uncordon';
+      /** @description The nodes that it is about, in the order in which they begin */
+      nodes: string[];
+      /** @description Shows how far it is; null: there was nothing to do */
+      operation: string | null;
+    };
+    OperationCancellation: {
+      /**
+       * @description Why; shown in the history
+       * @default
+       */
+      reason: string;
     };
     NodeList: {
       /** @enum {string} */
@@ -2878,6 +3185,12 @@ export interface components {
           /** @description etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3) */
           stopApiServerFirst: boolean;
           emulatedVersion: string | null;
+          /** @description The reboot is needed only if the node has not booted since */
+          unlessBooted?: {
+            /** Format: date-time */
+            since: string;
+            bootId: string | null;
+          };
           /** @description The change is a step of a restore of etcd, and nothing else */
           etcd?: {
             /** @enum {string} */
@@ -3102,10 +3415,35 @@ export interface components {
       /** @description Sequence of that event */
       seq: number;
       /** @enum {string} */
-      kind: 'create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade';
+      kind:
+        | 'create'
+        | 'retry'
+        | 'delete'
+        | 'add-nodes'
+        | 'remove-node'
+        | 'replace-node'
+        | 'replace-nodes'
+        | 'upgrade'
+        | 'reboot-nodes'
+        | 'drain-nodes'
+        | 'cordon-nodes'
+        | 'uncordon-nodes';
       /** @description The kind of the operation that a retry continues; null for all others */
       retryOf:
-        | ('create' | 'retry' | 'delete' | 'add-nodes' | 'remove-node' | 'replace-node' | 'replace-nodes' | 'upgrade')
+        | (
+            | 'create'
+            | 'retry'
+            | 'delete'
+            | 'add-nodes'
+            | 'remove-node'
+            | 'replace-node'
+            | 'replace-nodes'
+            | 'upgrade'
+            | 'reboot-nodes'
+            | 'drain-nodes'
+            | 'cordon-nodes'
+            | 'uncordon-nodes'
+          )
         | null;
       /** @description How often the operation has been retried so far, including this retry */
       retries: number;
@@ -7451,6 +7789,416 @@ export interface operations {
       };
     };
   };
+  listAutoscalerCredentials: {
+    parameters: {
+      query?: {
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The credentials */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['AutoscalerCredentialList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  issueAutoscalerCredential: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['AutoscalerCredentialRequest'];
+      };
+    };
+    responses: {
+      /** @description The certificate */
+      201: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['SignedAutoscalerCredential'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, autoscaler.csr-invalid, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, autoscaler.not-served */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  revokeAutoscalerCredential: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        credential: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It opens nothing any more */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, autoscaler.credential-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   getClusterSchema: {
     parameters: {
       query?: never;
@@ -7513,6 +8261,302 @@ export interface operations {
         };
       };
       /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  requestNodeAction: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeActionRequest'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it is over on every node */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeAction'];
+        };
+      };
+      /** @description The request is recorded; Location is the operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeAction'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, node.selection-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  cancelOperation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        operation: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['OperationCancellation'];
+      };
+    };
+    responses: {
+      /** @description The request is recorded */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeAction'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
+import { actionEvents } from './action.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { machinesEvents } from './machines.events.js';
+import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { presenceEvents } from './presence.events.js';
@@ -21,7 +23,9 @@ export const EVENTS = {
   ...rolloutEvents,
   ...rolloutFactEvents,
   ...nodeEvents,
+  ...networkEvents,
   ...remediationEvents,
+  ...actionEvents,
   ...presenceEvents,
   ...quarantineEvents,
 } as const;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { AutoscalerCredentialId } from '../autoscaler.credential.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
+import { Sha256 } from '../digests.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
@@ -246,6 +248,25 @@ export const requestEvents = {
       user: KubernetesUser,
       ttlSeconds: z.int().min(KUBECONFIG_TTL_SECONDS.min).max(KUBECONFIG_TTL_SECONDS.max),
     }),
+  }),
+  AutoscalerCredentialIssued: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'A client certificate was signed with which an autoscaler scales the pools of the cluster that have bounds.',
+    data: z.strictObject({
+      uid,
+      id: AutoscalerCredentialId,
+      keySha256: Sha256.describe('Of the public key (SubjectPublicKeyInfo, DER): the certificate is known by it'),
+      expiresAt: z.iso.datetime(),
+    }),
+  }),
+  AutoscalerCredentialRevoked: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'The client certificate of an autoscaler opens nothing any more.',
+    data: z.strictObject({ uid, id: AutoscalerCredentialId }),
   }),
   ApiTokenCreated: defineEvent({
     version: 1,

@@ -7,7 +7,11 @@ const SIZE_MAX = 500;
 /** Within these bounds an autoscaler, or anyone who scales the pool, chooses its size. */
 export const Autoscaling = z
   .strictObject({
-    min: z.int().min(1).max(SIZE_MAX).describe('A new or smaller pool gets this size'),
+    min: z
+      .int()
+      .min(0)
+      .max(SIZE_MAX)
+      .describe('A new or smaller pool gets this size; 0: an autoscaler may empty the pool'),
     max: z.int().min(1).max(SIZE_MAX).describe('A larger pool gets this size'),
   })
   .meta({ id: 'Autoscaling', description: 'Bounds of the size of a pool' });

@@ -10,6 +10,8 @@ import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
+import { Firewall } from '../network/firewall.js';
+import { Sshd } from '../network/sshd.js';
 import { Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { PoolStatus, ReplicaCounts } from './pool.status.js';
@@ -95,6 +97,8 @@ export const ManifestSpec = z
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
+    firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
+    sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
     paused: z
       .boolean()
       .optional()

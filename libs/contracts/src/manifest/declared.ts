@@ -13,6 +13,8 @@ import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
 import { HealthCheck } from './health.check.js';
+import { Firewall } from '../network/firewall.js';
+import { Sshd } from '../network/sshd.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
 
@@ -70,6 +72,8 @@ export const DeclaredSpec = z.strictObject({
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
+  firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
+  sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;

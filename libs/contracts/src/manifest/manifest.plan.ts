@@ -10,6 +10,7 @@ import {
   type DeclaredPool,
   type DeclaredSpec,
 } from './declared.js';
+import { changedFields } from './manifest.diff.js';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
 import { nodeMetadata } from './pool.fields.js';
@@ -34,6 +35,7 @@ export const PLAN_ACTIONS = [
   'remove-nodes',
   'replace-nodes',
   'label-nodes',
+  'configure-network',
   'delete-pool',
 ] as const;
 
@@ -51,6 +53,9 @@ export const PlanStep = z
   })
   .meta({ id: 'PlanStep', description: 'One thing that is done for a change of the spec, and why' });
 export type PlanStep = z.infer<typeof PlanStep>;
+
+/** A reason names no more than these. */
+const FIELDS_NAMED_MAX = 3;
 
 const machines = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
 
@@ -189,6 +194,17 @@ const relabelled = (
   return [step('label-nodes', pool.name, { reason, count: members.length })];
 };
 
+const NETWORK_FIELD = /^(firewall|sshd)\./;
+
+/** Firewall and SSH server of nodes that exist change in place, and are taken back by nodes that no longer reach Fairlead. */
+const networked = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
+  const fields = changedFields(before, after).flatMap(({ field }) => (NETWORK_FIELD.test(field) ? [field] : []));
+  if (fields.length === 0) return [];
+  const others = fields.length - FIELDS_NAMED_MAX;
+  const named = `${fields.slice(0, FIELDS_NAMED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+  return [step('configure-network', null, { reason: `${named}: ${nodesOf(count)}`, count })];
+};
+
 const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanStep => {
   const nodes = victimsOf(members, members.length).map((victim) => ({ ...victim, reason: `pool ${name} is deleted` }));
   return step('delete-pool', name, { reason: 'not in the manifest', count: members.length, nodes });
@@ -250,6 +266,7 @@ export const planOf = (
   const kept = Object.fromEntries(Object.entries(requests).filter(([id]) => !(id in ended)));
   return [
     ...upgraded(before, after, members.length),
+    ...networked(before, after, members.length),
     ...abandoned(ended),
     ...changedControlPlane(after.controlPlane, {
       was: before.controlPlane,

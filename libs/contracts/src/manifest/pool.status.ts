@@ -97,20 +97,23 @@ interface Sized extends PoolMembers {
   readonly desired: number;
   readonly available: number;
   readonly cluster: ClusterPhase;
+  /** An autoscaler chooses its size. */
+  readonly autoscaled?: boolean;
 }
 
 /**
  * The phase of a pool that is declared. A pool none of whose nodes was ever Ready is being provisioned; afterwards it scales until as many
- * nodes are available as declared, in the direction in which nodes move: Scaling is both.
+ * nodes are available as declared, in the direction in which nodes move. Scaling is both, and what an autoscaler does, in whichever direction.
  */
-export const poolPhase = ({ members, leaving, desired, available, cluster }: Sized): PoolPhase => {
+export const poolPhase = ({ members, leaving, desired, available, cluster, autoscaled }: Sized): PoolPhase => {
   if (cluster === 'Deleting') return 'Deleting';
   if (cluster === 'Failed' || members.some(({ failed }) => failed)) return 'Failed';
   const shrinks = leaving.length > 0 || members.length > desired;
   const grows = available < desired;
-  if (shrinks) return grows ? 'Scaling' : 'ScalingDown';
+  const scales = (phase: PoolPhase): PoolPhase => (autoscaled === true ? 'Scaling' : phase);
+  if (shrinks) return grows ? 'Scaling' : scales('ScalingDown');
   if (!grows) return 'Running';
-  if (members.some(({ wasReady }) => wasReady)) return 'ScalingUp';
+  if (members.some(({ wasReady }) => wasReady)) return scales('ScalingUp');
   if (members.length === 0) return 'Pending';
   return members.length < desired || members.some(({ providerId }) => providerId === null)
     ? 'Provisioning'
@@ -127,7 +130,8 @@ export const poolStatus = (
 ): PoolStatus => {
   const counts = countsOf(members, { pool, ...at });
   const available = counts.availableReplicas;
-  const phase = poolPhase({ members, leaving, desired: pool.replicas, available, cluster: at.cluster });
+  const autoscaled = pool.autoscaling !== undefined;
+  const phase = poolPhase({ members, leaving, desired: pool.replicas, available, cluster: at.cluster, autoscaled });
   return { name: pool.name, phase, ...counts, providerIDs: providerIDsOf(members) };
 };
 

@@ -122,6 +122,21 @@ describe('the phase of a pool', () => {
     expect(statuses.map(({ name, phase: is, replicas }) => [name, is, replicas])).toEqual([['web', 'Deleting', 0]]);
   });
 
+  it.each([
+    ['Scaling', 3, [a, b], []],
+    ['Scaling', 1, [a], [b]],
+    ['Running', 2, [a, b], []],
+    ['Pending', 2, [], []],
+  ] as const)(
+    'is %s with %i declared, nodes %j and %j leaving, where an autoscaler chooses its size [Cluster API 12]',
+    (expected, desired, members, leaving) => {
+      const available = members.filter(({ readySince }) => readySince !== null).length;
+      expect(poolPhase({ members, leaving, desired, available, cluster: 'Provisioned', autoscaled: true })).toBe(
+        expected,
+      );
+    },
+  );
+
   it('is Failed with its cluster [Cluster API 12]', () =>
     expect(poolPhase({ desired: 1, members: [], leaving: [], available: 0, cluster: 'Failed' })).toBe('Failed'));
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paged } from './list.views.js';
 import { NodeRole } from '../machines.js';
+import { NodeActionKind } from '../node-actions.js';
 import { time } from './time.js';
 
 /**
@@ -42,6 +43,19 @@ export const NodeProgressView = z
   .meta({ id: 'NodeProgress', description: 'How far a node is' });
 export type NodeProgressView = z.infer<typeof NodeProgressView>;
 
+export const NodeNetworkView = z
+  .strictObject({
+    state: z.enum(['waiting', 'applied', 'failed']).describe('waiting: its agent has not answered yet'),
+    revision: z.string().describe('Of the content'),
+    since: time,
+    message: z.string().describe('What failed, in the words of its tool; empty when nothing did'),
+  })
+  .meta({
+    id: 'NodeNetwork',
+    description: 'Firewall and SSH server, as the manifest declares them; absent: nothing is declared',
+  });
+export type NodeNetworkView = z.infer<typeof NodeNetworkView>;
+
 export const NodeView = z
   .strictObject({
     name: z.string(),
@@ -71,6 +85,11 @@ export const NodeView = z
       .describe(
         'What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none',
       ),
+    cordon: z
+      .strictObject({ reason: z.string(), actor: z.string(), since: time })
+      .optional()
+      .describe('Why and for whom Fairlead cordoned it, until someone asks for the end; absent: it did not'),
+    network: NodeNetworkView.optional(),
     changedAt: time.describe('When the latest event about it happened'),
   })
   .meta({ id: 'Node', description: 'A node of a cluster, from the moment that its machine is planned' });
@@ -107,3 +126,13 @@ export const MachineList = z
   .strictObject({ kind: z.literal('MachineList'), items: z.array(MachineView), ...paged })
   .meta({ id: 'MachineList' });
 export type MachineList = z.infer<typeof MachineList>;
+
+export const NodeActionView = z
+  .strictObject({
+    kind: z.literal('NodeAction'),
+    action: NodeActionKind,
+    nodes: z.array(z.string()).describe('The nodes that it is about, in the order in which they begin'),
+    operation: z.string().nullable().describe('Shows how far it is; null: there was nothing to do'),
+  })
+  .meta({ id: 'NodeAction', description: 'What nodes were asked to do' });
+export type NodeActionView = z.infer<typeof NodeActionView>;

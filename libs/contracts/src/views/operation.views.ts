@@ -13,6 +13,10 @@ export const OPERATION_KINDS = [
   'replace-node',
   'replace-nodes',
   'upgrade',
+  'reboot-nodes',
+  'drain-nodes',
+  'cordon-nodes',
+  'uncordon-nodes',
 ] as const;
 export const OperationKind = z.enum(OPERATION_KINDS);
 export type OperationKind = z.infer<typeof OperationKind>;

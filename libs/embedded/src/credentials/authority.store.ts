@@ -1,9 +1,10 @@
-import { X509Certificate, webcrypto } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { readIfAny, writeDurably, writeWhole } from '../folder/files.js';
-import { authoritiesText, bundleOf, certificateIn, keyIn, parseAuthorities, type Authorities } from './authorities.js';
+import { authoritiesText, bundleOf, certificateIn, parseAuthorities, type Authorities } from './authorities.js';
+import { issueAuthority, issueServer } from './certificate.issuing.js';
 import { natsTrust, type NatsTrust } from './trust.js';
 
 /** What a NATS server shows of itself, and what its clients must trust; each is a file that only its owner may read. */
@@ -21,9 +22,6 @@ const AUTHORITY_DAYS = 3650;
 const SERVER_DAYS = 3650;
 /** At a start, a server's certificate that ends within this is made again. */
 const RENEW_WITHIN_DAYS = 365;
-/** Hosts whose clocks differ a little must not meet a certificate from the future. */
-const BACKDATE_MS = 5 * 60 * 1000;
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 const authorityFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-authority.pem');
 const caFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-ca.pem');
@@ -61,7 +59,7 @@ export const writeAuthorities = async (
   if (readIfAny(caFile) !== bundle) writeWhole(caFile, bundle);
   const { current } = authorities;
   if (!serves(readIfAny(serverFile), { ca: certificateIn(current), names, now }))
-    writeWhole(serverFile, await issueServer(current, names, now));
+    writeWhole(serverFile, await issueServer(current, { name: 'nats', names, days: SERVER_DAYS, now }));
   return { caFile, serverFile };
 };
 
@@ -99,70 +97,5 @@ const serves = (pem: string | undefined, { ca, names, now }: Demand): boolean =>
 export const natsTrustIn = (caFile: string | undefined, urls: readonly string[]): { readonly tls?: NatsTrust } =>
   natsTrust(caFile === undefined ? undefined : () => readFileSync(caFile, 'utf8'), urls);
 
-/** Loaded only to issue a certificate: it takes as long as everything else that a start loads. */
-const x509Library = async () => {
-  await import('reflect-metadata');
-  const x509 = await import('@peculiar/x509');
-  x509.cryptoProvider.set(webcrypto);
-  return x509;
-};
-
-const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-
-const validFor = (days: number, now: Date) => ({
-  notBefore: new Date(now.getTime() - BACKDATE_MS),
-  notAfter: new Date(now.getTime() + days * DAY_MS),
-});
-
-export const newAuthority = async (now: Date): Promise<string> => {
-  const x509 = await x509Library();
-  const keys = await newKeys();
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: '01',
-    name: 'CN=Fairlead NATS',
-    ...validFor(AUTHORITY_DAYS, now),
-    keys,
-    signingAlgorithm: ALGORITHM,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  });
-  return pairOf(certificate.rawData, keys.privateKey);
-};
-
-const issueServer = async (authority: string, names: readonly string[], now: Date): Promise<string> => {
-  const x509 = await x509Library();
-  const issuer = new x509.X509Certificate(certificateIn(authority));
-  const der = x509.PemConverter.decodeFirst(keyIn(authority));
-  const signingKey = await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']);
-  const keys = await newKeys();
-  const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: Buffer.from(webcrypto.getRandomValues(new Uint8Array(8))).toString('hex'),
-    subject: 'CN=nats',
-    issuer: issuer.subject,
-    ...validFor(SERVER_DAYS, now),
-    publicKey: keys.publicKey,
-    signingKey,
-    signingAlgorithm: ALGORITHM,
-    extensions: [
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
-      new x509.SubjectAlternativeNameExtension(
-        names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
-      ),
-    ],
-  });
-  return pairOf(certificate.rawData, keys.privateKey);
-};
-
-/** In one file, so that a crash cannot leave a certificate without its key. */
-const pairOf = async (certificate: ArrayBuffer, key: webcrypto.CryptoKey): Promise<string> => {
-  const { PemConverter } = await x509Library();
-  const exported = await webcrypto.subtle.exportKey('pkcs8', key);
-  return [PemConverter.encode(certificate, 'CERTIFICATE'), PemConverter.encode(exported, 'PRIVATE KEY')]
-    .map((pem) => `${pem.trim()}\n`)
-    .join('');
-};
+export const newAuthority = (now: Date): Promise<string> =>
+  issueAuthority({ name: 'Fairlead NATS', days: AUTHORITY_DAYS, now });

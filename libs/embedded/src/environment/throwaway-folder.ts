@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { codeOf } from '../faults.js';
 import { isLockHeld } from '../folder/lock.js';
 
 const MEMORY_FOLDER = '/dev/shm';
@@ -16,10 +17,18 @@ const UNLOCKED_AGE_MAX_MS = 10 * 60_000;
 export const throwawayFolder = (): string => {
   const parent = hasRoom(MEMORY_FOLDER) ? MEMORY_FOLDER : tmpdir();
   for (const name of readdirSync(parent)) {
-    if (name.startsWith(PREFIX) && isAbandoned(join(parent, name)))
-      rmSync(join(parent, name), { recursive: true, force: true });
+    if (name.startsWith(PREFIX) && isAbandoned(join(parent, name))) removeIfQuiet(join(parent, name));
   }
   return mkdtempSync(join(parent, PREFIX));
+};
+
+/** Programs of a test run that was killed may still be ending, and write: a folder that does not become empty is left to the next run. */
+const removeIfQuiet = (folder: string): void => {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    if (codeOf(error) !== 'ENOTEMPTY') throw error;
+  }
 };
 
 const hasRoom = (folder: string): boolean => {

@@ -13,6 +13,7 @@ export const ADMIN_SOCKET = 'admin.sock';
  * TCP to whichever API server says over TLS that it is ready; who stops saying so loses its connections at once, so that clients go
  * elsewhere instead of waiting. API servers answer idle watches within an hour. After a reload the old process hands its
  * listening sockets to the new one, and keeps its connections for half a minute: checks do not watch over them any more.
+ * It connects from its own address, which a firewall of control planes lets in.
  */
 export const haproxyConfig = ({ address, port, healthPath, targets }: BalancerConfig): string => `global
   stats socket unix@./${ADMIN_SOCKET} mode 600 level admin expose-fd listeners
@@ -26,7 +27,7 @@ defaults
   timeout check 2s
   timeout client 1h
   timeout server 1h
-  default-server check check-ssl verify none inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server source ${address} check check-ssl verify none inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
 
 frontend api
   bind ${address}:${port}

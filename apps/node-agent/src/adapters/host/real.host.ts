@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../files/real.files.js';
 import type { CommandOptions, CommandResult, HostPort } from '../../node/host.ports.js';
@@ -7,6 +7,10 @@ import type { CommandOptions, CommandResult, HostPort } from '../../node/host.po
 const OUTPUT_LENGTH_MAX = 256 * 1024;
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const NOT_STARTED = 127;
+/** Of times in /proc, for every architecture that Linux runs on today (USER_HZ). */
+const TICKS_PER_SECOND = 100;
+/** In /proc/<pid>/stat, counted from the state, which follows the name in parentheses: when the process started, since the kernel did. */
+const START_FIELD = 19;
 
 const kill = (pid: number | undefined): void => {
   if (pid === undefined) return;
@@ -46,6 +50,17 @@ const run = (command: string, args: readonly string[], options: CommandOptions):
     child.stdin.end(options.stdin ?? '');
   });
 
+/**
+ * When the first process of this host started: also in a container that boots for itself. By the present clock, so that one that was set
+ * after the boot does no harm.
+ */
+const firstProcessStartedAt = async (): Promise<Date> => {
+  const [uptime, first] = await Promise.all([readFile('/proc/uptime', 'utf8'), readFile('/proc/1/stat', 'utf8')]);
+  const startedTicks = Number(first.slice(first.lastIndexOf(')') + 2).split(' ')[START_FIELD]);
+  const agoSeconds = Number(uptime.split(' ')[0]) - startedTicks / TICKS_PER_SECOND;
+  return new Date(Date.now() - agoSeconds * 1_000);
+};
+
 /** This machine. `root` is empty on a real host; a simulated host keeps all its files below a folder of its own. */
 export const realHost = (root: string): HostPort => {
   const at = (path: string): string => (root === '' ? path : join(root, path));
@@ -76,6 +91,8 @@ export const realHost = (root: string): HostPort => {
       }
     },
     bootId: async () => ((await readText(at(BOOT_ID))) ?? (await readText(BOOT_ID)) ?? 'unknown').trim(),
+    // A simulated host writes its boot id when it boots.
+    bootedAt: async () => (root === '' ? firstProcessStartedAt() : (await stat(at(BOOT_ID))).mtime),
     osRelease: async () => {
       const line = ((await readText(at('/etc/os-release'))) ?? '')
         .split('\n')

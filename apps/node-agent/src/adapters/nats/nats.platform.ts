@@ -2,6 +2,7 @@ import {
   AgentCredentialsMessage,
   AgentDesiredMessage,
   AgentFactAnswer,
+  AgentNetworkMessage,
   agentFactSubject,
   agentOutputs,
   agentRenewSubject,
@@ -19,6 +20,7 @@ import { connect, type Msg, type NatsConnection } from '@nats-io/transport-node'
 import type { AgentLog } from '../../node/host.ports.js';
 import type { Platform } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
+import type { NetworkPlatform, Reached } from '../../network/network.ports.js';
 import { checkNats } from './nats.check.js';
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -77,7 +79,7 @@ const jsonIn = (message: Msg): unknown => {
  * The services over NATS: one subscription for everything that they send to this node, and requests that are answered there; a node has
  * no right to an inbox. Connects in the background and retries without end; until then every request rejects.
  */
-export class NatsPlatform implements Platform {
+export class NatsPlatform implements Platform, NetworkPlatform {
   private nc: NatsConnection | undefined;
   private connected = false;
   private closing = false;
@@ -89,6 +91,7 @@ export class NatsPlatform implements Platform {
   private authorities: string | undefined;
   private readonly onConnects: (() => void)[] = [];
   private hearDesired: (desired: AgentDesiredMessage) => void = () => undefined;
+  private hearNetwork: Parameters<NetworkPlatform['onNetwork']>[0] = () => undefined;
   private readonly waiting = new Set<Waiting>();
   private readonly opened: Promise<void>;
 
@@ -138,6 +141,18 @@ export class NatsPlatform implements Platform {
 
   onDesired(callback: (desired: AgentDesiredMessage) => void): void {
     this.hearDesired = callback;
+  }
+
+  onNetwork(callback: Parameters<NetworkPlatform['onNetwork']>[0]): void {
+    this.hearNetwork = callback;
+  }
+
+  /** Whether a new connection is accepted now. */
+  check(limitMs: number): Promise<Reached> {
+    const { natsCa: _before, ...config } = this.options.config;
+    const { authorities, credentials } = this;
+    const trust = authorities === undefined ? {} : { natsCa: authorities };
+    return checkNats({ config: { ...config, ...trust }, credentials, limitMs });
   }
 
   sendHeartbeat(heartbeat: Heartbeat): void {
@@ -242,9 +257,16 @@ export class NatsPlatform implements Platform {
     const json = jsonIn(message);
     const desired = output === 'desired' ? AgentDesiredMessage.safeParse(json).data : undefined;
     if (desired !== undefined) return this.hearDesired(desired);
+    const network = output === 'network' ? AgentNetworkMessage.safeParse(json).data : undefined;
+    if (network !== undefined) return this.hearNetwork(network, false);
     const answer = answerIn(output, json);
     if (answer === undefined) return this.options.log('error', 'a message that cannot be read is ignored', { output });
+    if (answer.kind === 'state') this.hearState(answer.message);
     for (const waiting of this.waiting) if (waiting.accepts(answer)) waiting.resolve(answer);
+  }
+
+  private hearState({ network }: AgentStateMessage): void {
+    if (network !== undefined && network !== null) this.hearNetwork(network, true);
   }
 
   private request(subject: string, body: unknown, accepts: (answer: Answer) => boolean): Promise<Answer> {

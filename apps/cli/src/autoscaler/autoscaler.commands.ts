@@ -1,0 +1,102 @@
+import { newClientRequest } from '@fairlead/embedded/credentials';
+import { makeFolder, writeWhole } from '@fairlead/embedded/process';
+import type { Command } from 'commander';
+import { dirname, resolve } from 'node:path';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { duration } from '../command/parsers.js';
+import { clusterAt, type Session } from '../command/session.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { secretManifest } from './secret.manifest.js';
+
+export const addAutoscalerCommands = (program: Command, io: Io): void => {
+  const autoscaler = addGroup(program, 'autoscaler', "Credentials for Kubernetes' Cluster Autoscaler");
+  addCredentials(autoscaler, io);
+  addList(autoscaler, io);
+  addRevoke(autoscaler, io);
+};
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+interface CredentialOptions {
+  /** Milliseconds. */
+  readonly ttl?: number;
+  readonly out?: string;
+}
+
+const addCredentials = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'credentials <cluster>',
+    summary: 'Get a client certificate with which Cluster Autoscaler scales the cluster',
+    description:
+      'Get a client certificate for Cluster Autoscaler (--cloud-provider=externalgrpc) as the Secret fairlead-autoscaler of the namespace kube-system, with the cloud configuration in it. The key is made here and is not sent. The certificate scales the pools of this cluster that have bounds, within them, and opens nothing else. Each is recorded in the history of the cluster.',
+    shared: 'out-file',
+    examples: [
+      ['fairlead autoscaler credentials demo | kubectl apply -f -', 'Into the cluster that kubectl is connected to'],
+      [
+        'fairlead autoscaler credentials demo --ttl 90d -o autoscaler.yaml',
+        'For 90 days, into a file that only you may read',
+      ],
+    ],
+  })
+    .option('--ttl <duration>', 'how long the certificate is valid, 1d to 3650d (default: 365d)', duration)
+    .option('-o, --out <file>', 'write it there, with mode 0600, instead of standard output')
+    .action(runs(io, credentials));
+};
+
+const credentials = async (session: Session, name: string, { ttl, out }: CredentialOptions): Promise<Answer> => {
+  const at = clusterAt(session, name);
+  const { key, csr } = await newClientRequest(`${at.namespace}/${at.cluster}`);
+  const issued = await session.api.issueAutoscalerCredential(at, {
+    csr,
+    ...(ttl === undefined ? {} : { ttlDays: Math.ceil(ttl / DAY_MS) }),
+  });
+  const text = secretManifest(issued, key);
+  if (out === undefined) return { data: { ...issued, key, manifest: text }, table: text, names: [issued.id] };
+  const file = resolve(session.io.cwd, out);
+  makeFolder(dirname(file), 0o700);
+  writeWhole(file, text);
+  const words = `Wrote ${file}: the certificate ${issued.id}, valid until ${issued.expiresAt}.`;
+  return { data: { ...issued, file }, table: words, names: [issued.id] };
+};
+
+const addList = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'list <cluster>',
+    summary: "List the valid client certificates of the cluster's autoscalers",
+    examples: [['fairlead autoscaler list demo', 'Which certificates scale its pools, and until when']],
+  })
+    .alias('ls')
+    .action(
+      runs(io, async (session, name: string) => {
+        const items = await session.api.autoscalerCredentials(clusterAt(session, name));
+        return {
+          data: items,
+          table: {
+            columns: ['id', 'created', 'expires', 'key'],
+            rows: items.map(({ id, createdTime, expiresAt, keySha256 }) => [
+              id,
+              createdTime,
+              expiresAt,
+              `sha256:${keySha256}`,
+            ]),
+            empty: 'The cluster has no credentials for autoscalers.',
+          },
+          names: items.map(({ id }) => id),
+        };
+      }),
+    );
+};
+
+const addRevoke = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'revoke <cluster> <id>',
+    summary: 'Revoke the client certificate of an autoscaler',
+    examples: [['fairlead autoscaler revoke demo 9f2c4e6a8b0d1f35', 'From now on it opens nothing']],
+  }).action(
+    runs(io, async (session, name: string, id: string) => {
+      await session.api.revokeAutoscalerCredential(clusterAt(session, name), id);
+      return { data: { id, revoked: true }, table: `The certificate ${id} opens nothing any more.`, names: [id] };
+    }),
+  );
+};

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import type { NodeActionFields, NodeActionView } from '../api/api.ports.js';
+import { addCommand, runs, type Example } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { duration, integerBetween } from '../command/parsers.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { addSelectionOptions, selectionOf, selectionWords, type SelectionOptions } from './action.options.js';
+
+const NODES_MAX = 500;
+const MS_PER_SECOND = 1_000;
+
+type Kind = NodeActionFields['action'];
+
+type ActionOptions = WaitOptions &
+  SelectionOptions &
+  ConfirmOptions & {
+    readonly reason?: string;
+    readonly drain?: boolean;
+    readonly drainTimeout?: number;
+    readonly maxUnavailable?: number;
+    readonly expires?: number;
+    readonly idempotencyKey?: string;
+  };
+
+interface Definition {
+  readonly action: Kind;
+  readonly summary: string;
+  readonly description: string;
+  readonly examples: readonly Example[];
+  /** Pods leave the nodes. */
+  readonly takesDown: boolean;
+}
+
+const ING: Readonly<Record<Kind, string>> = {
+  reboot: 'rebooted',
+  drain: 'cordoned and drained',
+  cordon: 'cordoned',
+  uncordon: 'uncordoned',
+};
+
+const DEFINITIONS: readonly Definition[] = [
+  {
+    action: 'reboot',
+    summary: 'Reboot nodes, one after the other',
+    description:
+      'Drain nodes, boot each exactly once, and wait until it is Ready again. A node whose agent is away is rebooted once it is back, unless it has booted since the request. Control planes go one at a time.',
+    examples: [
+      ['fairlead node reboot demo demo-w-2-k3x9q --wait', 'One node, and watch'],
+      ['fairlead node reboot demo --pool web --max-unavailable 2 --reason "new kernel" --yes', 'A pool, two at a time'],
+    ],
+    takesDown: true,
+  },
+  {
+    action: 'drain',
+    summary: 'Cordon and drain nodes; they stay cordoned',
+    description:
+      'Cordon nodes and evict their pods, within PodDisruptionBudgets and the drain rules of the manifest. They stay cordoned until "fairlead node uncordon".',
+    examples: [['fairlead node drain demo demo-w-2-k3x9q --reason "new memory" --wait', 'One node, and watch']],
+    takesDown: true,
+  },
+  {
+    action: 'cordon',
+    summary: 'Keep new pods from nodes',
+    description:
+      'Keep new pods from nodes until "fairlead node uncordon". The reason is shown by "fairlead node list"; an upgrade or a reboot does not end it.',
+    examples: [['fairlead node cordon demo -l tier=web --reason "bad disks"', 'Nodes with a label']],
+    takesDown: false,
+  },
+  {
+    action: 'uncordon',
+    summary: 'Let new pods onto nodes that Fairlead cordoned',
+    description: 'End what "fairlead node cordon" and "fairlead node drain" began. Cordons of others stay.',
+    examples: [['fairlead node uncordon demo --all', 'All that Fairlead cordoned']],
+    takesDown: false,
+  },
+];
+
+/** Asks nodes for something that lasts until it is done. */
+export const addActionCommands = (parent: Command, io: Io): void => {
+  for (const definition of DEFINITIONS) addAction(parent, definition, io);
+  addCancel(parent, io);
+};
+
+const addAction = (parent: Command, definition: Definition, io: Io): void => {
+  const { action, summary, description, examples, takesDown } = definition;
+  const command = addSelectionOptions(
+    addCommand(parent, { usage: `${action} <cluster> [nodes...]`, summary, description, examples }),
+  ).option('--reason <text>', 'why; shown in the history');
+  if (action === 'reboot') command.option('--no-drain', 'leave the pods on the node while it boots');
+  if (takesDown)
+    command
+      .option('--drain-timeout <duration>', 'how long pods may take to leave; 0s: no limit (default: 15m)', duration)
+      .option('--max-unavailable <count>', 'workers at a time (default: 1)', integerBetween(1, NODES_MAX));
+  command
+    .option('--expires <duration>', 'leave nodes as they are that could not begin by then (default: 24h)', duration)
+    .option('--idempotency-key <key>', 'asking again with the same key asks once (default: generated)');
+  if (takesDown) addConfirmOption(command);
+  addWaitOptions(command).action(
+    runs(io, (session, cluster: string, nodes: readonly string[], options: ActionOptions) =>
+      act(session, definition, { cluster, nodes }, options),
+    ),
+  );
+};
+
+const secondsOf = (ms: number): number => Math.ceil(ms / MS_PER_SECOND);
+
+const fieldsOf = (action: Kind, nodes: readonly string[], options: ActionOptions): NodeActionFields => ({
+  action,
+  select: selectionOf(nodes, options),
+  ...(options.reason === undefined ? {} : { reason: options.reason }),
+  ...(options.drain === false ? { drain: false } : {}),
+  ...(options.drainTimeout === undefined ? {} : { drainTimeoutSeconds: secondsOf(options.drainTimeout) }),
+  ...(options.maxUnavailable === undefined ? {} : { maxUnavailable: options.maxUnavailable }),
+  ...(options.expires === undefined ? {} : { expiresInSeconds: secondsOf(options.expires) }),
+});
+
+const act = async (
+  session: Session,
+  { action, takesDown }: Definition,
+  { cluster, nodes }: { readonly cluster: string; readonly nodes: readonly string[] },
+  options: ActionOptions,
+): Promise<Answer> => {
+  checkWaitOptions(options);
+  const fields = fieldsOf(action, nodes, options);
+  const which = selectionWords(cluster, nodes, options);
+  if (takesDown) await confirm(session.io, { what: `${which} will be ${ING[action]}` }, options);
+  const at = clusterAt(session, cluster);
+  const { seq, asked } = await session.api.requestNodeAction(at, fields, options.idempotencyKey ?? randomUUID());
+  if (asked.operation === null) return answerOf(asked, `Nothing to do: ${which} are ${ING[action]} already.`);
+  const followed = await waitFor(session, at, { seq, what: `what was asked of ${which}` }, options);
+  const names = asked.nodes.join(', ');
+  if (followed !== undefined) {
+    const { message } = followed.operation;
+    return answerOf(asked, `Done: ${names} ${ING[action]}.${message === '' ? '' : ` ${message}`}`);
+  }
+  return answerOf(
+    asked,
+    `${names} will be ${ING[action]} (operation ${asked.operation}; "fairlead cluster describe ${cluster}" shows how far it is).`,
+  );
+};
+
+const answerOf = (asked: NodeActionView, table: string): Answer => ({ data: asked, table, names: asked.nodes });
+
+const addCancel = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'cancel <cluster> <operation>',
+    summary: 'Cancel a request to reboot, drain, cordon or uncordon nodes',
+    description:
+      'No further node begins. A node that has begun is uncordoned again; a reboot that has begun is finished. "fairlead cluster describe --output json" lists the operations.',
+    examples: [['fairlead node cancel demo 01KD8Q3V5W --reason "the wrong pool"', 'With the id of the operation']],
+  })
+    .option('--reason <text>', 'why; shown in the history', '')
+    .action(
+      runs(io, async (session, cluster: string, operation: string, { reason }: { readonly reason: string }) => {
+        const asked = await session.api.cancelOperation(clusterAt(session, cluster), operation, reason);
+        return answerOf(asked, `Operation ${operation} is cancelled; no further node begins.`);
+      }),
+    );
+};

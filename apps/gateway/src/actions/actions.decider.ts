@@ -1,0 +1,280 @@
+import {
+  ACTION_PARTICIPLES,
+  isRefusal,
+  majorityOf,
+  refuse,
+  type Fact,
+  type NodeActionKind,
+  type NodeName,
+  type NodeSelection,
+  type Refusal,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { isReplaced } from '../lifecycle/additions.js';
+import { refuseWhilePaused } from '../lifecycle/pause.js';
+import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
+import { selectNodes, type Selectable } from './selection.rules.js';
+
+interface Named {
+  readonly namespace: string;
+  readonly cluster: string;
+}
+
+export type RequestAction = Command<
+  'RequestAction',
+  Named & {
+    readonly requestId: string;
+    readonly action: NodeActionKind;
+    readonly select: NodeSelection;
+    readonly reason: string;
+    readonly drain: boolean;
+    readonly drainTimeoutSeconds: number;
+    readonly maxUnavailable: number;
+    readonly expiresAt: string;
+  }
+>;
+/** `operation`: the id of the event that requested it. */
+export type CancelAction = Command<'CancelAction', Named & { readonly operation: string; readonly reason: string }>;
+export type ActionsCommand = RequestAction | CancelAction;
+
+type ActionRequestFact = Fact<'NodeActionRequested' | 'NodeActionCancelled'>;
+
+/** A request with nodes that are not through. */
+interface OpenAction {
+  readonly operation: string;
+  readonly requestId: string;
+  readonly action: NodeActionKind;
+  readonly nodes: ReadonlySet<string>;
+  readonly cancelled: boolean;
+}
+
+interface Member extends Selectable {
+  readonly ready: boolean;
+  readonly lost: boolean;
+}
+
+/** The cluster of a name, its nodes, and what was asked of them. */
+export interface ActionsState {
+  readonly cluster: PresentCluster | undefined;
+  readonly upgrade: PhasedUpgrade | undefined;
+  readonly members: ReadonlyMap<string, Member>;
+  readonly open: readonly OpenAction[];
+  /** Nodes that stay cordoned until someone asks for the end. */
+  readonly cordoned: ReadonlySet<string>;
+}
+
+/** More are refused, so that the state of a cluster stays small. */
+const REQUESTS_OPEN_MAX = 20;
+
+const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
+
+const hindranceOf = ({ cluster, upgrade, open }: ActionsState, { data }: RequestAction): Refusal | undefined => {
+  if (cluster === undefined) return refuse('cluster.unknown', named(data));
+  if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
+  const action = `${data.action} a node`;
+  const paused = refuseWhilePaused(cluster.pause, data, action);
+  if (paused !== undefined) return paused;
+  if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action, phase: cluster.phase });
+  if (upgrade !== undefined && isOpen(upgrade)) return refuseBeside(upgrade, named(data), action);
+  return open.length >= REQUESTS_OPEN_MAX ? refuse('cluster.busy', { ...named(data), action }) : undefined;
+};
+
+const openOn = ({ open }: ActionsState, node: string): OpenAction | undefined =>
+  open.find(({ nodes }) => nodes.has(node));
+
+/** C8, as agents report it; it is checked again before each node. */
+const breaksQuorum = (
+  { members }: ActionsState,
+  { action }: RequestAction['data'],
+  node: string,
+): Refusal | undefined => {
+  if (action !== 'reboot' && action !== 'drain') return undefined;
+  if (members.get(node)?.role !== 'control-plane') return undefined;
+  const all = [...members].filter(([, { role }]) => role === 'control-plane');
+  const after = all.filter(([name, { ready, lost }]) => name !== node && ready && !lost).length;
+  if (all.length === 1 || after >= majorityOf(all.length)) return undefined;
+  return refuse('node.action-quorum', { action, node, after, before: all.length });
+};
+
+/** Why a node that was named cannot be asked for it. */
+const faultOf = (
+  state: ActionsState,
+  cluster: PresentCluster,
+  data: RequestAction['data'],
+  node: string,
+): Refusal | undefined => {
+  const { action } = data;
+  if (cluster.removing.has(node)) return refuse('node.leaving', { node });
+  if (isReplaced(cluster.additions, node)) return refuse('node.being-replaced', { ...named(data), node });
+  const open = openOn(state, node);
+  if (open !== undefined) {
+    const done = ACTION_PARTICIPLES[open.action];
+    return refuse('node.action-open', { ...named(data), action, node, done, operation: open.operation });
+  }
+  if (action === 'uncordon' && !state.cordoned.has(node)) return refuse('node.not-cordoned', { node });
+  return undefined;
+};
+
+/** It is so already. */
+const isIdle = ({ cordoned }: ActionsState, { action }: RequestAction['data'], node: string): boolean =>
+  action === 'cordon' && cordoned.has(node);
+
+/** Nodes that were named must all be able to; of a pool, or of all, those that are not take no part. */
+const takingPart = (
+  state: ActionsState,
+  cluster: PresentCluster,
+  data: RequestAction['data'],
+): readonly string[] | Refusal => {
+  const selected = selectNodes(state.members, data.select, data);
+  if (isRefusal(selected)) return selected;
+  const isNamed = data.select.nodes.length > 0;
+  const able: string[] = [];
+  for (const node of selected) {
+    const fault = faultOf(state, cluster, data, node);
+    if (fault === undefined) able.push(node);
+    else if (isNamed || fault.code === 'node.action-open') return fault;
+  }
+  const none = refuse('node.none-selected', { ...named(data), done: ACTION_PARTICIPLES[data.action] }, 'select');
+  return able.length === 0 ? none : able;
+};
+
+const request = (state: ActionsState, command: RequestAction): readonly ActionRequestFact[] | Refusal => {
+  const { data } = command;
+  const hindrance = hindranceOf(state, command);
+  if (hindrance !== undefined || state.cluster === undefined) return hindrance ?? nothing;
+  const nodes = takingPart(state, state.cluster, data);
+  if (isRefusal(nodes)) return nodes;
+  const toDo = nodes.filter((node) => !isIdle(state, data, node));
+  const quorum = toDo.flatMap((node) => breaksQuorum(state, data, node) ?? [])[0];
+  if (quorum !== undefined || toDo.length === 0) return quorum ?? nothing;
+  const { requestId, action, reason, drain, drainTimeoutSeconds, maxUnavailable, expiresAt } = data;
+  return [
+    {
+      type: 'NodeActionRequested',
+      data: {
+        ...{ uid: state.cluster.uid, requestId, action, reason, drain, drainTimeoutSeconds, maxUnavailable, expiresAt },
+        nodes: toDo as NodeName[],
+      },
+    },
+  ];
+};
+
+const cancel = ({ cluster, open }: ActionsState, { data }: CancelAction): readonly ActionRequestFact[] | Refusal => {
+  const { operation, reason } = data;
+  if (cluster === undefined) return refuse('cluster.unknown', named(data));
+  const found = open.find((one) => one.operation === operation);
+  const detail = 'it is no request about nodes that is under way';
+  if (found === undefined) return refuse('operation.not-cancellable', { ...named(data), operation, detail });
+  if (found.cancelled) return nothing;
+  const paused = refuseWhilePaused(cluster.pause, data, 'cancel an operation');
+  const { uid } = cluster;
+  return paused ?? [{ type: 'NodeActionCancelled', data: { uid, requestId: found.requestId, reason } }];
+};
+
+const withMember = (state: ActionsState, name: string, change: (member: Member) => Partial<Member>): ActionsState => {
+  const member = state.members.get(name);
+  if (member === undefined) return state;
+  return { ...state, members: new Map(state.members).set(name, { ...member, ...change(member) }) };
+};
+
+const withoutKey = <Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> =>
+  new Map([...map].filter(([one]) => one !== key));
+
+const planned = (state: ActionsState, { machines }: StoredEvent<'VmsPlanned'>['data']): ActionsState => {
+  const fresh = machines.filter(({ name }) => !state.members.has(name));
+  const added = fresh.map(({ name, role, pool }): [string, Member] => [
+    name,
+    { role, pool, labels: { 'kubernetes.io/hostname': name }, ready: false, lost: false },
+  ]);
+  return { ...state, members: new Map([...state.members, ...added]) };
+};
+
+const membersAfter = (state: ActionsState, event: StoredEvent): ActionsState => {
+  switch (event.type) {
+    case 'VmsPlanned':
+      return planned(state, event.data);
+    case 'VmCreated': {
+      const { name, labels: own, csp, region, zone } = event.data.machine;
+      const places = {
+        'topology.cloud-barista.github.io/csp': csp,
+        'topology.kubernetes.io/region': region,
+        'topology.kubernetes.io/zone': zone,
+      };
+      return withMember(state, name, ({ labels }) => ({ labels: { ...labels, ...own, ...places } }));
+    }
+    case 'NodeLabelsSet':
+      return withMember(state, event.data.node, ({ labels }) => ({ labels: { ...labels, ...event.data.labels } }));
+    case 'NodeReady':
+      return withMember(state, event.data.node, () => ({ ready: true, lost: false }));
+    case 'NodeNotReady':
+      return withMember(state, event.data.node, () => ({ ready: false }));
+    case 'NodeLost':
+      return withMember(state, event.data.node, () => ({ lost: true }));
+    case 'NodeRecovered':
+      return withMember(state, event.data.node, () => ({ lost: false }));
+    case 'VmDeleted': {
+      const { name } = event.data;
+      const cordoned = new Set([...state.cordoned].filter((one) => one !== name));
+      return { ...state, members: withoutKey(state.members, name), cordoned };
+    }
+    default:
+      return state;
+  }
+};
+
+/** The request is through on the node; with the last one it is over. */
+const ended = (
+  state: ActionsState,
+  { requestId, node }: { readonly requestId: string; readonly node: string },
+): ActionsState => ({
+  ...state,
+  open: state.open.flatMap((one) => {
+    if (one.requestId !== requestId) return [one];
+    const nodes = new Set([...one.nodes].filter((name) => name !== node));
+    return nodes.size === 0 ? [] : [{ ...one, nodes }];
+  }),
+});
+
+const actionsAfter = (state: ActionsState, event: StoredEvent): ActionsState => {
+  switch (event.type) {
+    case 'NodeActionRequested': {
+      const { requestId, action, nodes } = event.data;
+      const open = { operation: event.meta.id, requestId, action, nodes: new Set(nodes), cancelled: false };
+      return { ...state, open: [...state.open, open] };
+    }
+    case 'NodeActionCancelled': {
+      const { requestId } = event.data;
+      const open = state.open.map((one) => (one.requestId === requestId ? { ...one, cancelled: true } : one));
+      return { ...state, open };
+    }
+    case 'NodeActionCordoned': {
+      const { node, byRequest } = event.data;
+      return byRequest ? { ...state, cordoned: new Set([...state.cordoned, node]) } : state;
+    }
+    case 'NodeActionUncordoned':
+      return { ...state, cordoned: new Set([...state.cordoned].filter((one) => one !== event.data.node)) };
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
+      return ended(state, event.data);
+    default:
+      return membersAfter(state, event);
+  }
+};
+
+/** What people may ask of nodes that stay. */
+export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> = {
+  initial: { cluster: undefined, upgrade: undefined, members: new Map(), open: [], cordoned: new Set() },
+  reads: 'cluster',
+
+  decide: (state, command) => (command.type === 'RequestAction' ? request(state, command) : cancel(state, command)),
+
+  evolve: (state, event) => {
+    const cluster = presentAfter(state.cluster, event);
+    if (event.type === 'ClusterRequested' || cluster === undefined) return { ...actions.initial, cluster };
+    if (isForeign(cluster, event)) return state;
+    return actionsAfter({ ...state, cluster, upgrade: latestUpgradeAfter(state.upgrade, event) }, event);
+  },
+};

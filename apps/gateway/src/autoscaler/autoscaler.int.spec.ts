@@ -1,0 +1,215 @@
+import * as grpc from '@grpc/grpc-js';
+import type { AutoscalerCredentialList, ClusterUid, ErrorView, StoredEvent } from '@fairlead/contracts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { useGateway } from '../gateway.fixtures.js';
+import {
+  added,
+  clientOf,
+  connect,
+  credentialFor,
+  provisioned,
+  SERVED,
+  type AutoscalerClient,
+} from './autoscaler.fixtures.js';
+
+let uid: ClusterUid;
+let client: AutoscalerClient;
+const clients: AutoscalerClient[] = [];
+const gateway = useGateway(
+  async () => {
+    uid = await provisioned(gateway, 'demo');
+    await provisioned(gateway, 'other');
+    const offer = { provider: 'lab', region: 'lab-1', zones: ['lab-1a'], capabilities: { nlb: true, simulated: true } };
+    const spec = { name: 'lab.medium', cpuCount: 4, memoryGiB: 8, cpuClockGHz: null };
+    await gateway.state(
+      {
+        type: 'ConnectionVerified',
+        data: { connection: 'lab', offer: { ...offer, specs: [spec, { ...spec, name: 'lab.small' }] } },
+      } as never,
+      { namespace: '_', cluster: '_' },
+    );
+    client = await opened('demo');
+  },
+  { variables: SERVED },
+);
+afterAll(() => clients.forEach((one) => one.close()));
+
+const opened = async (cluster: string): Promise<AutoscalerClient> => {
+  const one = await connect(gateway, cluster);
+  clients.push(one);
+  return one;
+};
+
+const refusalOf = async (asked: Promise<unknown>): Promise<[string, string]> => {
+  const error = await asked.then(
+    () => undefined,
+    (failure: unknown) => failure as grpc.ServiceError,
+  );
+  return [grpc.status[error?.code ?? 0] ?? '', /\(([\w.-]+)\)$/.exec(error?.details ?? '')?.[1] ?? ''];
+};
+
+const target = async (id: string): Promise<number> => (await client.call('NodeGroupTargetSize', { id })).targetSize;
+const events = async (cluster = 'demo'): Promise<readonly StoredEvent[]> =>
+  gateway.log(`evt.*.default.${cluster}.request.>`);
+const lastRequest = async (): Promise<string> => {
+  const found = (await events()).findLast(({ type }) => type === 'NodesRequested');
+  return found?.type === 'NodesRequested' ? found.data.requestId : '';
+};
+const play = async (pool: string, names: readonly string[], until: 'planned' | 'ready'): Promise<void> => {
+  for (const fact of added(uid, await lastRequest(), { pool, names, until })) await gateway.state(fact);
+};
+
+describe('an autoscaler of a cluster', () => {
+  it('sees the pools that have bounds as node groups, and no others', async () => {
+    const { nodeGroups } = await client.call('NodeGroups', {});
+    expect(nodeGroups.map(({ id, minSize, maxSize }) => [id, minSize, maxSize])).toEqual([
+      ['worker-1', 1, 4],
+      ['batch', 0, 3],
+    ]);
+    expect(await refusalOf(client.call('NodeGroupTargetSize', { id: 'fixed' }))).toEqual(['NOT_FOUND', 'pool.unknown']);
+  });
+
+  it('finds the group of a node by its provider ID, and none of a node that is not of a pool with bounds', async () => {
+    const groupOf = async (providerID: string, name = 'x') =>
+      (await client.call('NodeGroupForNode', { node: { providerID, name } })).nodeGroup.id;
+    expect(await groupOf('lab://demo-w-1')).toBe('worker-1');
+    expect(await groupOf('', 'demo-w-1')).toBe('worker-1');
+    for (const foreign of ['lab://demo-cp-1', 'lab://other-w-1', 'aws:///i-1', ''])
+      expect(await groupOf(foreign)).toBe('');
+  });
+
+  it('gets a node of an empty pool as it would be: capacity of its machine type, labels and taints of the pool', async () => {
+    const { nodeBytes, nodeInfo } = await client.call('NodeGroupTemplateNodeInfo', { id: 'batch' });
+    expect(Buffer.from(nodeInfo).equals(Buffer.from(nodeBytes))).toBe(true);
+    const text = Buffer.from(nodeBytes).toString('latin1');
+    for (const part of ['tier', 'batch', 'dedicated', 'NoSchedule', '7618Mi', '7518Mi']) expect(text).toContain(part);
+  });
+
+  it('is answered with what it sent where the protocol asks for options, and does without prices', async () => {
+    const defaults = Buffer.from('09000000000000e03f', 'hex');
+    const { nodeGroupAutoscalingOptions } = await client.call('NodeGroupGetOptions', { id: 'batch', defaults });
+    expect(Buffer.from(nodeGroupAutoscalingOptions).equals(defaults)).toBe(true);
+    expect((await refusalOf(client.call('PricingNodePrice', {})))[0]).toBe('UNIMPLEMENTED');
+    expect((await refusalOf(client.call('PricingPodPrice', {})))[0]).toBe('UNIMPLEMENTED');
+    for (const method of ['Refresh', 'GetAvailableGPUTypes', 'Cleanup'] as const) await client.call(method, {});
+    expect(await client.call('GPULabel', {})).toEqual({ label: '' });
+  });
+});
+
+describe('what an autoscaler changes', () => {
+  it('is read back at once, and recorded as done by system/autoscaler [Cluster API 19, azimuth 30]', async () => {
+    await client.call('NodeGroupIncreaseSize', { id: 'batch', delta: 2 });
+    expect(await target('batch')).toBe(2);
+    const [changed] = (await events()).slice(-1);
+    expect(changed).toMatchObject({ type: 'ClusterSpecChanged', meta: { actor: 'system/autoscaler' } });
+    expect(changed?.meta.correlationId).toMatch(new RegExp(`^request/autoscaler-${client.credential.id}-`));
+  });
+
+  it('shows its nodes as they are: planned, running, leaving', async () => {
+    await play('batch', ['demo-w-3', 'demo-w-4'], 'planned');
+    const states = async () =>
+      Object.fromEntries(
+        (await client.call('NodeGroupNodes', { id: 'batch' })).instances.map(({ id, status }) => [
+          id,
+          status.instanceState,
+        ]),
+      );
+    await expectSoon(states, { 'fairlead://default/demo/demo-w-3': 2, 'fairlead://default/demo/demo-w-4': 2 });
+    await play('batch', ['demo-w-3', 'demo-w-4'], 'ready');
+    await expectSoon(states, { 'lab://demo-w-3': 1, 'lab://demo-w-4': 1 });
+    const node = { providerID: 'lab://demo-w-3', name: 'demo-w-3' };
+    await client.call('NodeGroupDeleteNodes', { id: 'batch', nodes: [node] });
+    expect(await states()).toEqual({ 'lab://demo-w-3': 3, 'lab://demo-w-4': 1 });
+    expect(await target('batch')).toBe(1);
+  });
+
+  it('removes exactly the nodes that are named, once', async () => {
+    const node = { providerID: 'lab://demo-w-3', name: 'demo-w-3' };
+    await client.call('NodeGroupDeleteNodes', { id: 'batch', nodes: [node, node] });
+    expect(await target('batch')).toBe(1);
+    const removed = (await events()).flatMap((event) =>
+      event.type === 'NodeRemovalRequested' ? [event.data.node] : [],
+    );
+    expect(removed).toEqual(['demo-w-3']);
+    const foreign = { providerID: 'lab://demo-w-1', name: 'demo-w-1' };
+    expect(await refusalOf(client.call('NodeGroupDeleteNodes', { id: 'batch', nodes: [foreign] }))).toEqual([
+      'NOT_FOUND',
+      'autoscaler.node-foreign',
+    ]);
+  });
+
+  it('stays within the bounds, and says so [azimuth 30]', async () => {
+    const outOfRange = ['OUT_OF_RANGE', 'pool.scale-out-of-bounds'];
+    expect(await refusalOf(client.call('NodeGroupIncreaseSize', { id: 'batch', delta: 3 }))).toEqual(outOfRange);
+    const nodes = ['demo-w-1', 'demo-w-2'].map((name) => ({ providerID: `lab://${name}`, name }));
+    expect(await refusalOf(client.call('NodeGroupDeleteNodes', { id: 'worker-1', nodes }))).toEqual(outOfRange);
+    for (const delta of [0, -1])
+      expect(await refusalOf(client.call('NodeGroupIncreaseSize', { id: 'batch', delta }))).toEqual([
+        'INVALID_ARGUMENT',
+        'autoscaler.delta-invalid',
+      ]);
+    expect(await target('worker-1')).toBe(2);
+  });
+
+  it('lowers the size by machines that do not exist yet, and by no others', async () => {
+    await client.call('NodeGroupIncreaseSize', { id: 'worker-1', delta: 1 });
+    const lower = (delta: number) => client.call('NodeGroupDecreaseTargetSize', { id: 'worker-1', delta });
+    expect(await refusalOf(lower(-2))).toEqual(['OUT_OF_RANGE', 'autoscaler.nodes-exist']);
+    await lower(-1);
+    expect(await target('worker-1')).toBe(2);
+    expect(await refusalOf(lower(-1))).toEqual(['OUT_OF_RANGE', 'autoscaler.nodes-exist']);
+  });
+});
+
+describe('the certificate of an autoscaler', () => {
+  it('opens one cluster only', async () => {
+    const other = await opened('other');
+    await other.call('NodeGroupIncreaseSize', { id: 'worker-1', delta: 1 });
+    expect((await other.call('NodeGroupTargetSize', { id: 'worker-1' })).targetSize).toBe(3);
+    expect(await target('worker-1')).toBe(2);
+  });
+
+  it('is asked for before anything else: a client without one, or with one of its own, gets no connection', async () => {
+    const ca = Buffer.from(client.credential.caCertificate);
+    for (const tls of [grpc.credentials.createSsl(ca), grpc.credentials.createInsecure()]) {
+      const stranger = clientOf(client, tls);
+      clients.push(stranger);
+      expect((await refusalOf(stranger.call('NodeGroups', {}, { deadlineMs: 3_000 })))[0]).not.toBe('OK');
+    }
+  });
+
+  it('opens nothing once it is revoked, and others go on', async () => {
+    const path = '/ns/default/clusters/demo/autoscaler/credentials';
+    const leaving = await opened('demo');
+    await leaving.call('NodeGroups', {});
+    const { status } = await gateway.ask('DELETE', `${path}/${leaving.credential.id}`);
+    expect(status).toBe(200);
+    expect(await refusalOf(leaving.call('NodeGroups', {}))).toEqual([
+      'UNAUTHENTICATED',
+      'autoscaler.credential-refused',
+    ]);
+    await client.call('NodeGroups', {});
+    const { body } = await gateway.ask<AutoscalerCredentialList>('GET', path);
+    expect(body.items.map(({ id }) => id)).toEqual([client.credential.id]);
+    const again = await gateway.ask<ErrorView>('DELETE', `${path}/${leaving.credential.id}`);
+    expect([again.status, again.body.reason]).toEqual([404, 'autoscaler.credential-unknown']);
+  });
+
+  it('is signed for a key that is proven and strong enough, of which there are at most ten', async () => {
+    const path = '/ns/default/clusters/other/autoscaler/credentials';
+    for (const csr of ['', 'x', '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----']) {
+      const { status, body } = await gateway.ask<ErrorView>('POST', path, { body: { csr } });
+      expect([status, body.reason]).toEqual([400, 'autoscaler.csr-invalid']);
+    }
+    for (let count = 1; count < 10; count += 1) await credentialFor(gateway, 'other');
+    await expect(credentialFor(gateway, 'other')).rejects.toThrow('autoscaler.too-many-credentials');
+  });
+});
+
+const expectSoon = async <Value>(read: () => Promise<Value>, expected: Value): Promise<void> => {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    if (JSON.stringify(await read()) === JSON.stringify(expected)) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  expect(await read()).toEqual(expected);
+};

@@ -1,0 +1,96 @@
+import {
+  ACTION_PARTICIPLES,
+  POSTPONED_WORDS,
+  sentenceOfEvent,
+  VOID_WORDS,
+  type NodeActionKind,
+  type OperationPhase,
+  type StoredEvent,
+  type VoidReason,
+} from '@fairlead/contracts';
+
+/** How far a request about nodes is on one of them. */
+export interface Acted {
+  readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'left';
+  readonly since: string;
+  /** What it waits for, or how it ended; empty: nothing to say. */
+  readonly message: string;
+  /** Why it was left as it is. */
+  readonly why?: VoidReason;
+}
+
+export type ActedNodes = Readonly<Record<string, Acted>>;
+
+export const actedAtFirst = ({ data, meta }: StoredEvent<'NodeActionRequested'>): ActedNodes =>
+  Object.fromEntries(
+    data.nodes.map((node): [string, Acted] => [node, { state: 'waiting', since: meta.time, message: '' }]),
+  );
+
+export type ActionEvent = StoredEvent<
+  | 'NodeActionStarted'
+  | 'NodeActionPostponed'
+  | 'NodeActionCordoned'
+  | 'NodeActionEvictionRefused'
+  | 'NodeActionDrained'
+  | 'NodeActionSucceeded'
+  | 'NodeActionFailed'
+  | 'NodeActionVoided'
+>;
+
+const actedBy = (event: ActionEvent): Acted => {
+  const { time: since } = event.meta;
+  switch (event.type) {
+    case 'NodeActionPostponed':
+      return { state: 'waiting', since, message: POSTPONED_WORDS[event.data.reason] };
+    case 'NodeActionStarted':
+    case 'NodeActionCordoned':
+    case 'NodeActionDrained':
+      return { state: 'running', since, message: sentenceOfEvent(event) };
+    case 'NodeActionEvictionRefused':
+      return { state: 'running', since, message: sentenceOfEvent(event) };
+    case 'NodeActionSucceeded':
+      return { state: 'done', since, message: ACTION_PARTICIPLES[event.data.action] };
+    case 'NodeActionFailed':
+      return { state: 'failed', since, message: sentenceOfEvent(event) };
+    case 'NodeActionVoided': {
+      const { reason } = event.data;
+      return { state: 'left', since, message: VOID_WORDS[reason], why: reason };
+    }
+  }
+};
+
+/** What is through stays through. */
+export const actedAfter = (nodes: ActedNodes, event: ActionEvent): ActedNodes => {
+  const before = nodes[event.data.node];
+  if (before === undefined || isThrough(before)) return nodes;
+  return { ...nodes, [event.data.node]: actedBy(event) };
+};
+
+export const isThrough = ({ state }: Acted): boolean => state === 'done' || state === 'failed' || state === 'left';
+
+/** Nodes that booted by themselves, or are gone, need nothing any more. */
+const isSatisfied = ({ state, why }: Acted): boolean => state === 'done' || why === 'BootedSince' || why === 'NodeGone';
+
+const messageOf = (nodes: ActedNodes): string =>
+  Object.entries(nodes)
+    .flatMap(([node, { state, message }]) => (state === 'done' ? [] : [`${node}: ${message}`]))
+    .join('; ');
+
+/** How the request ended; undefined: a node is not through. */
+export const endOfActed = (
+  nodes: ActedNodes,
+): { readonly phase: OperationPhase; readonly message: string } | undefined => {
+  const all = Object.values(nodes);
+  if (!all.every(isThrough)) return undefined;
+  const message = messageOf(nodes);
+  if (all.every(isSatisfied)) return { phase: 'Succeeded', message };
+  const isCancelled = all.every((one) => isSatisfied(one) || one.why === 'Cancelled');
+  return { phase: isCancelled ? 'Superseded' : 'Failed', message };
+};
+
+export const COURSES = {
+  reboot: 'reboot-nodes',
+  drain: 'drain-nodes',
+  cordon: 'cordon-nodes',
+  uncordon: 'uncordon-nodes',
+} as const satisfies Readonly<Record<NodeActionKind, string>>;

@@ -1,0 +1,244 @@
+import { WorldFailure, type DesiredNetwork } from '@fairlead/contracts';
+import { isIP } from 'node:net';
+import type { HostFiles } from '../files/files.ports.js';
+import type { HostPort } from '../node/host.ports.js';
+import { mustRun, replaceFile, succeeds } from '../software/item.js';
+import { Reverted, type NetworkPart, type Reach } from './network.ports.js';
+import { nftablesRules, TABLE } from './nftables.rules.js';
+
+/** Where the firewall's files are on a host. */
+export const FIREWALL_PATHS = {
+  /** Loaded at boot, and when a change is taken back. */
+  confirmed: '/var/lib/fairlead/firewall/confirmed.nft',
+  /** There from before a change until it is confirmed or taken back. */
+  trial: '/var/lib/fairlead/firewall/trial.nft',
+  reverted: '/var/lib/fairlead/firewall/reverted.nft',
+  /** What nft showed after the confirmed rules were loaded. */
+  listed: '/var/lib/fairlead/firewall/listed.nft',
+  undo: '/opt/fairlead/firewall-undo',
+  unit: '/etc/systemd/system/fairlead-firewall.service',
+  /** Addresses from which Fairlead has connected by SSH, one a line. */
+  fairlead: '/etc/fairlead/ssh-clients',
+} as const;
+
+const UNIT = 'fairlead-firewall.service';
+const UNDO_UNIT = 'fairlead-firewall-undo';
+const LIST_MS = 30_000;
+/** Everything must be reached by then. */
+const PROOF_MS = 30_000;
+const PROOF_EACH_MS = 5_000;
+const PROOF_PAUSE_MS = 1_000;
+/** Later than every proof: an agent that is alive takes a change back by itself. */
+const UNDO_S = 45;
+
+const SCRIPT_MODE = 0o755;
+const FILE_MODE = 0o600;
+const UNIT_MODE = 0o644;
+/** No more addresses of Fairlead than these count: the latest. */
+const FAIRLEAD_MAX = 16;
+
+export interface FirewallOptions {
+  readonly host: HostPort;
+  readonly files: Pick<HostFiles, 'at' | 'remove'>;
+  readonly reach: Reach;
+  /** Rejects when the agent stops. */
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Of a package of the distribution; resolves when its programs are there. */
+  readonly require: (packages: readonly string[]) => Promise<void>;
+}
+
+/** Takes a change back, unless it was confirmed: whoever renames the trial first decides. */
+const undoScript = (at: (path: string) => string): string => `#!/bin/sh
+# Written by Fairlead: takes a change of the firewall back, unless it was confirmed.
+mv ${at(FIREWALL_PATHS.trial)} ${at(FIREWALL_PATHS.reverted)} 2>/dev/null || exit 0
+if [ -s ${at(FIREWALL_PATHS.confirmed)} ]; then
+  exec nft -f ${at(FIREWALL_PATHS.confirmed)}
+fi
+exec nft delete table ${TABLE}
+`;
+
+const unitText = (at: (path: string) => string): string => `# Written by Fairlead.
+[Unit]
+Description=Firewall of Fairlead
+DefaultDependencies=no
+After=local-fs.target
+Before=network-pre.target shutdown.target
+Wants=network-pre.target
+Conflicts=shutdown.target
+ConditionPathExists=${at(FIREWALL_PATHS.confirmed)}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/sbin/nft -f ${at(FIREWALL_PATHS.confirmed)}
+
+[Install]
+WantedBy=sysinit.target
+`;
+
+const isAddress = (line: string): boolean => isIP(line) !== 0;
+
+/** The firewall of a host: one table, changed as a whole, and taken back where the host no longer reaches what it must. */
+export class FirewallPart implements NetworkPart {
+  readonly part = 'firewall';
+
+  constructor(private readonly options: FirewallOptions) {}
+
+  async apply({ firewall }: DesiredNetwork): Promise<void> {
+    await this.endInterrupted();
+    if (firewall === undefined) return this.remove();
+    if (!(await succeeds(this.options.host, 'nft', ['--version']))) await this.options.require(['nftables']);
+    const text = nftablesRules(firewall, await this.fairlead());
+    if (text === (await this.read('confirmed'))) return this.keep(text);
+    await this.prepare();
+    await this.try(text);
+  }
+
+  /** An agent that ended in the middle of a change did not prove it. */
+  private async endInterrupted(): Promise<void> {
+    if (!(await this.options.host.exists(FIREWALL_PATHS.trial))) return;
+    await this.undo();
+    throw new Reverted('nft -f', 'the agent or the host ended before the change was confirmed');
+  }
+
+  private read(which: 'confirmed' | 'listed' | 'fairlead'): Promise<string | undefined> {
+    return this.options.host.readFile(FIREWALL_PATHS[which]);
+  }
+
+  private async fairlead(): Promise<readonly string[]> {
+    const lines = ((await this.read('fairlead')) ?? '').split('\n').map((line) => line.trim());
+    return [...new Set(lines.filter(isAddress))].slice(-FAIRLEAD_MAX);
+  }
+
+  private async remove(): Promise<void> {
+    const { host, files } = this.options;
+    if ((await this.read('confirmed')) === undefined) return;
+    if (await succeeds(host, 'nft', ['list', 'table', ...TABLE.split(' ')]))
+      await mustRun(host, 'nft', ['delete', 'table', ...TABLE.split(' ')]);
+    await mustRun(host, 'systemctl', ['disable', UNIT]);
+    for (const path of [FIREWALL_PATHS.unit, FIREWALL_PATHS.undo, FIREWALL_PATHS.listed, FIREWALL_PATHS.confirmed])
+      await files.remove(path);
+  }
+
+  /** Rules that were changed by others are loaded again; they were proved before. */
+  private async keep(text: string): Promise<void> {
+    const { host } = this.options;
+    const listed = await this.list();
+    if (listed !== undefined && listed === (await this.read('listed'))) return;
+    await this.prepare();
+    await replaceFile(host, FIREWALL_PATHS.confirmed, text, FILE_MODE);
+    await this.load(FIREWALL_PATHS.confirmed);
+    await this.remember();
+  }
+
+  private async list(): Promise<string | undefined> {
+    const { code, stdout } = await this.options.host.run('nft', ['list', 'table', ...TABLE.split(' ')], {
+      timeoutMs: LIST_MS,
+    });
+    return code === 0 ? stdout : undefined;
+  }
+
+  private async remember(): Promise<void> {
+    await replaceFile(this.options.host, FIREWALL_PATHS.listed, (await this.list()) ?? '', FILE_MODE);
+  }
+
+  private load(path: string): Promise<string> {
+    return mustRun(this.options.host, 'nft', ['-f', this.options.files.at(path)]);
+  }
+
+  /** What takes a change back, and what loads the rules at boot. */
+  private async prepare(): Promise<void> {
+    const { host, files } = this.options;
+    const at = (path: string): string => files.at(path);
+    await replaceFile(host, FIREWALL_PATHS.undo, undoScript(at), SCRIPT_MODE);
+    const unit = unitText(at);
+    if ((await host.readFile(FIREWALL_PATHS.unit)) !== unit) {
+      await replaceFile(host, FIREWALL_PATHS.unit, unit, UNIT_MODE);
+      await mustRun(host, 'systemctl', ['daemon-reload']);
+    }
+    await mustRun(host, 'systemctl', ['enable', UNIT]);
+  }
+
+  /** Applies rules that take themselves back unless the host still reaches NATS, and the Kubernetes API if it is part of a cluster. */
+  private async try(text: string): Promise<void> {
+    const { host, files, reach } = this.options;
+    // A change is judged by what was reached before it.
+    const [nats, api] = await Promise.all([reach.nats(PROOF_EACH_MS), reach.api(PROOF_EACH_MS)]);
+    if (!nats.reached)
+      throw new WorldFailure({ operation: 'change the firewall', target: 'NATS', message: nats.sentence });
+    await replaceFile(host, FIREWALL_PATHS.trial, text, FILE_MODE);
+    try {
+      await mustRun(host, 'nft', ['-c', '-f', files.at(FIREWALL_PATHS.trial)]);
+      await this.arm();
+    } catch (error) {
+      await files.remove(FIREWALL_PATHS.trial);
+      throw error;
+    }
+    await this.applied();
+    const missing = await this.proved(api?.reached === true);
+    if (missing !== undefined) {
+      await this.undo();
+      throw new Reverted(`nft -f ${FIREWALL_PATHS.trial}`, missing);
+    }
+    await this.confirm();
+  }
+
+  /** A timer of systemd outlives the agent; a boot ends it, and loads the confirmed rules. */
+  private async arm(): Promise<void> {
+    const { host, files } = this.options;
+    await this.disarm();
+    await mustRun(host, 'systemd-run', [
+      `--unit=${UNDO_UNIT}`,
+      `--on-active=${UNDO_S}s`,
+      '--timer-property=AccuracySec=1s',
+      '--collect',
+      '/bin/sh',
+      files.at(FIREWALL_PATHS.undo),
+    ]);
+  }
+
+  /** Of a timer that is over there is nothing to stop. */
+  private async disarm(): Promise<void> {
+    await this.options.host.run('systemctl', ['stop', `${UNDO_UNIT}.timer`], { timeoutMs: LIST_MS });
+  }
+
+  private async applied(): Promise<void> {
+    try {
+      await this.load(FIREWALL_PATHS.trial);
+    } catch (error) {
+      await this.undo();
+      throw error;
+    }
+  }
+
+  /** undefined: everything is reached; else what is not, in the words of the connection. */
+  private async proved(withApi: boolean): Promise<string | undefined> {
+    const { reach, sleep } = this.options;
+    const endsAt = performance.now() + PROOF_MS;
+    for (;;) {
+      const asked = await Promise.all([reach.nats(PROOF_EACH_MS), ...(withApi ? [reach.api(PROOF_EACH_MS)] : [])]);
+      const missing = asked.find((one) => one !== undefined && !one.reached);
+      if (missing === undefined) return undefined;
+      if (performance.now() + PROOF_PAUSE_MS >= endsAt) return missing.sentence;
+      await sleep(PROOF_PAUSE_MS);
+    }
+  }
+
+  private async confirm(): Promise<void> {
+    const { host } = this.options;
+    try {
+      await host.rename(FIREWALL_PATHS.trial, FIREWALL_PATHS.confirmed);
+    } catch (error) {
+      if (await host.exists(FIREWALL_PATHS.trial)) throw error;
+      throw new Reverted(`nft -f ${FIREWALL_PATHS.trial}`, `the change was not confirmed within ${UNDO_S} s`);
+    }
+    await this.disarm();
+    await this.remember();
+  }
+
+  private async undo(): Promise<void> {
+    const { host, files } = this.options;
+    await mustRun(host, '/bin/sh', [files.at(FIREWALL_PATHS.undo)]);
+    await this.disarm();
+  }
+}

@@ -1,0 +1,23 @@
+import { goldenBeside } from '@fairlead/testing/golden';
+import { describe, expect, it } from '@jest/globals';
+import { FIREWALL, OUTBOUND } from './network.fixtures.js';
+import { nftablesRules } from './nftables.rules.js';
+
+const golden = goldenBeside(import.meta.url);
+const FAIRLEAD = ['198.51.100.1'];
+
+describe('the rules of a node', () => {
+  it('drop what is not listed before and after destination NAT, and leave forwarded traffic alone [ORBITER 25]', () => {
+    golden('inbound.nft', nftablesRules(FIREWALL, FAIRLEAD));
+  });
+
+  it('limit where the node connects to, if that is declared', () => {
+    golden('outbound.nft', nftablesRules(OUTBOUND, FAIRLEAD));
+  });
+
+  it('replace the table of Fairlead and no other', () => {
+    const text = nftablesRules(OUTBOUND, FAIRLEAD);
+    expect(text).not.toContain('flush');
+    expect(text.match(/table \w+ \w+/g)?.every((table) => table === 'table inet fairlead')).toBe(true);
+  });
+});

@@ -1,0 +1,36 @@
+import type { ClusterUid } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { evolve } from './actions.evolve.js';
+import type { ActionFact } from './actions.planner.js';
+import { ABSENT, type Actions, type Known } from './actions.state.js';
+
+/** What came of a task. What is known already is not stated again. */
+export type RecordAction = Command<'RecordAction', { readonly uid: ClusterUid; readonly fact: ActionFact }>;
+
+const isNews = (state: Known, { type, data }: ActionFact): boolean => {
+  const progress = state.open[data.requestId]?.nodes[data.node];
+  switch (type) {
+    case 'NodeActionCordoned':
+      // The node is through, but its cordon must be known to be lifted.
+      if (progress === undefined) return data.byRequest && state.cordons[data.node] === undefined;
+      return progress.cordoned === null;
+    case 'NodeActionEvictionRefused':
+      return progress !== undefined && !progress.refusals.includes(data.budget ?? data.message);
+    case 'NodeActionDrained':
+      return progress !== undefined && !progress.drained;
+    case 'NodeActionUncordoned':
+      return state.cordons[data.node]?.requestId === data.cordonedBy;
+    default:
+      return progress !== undefined;
+  }
+};
+
+/** What people ask of nodes. In the stream of rollouts: an upgrade and an action never begin at once. */
+export const actions: Decider<Actions, RecordAction, ActionFact> = {
+  initial: ABSENT,
+  reads: 'cluster',
+  evolve,
+
+  decide: (state, { data: { uid, fact } }) =>
+    state.status === 'absent' || state.uid !== uid || !isNews(state, fact) ? nothing : [fact],
+};

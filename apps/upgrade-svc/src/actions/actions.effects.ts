@@ -1,0 +1,145 @@
+import { CONTROL_PLANE_POOL, WorldFailure } from '@fairlead/contracts';
+import { HANDLE, OnTask, type Handle, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
+import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Controller, Inject } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../config.js';
+import { sayToNode } from '../desired/decisions.js';
+import { rebootOf } from '../desired/reboot.change.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
+import type { RecordAction } from './actions.decider.js';
+import type { ActionFact } from './actions.planner.js';
+import type { ActionTask, AllowReboot, UncordonNode } from './actions.reconciler.js';
+import { markOf, type Actions, type Known, type Open, type Progress } from './actions.state.js';
+
+const DRAINS_MAX = 2_000;
+const SECOND_MS = 1_000;
+/** So many pods are named; the rest is a number. */
+const NAMED_PODS_MAX = 20;
+
+type Context<Data extends ActionTask = ActionTask> = TaskContext<Actions, RecordAction, Data>;
+
+interface Drain {
+  readonly drain: NodeDrain;
+  readonly open: Open;
+  readonly since: string;
+}
+
+const namedPods = (pods: readonly string[]): string =>
+  pods.length <= NAMED_PODS_MAX
+    ? pods.join(', ')
+    : `${pods.slice(0, NAMED_PODS_MAX).join(', ')} and ${pods.length - NAMED_PODS_MAX} more`;
+
+/** Carries out on nodes what people ask for. Cordons carry the mark of their request, and only these are undone. */
+@Controller()
+export class ActionsEffects {
+  /** Counts of what was evicted; they are lost with the process, and nothing else is. */
+  private readonly drains = new LRUCache<string, NodeDrain>({ max: DRAINS_MAX });
+
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'lookEveryMs' | 'sliceMs'>,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  @OnTask('CordonNode', { attemptsMax: 20, backoffFirstMs: 1_000, backoffMaxMs: 10_000, timeoutMs: 60_000 })
+  async cordonNode(task: Context): Promise<void> {
+    const { uid, requestId, node } = task.data;
+    const api = await this.clusters.of(uid, task.cluster);
+    const byRequest = await api.cordon(node, markOf(requestId));
+    if (byRequest === undefined)
+      throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
+    await record(task, { type: 'NodeActionCordoned', data: { ...aboutOf(task), byRequest } });
+  }
+
+  /** In slices that are far shorter than an attempt may take. */
+  @OnTask('DrainNode', { attemptsMax: 30, backoffFirstMs: 1_000, backoffMaxMs: 10_000, timeoutMs: 5 * 60_000 })
+  async drainNode(task: Context): Promise<RequeueAfter | undefined> {
+    const { uid, requestId, node } = task.data;
+    const { state } = task;
+    const open = state.status === 'absent' ? undefined : state.open[requestId];
+    const progress: Progress | undefined = open?.nodes[node];
+    if (state.status === 'absent' || open === undefined || progress === undefined) return undefined;
+    const api = await this.clusters.of(uid, task.cluster);
+    const drain = this.drains.get(task.id) ?? this.newDrain(api, state, node);
+    this.drains.set(task.id, drain);
+    const since = progress.startedAt ?? this.clock.now().toISOString();
+    return this.drain(task, { drain, open, since });
+  }
+
+  @OnTask('AllowReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async allowReboot(task: Context<AllowReboot>): Promise<void> {
+    const { uid, node, requestId, unlessBooted } = task.data;
+    const change = rebootOf(markOf(requestId), unlessBooted);
+    await sayToNode(this.handle, task, node, { type: 'AskForChange', data: { uid, node, change } });
+  }
+
+  @OnTask('EndReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
+  async endReboot(task: Context): Promise<void> {
+    const { uid, node, requestId } = task.data;
+    const data = { uid, node, change: markOf(requestId) };
+    await sayToNode(this.handle, task, node, { type: 'WithdrawPermission', data });
+  }
+
+  @OnTask('UncordonNode', { attemptsMax: 50, backoffFirstMs: 1_000, backoffMaxMs: 30_000, timeoutMs: 60_000 })
+  async uncordonNode(task: Context<UncordonNode>): Promise<void> {
+    const { uid, node, cordonedBy } = task.data;
+    const api = await this.clusters.of(uid, task.cluster);
+    await api.uncordon(node, markOf(cordonedBy));
+    await record(task, { type: 'NodeActionUncordoned', data: { ...aboutOf(task), cordonedBy } });
+  }
+
+  private newDrain(api: UpgradeCluster, { members, drainPolicy }: Known, node: string): NodeDrain {
+    const { role, pool = '' } = members[node] ?? {};
+    const rules = rulesFor(drainPolicy, role === 'control-plane' ? CONTROL_PLANE_POOL : pool);
+    return new NodeDrain(api, node, () => this.clock.now().getTime(), rules);
+  }
+
+  private async drain(task: Context, { drain, open, since }: Drain): Promise<RequeueAfter | undefined> {
+    const sliceEndsMs = this.clock.now().getTime() + this.settings.sliceMs;
+    while (this.clock.now().getTime() < sliceEndsMs) {
+      const look = await drain.look();
+      const passedMs = Math.max(0, this.clock.now().getTime() - Date.parse(since));
+      if (look.left.length === 0) {
+        this.drains.delete(task.id);
+        const data = { ...aboutOf(task), evictedPods: drain.evictedPods, tookMs: passedMs };
+        await record(task, { type: 'NodeActionDrained', data });
+        return undefined;
+      }
+      // 0: as long as it takes.
+      if (open.drainTimeoutSeconds > 0 && passedMs >= open.drainTimeoutSeconds * SECOND_MS) {
+        await this.late(task, look, open);
+        return undefined;
+      }
+      for (const { budget, pods, message } of look.refusals) {
+        const data = { ...aboutOf(task), budget, pods: [...pods], message };
+        await record(task, { type: 'NodeActionEvictionRefused', data });
+      }
+      await sleep(this.settings.lookEveryMs, undefined, { signal: task.signal });
+    }
+    return task.requeueAfter(1, 'pods are still on the node');
+  }
+
+  private async late(task: Context, { left, refusals }: DrainLook, open: Open): Promise<void> {
+    const why = refusals.map(({ message }) => `: ${message}`)[0] ?? '';
+    const message = `${namedPods(left)} did not leave within ${open.drainTimeoutSeconds} s${why}`;
+    const cause = { operation: 'drain', target: task.data.node, message };
+    this.drains.delete(task.id);
+    await record(task, { type: 'NodeActionFailed', data: { ...aboutOf(task), cause } });
+  }
+}
+
+const aboutOf = ({
+  data: { uid, requestId, action, node },
+}: Context): Pick<ActionTask, 'uid' | 'requestId' | 'action' | 'node'> => ({
+  ...{ uid, requestId, action, node },
+});
+
+const record = async (task: Context, fact: ActionFact): Promise<void> => {
+  await task.record({ type: 'RecordAction', data: { uid: task.data.uid, fact } });
+};

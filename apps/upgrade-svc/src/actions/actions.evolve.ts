@@ -1,0 +1,321 @@
+import {
+  CHANGE_ATTEMPTS_MAX,
+  replacedIn,
+  replacementIn,
+  type EventData,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
+import {
+  ABSENT,
+  cordons,
+  NEW_PROGRESS,
+  requestOf,
+  type Actions,
+  type Known,
+  type Member,
+  type Open,
+  type Progress,
+} from './actions.state.js';
+
+const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
+  if (!(key in record)) return record;
+  const { [key]: _gone, ...others } = record;
+  return others;
+};
+
+const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
+  status: 'known',
+  uid,
+  life: 'building',
+  members: {},
+  open: {},
+  cordons: {},
+  permitted: {},
+  upgrading: false,
+  restoring: false,
+  drainPolicy: {},
+});
+
+const withMember = (state: Known, name: string, change: Partial<Member>): Known => {
+  const member = state.members[name];
+  return member === undefined ? state : { ...state, members: { ...state.members, [name]: { ...member, ...change } } };
+};
+
+const leaving = (state: Known, names: readonly string[]): Known =>
+  names.reduce((before, name) => withMember(before, name, { leaving: true }), state);
+
+const planned = (state: Known, { machines }: EventData<'VmsPlanned'>): Known => {
+  const fresh = machines.filter(({ name }) => !(name in state.members));
+  const added = fresh.map(({ name, role, pool }): [string, Member] => [
+    name,
+    { name, role, pool, ready: false, lost: false, bootId: null, leaving: false, changedBy: null },
+  ]);
+  return { ...state, members: { ...state.members, ...Object.fromEntries(added) } };
+};
+
+const gone = (state: Known, name: NodeName): Known => ({
+  ...state,
+  members: without(state.members, name),
+  cordons: without(state.cordons, name),
+  permitted: without(state.permitted, name),
+});
+
+/** The request, or the replacement, came to nothing. */
+const unchanged = (state: Known, requestId: string): Known =>
+  Object.values(state.members)
+    .filter(({ changedBy }) => changedBy === requestId)
+    .reduce((before, { name }) => withMember(before, name, { changedBy: null }), state);
+
+const evolveMachines = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'VmsPlanned':
+      return planned(state, event.data);
+    case 'VmDeleted':
+      return gone(state, event.data.name);
+    case 'NodeRemovalRequested':
+    case 'NodeRemoved':
+      return leaving(state, [event.data.node]);
+    case 'NodesRejected':
+      return unchanged(state, event.data.requestId);
+    case 'VmsFailed': {
+      const { requestId, onFailure, machines } = event.data;
+      const after = unchanged(state, requestId);
+      return onFailure === 'rollback' ? leaving(after, machines) : after;
+    }
+    case 'NodesFailed': {
+      const { requestId, onFailure, nodes } = event.data;
+      const after = unchanged(state, requestId);
+      return onFailure === 'rollback' ? leaving(after, nodes) : after;
+    }
+    case 'NodesAbandoned':
+      return leaving(unchanged(state, event.data.requestId), event.data.nodes);
+    case 'RemediationSucceeded':
+    case 'RemediationFailed':
+      return unchanged(state, event.data.requestId);
+    default:
+      return state;
+  }
+};
+
+/** Whatever replaces or remediates a node, until that comes to nothing. */
+const evolveChanges = (state: Known, event: StoredEvent): Known => {
+  const replacement = replacementIn(event);
+  const left = replacedIn(event);
+  const after = left === undefined ? state : leaving(state, [left]);
+  if (event.type === 'RemediationRequested')
+    return withMember(after, event.data.node, { changedBy: event.data.requestId });
+  return replacement === undefined ? after : withMember(after, replacement.node, { changedBy: replacement.requestId });
+};
+
+const withOpen = (state: Known, open: Open): Known => ({
+  ...state,
+  open: { ...state.open, [open.requestId]: open },
+});
+
+const withProgress = (
+  state: Known,
+  requestId: string | undefined,
+  node: string,
+  change: (progress: Progress) => Partial<Progress>,
+): Known => {
+  const open = requestId === undefined ? undefined : state.open[requestId];
+  const progress = open?.nodes[node];
+  if (open === undefined || progress === undefined) return state;
+  return withOpen(state, { ...open, nodes: { ...open.nodes, [node]: { ...progress, ...change(progress) } } });
+};
+
+/** By the node, for what its agent reports. */
+const withAllowed = (state: Known, node: string, change: (progress: Progress) => Partial<Progress>): Known =>
+  withProgress(state, state.permitted[node], node, change);
+
+const desired = (state: Known, { node, change, revision }: EventData<'DesiredVersionsSet'>): Known => {
+  const requestId = requestOf(change?.id);
+  if (requestId === undefined) {
+    const permitted = without(state.permitted, node);
+    return permitted === state.permitted ? state : { ...state, permitted };
+  }
+  const after = { ...state, permitted: { ...state.permitted, [node]: requestId } };
+  return withProgress(after, requestId, node, ({ askedRevision }) => ({ askedRevision: askedRevision ?? revision }));
+};
+
+const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgressed'>): Known => {
+  const { node, change, phase, status, attempt, command, message } = data;
+  const requestId = requestOf(change);
+  if (requestId === undefined) return state;
+  return withProgress(state, requestId, node, ({ rebootingSince }) => {
+    if (status === 'failed') {
+      if (attempt < CHANGE_ATTEMPTS_MAX) return {};
+      return { failure: { operation: command ?? phase, target: node, message: message ?? 'it failed' } };
+    }
+    if (phase !== 'reboot') return {};
+    if (status === 'started') return { rebootingSince: rebootingSince ?? meta.time };
+    return { booted: rebootingSince === null ? 'before' : 'ordered' };
+  });
+};
+
+const evolveNodes = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'NodeInitialized':
+    case 'NodeRebooted':
+      return withMember(state, event.data.node, { bootId: event.data.bootId });
+    case 'NodeReady': {
+      const { node, revision } = event.data;
+      const after = withMember(state, node, { ready: true, lost: false });
+      return withAllowed(after, node, ({ askedRevision, booted }) =>
+        booted !== null && askedRevision !== null && revision >= askedRevision ? { readyAgain: true } : {},
+      );
+    }
+    case 'NodeNotReady':
+      return withMember(state, event.data.node, { ready: false });
+    case 'NodeLost':
+      return withMember(state, event.data.node, { lost: true });
+    case 'NodeRecovered':
+      return withMember(state, event.data.node, { lost: false });
+    case 'DesiredVersionsSet':
+      return desired(state, event.data);
+    case 'NodeChangeProgressed':
+      return progressed(state, event);
+    default:
+      return evolveMachines(state, event);
+  }
+};
+
+const requested = (state: Known, { data, meta }: StoredEvent<'NodeActionRequested'>): Known => {
+  const { requestId, action, drain, drainTimeoutSeconds, maxUnavailable, expiresAt } = data;
+  const nodes = data.nodes.map((name): [string, Progress] => [
+    name,
+    { ...NEW_PROGRESS, bootId: state.members[name]?.bootId ?? null },
+  ]);
+  return withOpen(state, {
+    ...{ requestId, action, drain, drainTimeoutSeconds, maxUnavailable, expiresAt },
+    requestedAt: meta.time,
+    cancelled: false,
+    failed: false,
+    nodes: Object.fromEntries(nodes),
+  });
+};
+
+/** The node is through. What its request cordoned stays cordoned if that was asked for, or if it failed while it booted. */
+const ended = (
+  state: Known,
+  event: StoredEvent<'NodeActionSucceeded' | 'NodeActionFailed' | 'NodeActionVoided'>,
+): Known => {
+  const { requestId, node } = event.data;
+  const open = state.open[requestId];
+  const progress = open?.nodes[node];
+  if (open === undefined || progress === undefined) return state;
+  const nodes = without(open.nodes, node);
+  const failed = open.failed || event.type === 'NodeActionFailed';
+  const after =
+    Object.keys(nodes).length === 0
+      ? { ...state, open: without(state.open, requestId) }
+      : withOpen(state, { ...open, nodes, failed });
+  const cordon = state.cordons[node];
+  if (cordon?.requestId !== requestId) return after;
+  const stays = staysCordoned(open, progress, event.type);
+  return { ...after, cordons: { ...state.cordons, [node]: { requestId, stays } } };
+};
+
+const staysCordoned = (
+  open: Open,
+  { rebootingSince }: Progress,
+  type: 'NodeActionSucceeded' | 'NodeActionFailed' | 'NodeActionVoided',
+): boolean => {
+  if (open.action === 'reboot') return type === 'NodeActionFailed' && rebootingSince !== null;
+  return cordons(open) && type !== 'NodeActionVoided';
+};
+
+const cordoned = (state: Known, { requestId, node, byRequest }: EventData<'NodeActionCordoned'>): Known => {
+  const after = withProgress(state, requestId, node, () => ({ cordoned: byRequest }));
+  return byRequest ? { ...after, cordons: { ...state.cordons, [node]: { requestId, stays: true } } } : after;
+};
+
+const evolveOwn = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'NodeActionRequested':
+      return requested(state, event);
+    case 'NodeActionCancelled': {
+      const open = state.open[event.data.requestId];
+      return open === undefined ? state : withOpen(state, { ...open, cancelled: true });
+    }
+    case 'NodeActionStarted':
+      return withProgress(state, event.data.requestId, event.data.node, () => ({
+        startedAt: event.meta.time,
+        postponed: null,
+      }));
+    case 'NodeActionPostponed':
+      return withProgress(state, event.data.requestId, event.data.node, () => ({ postponed: event.data.reason }));
+    case 'NodeActionCordoned':
+      return cordoned(state, event.data);
+    case 'NodeActionEvictionRefused': {
+      const { requestId, node, budget, message } = event.data;
+      return withProgress(state, requestId, node, ({ refusals }) => ({ refusals: [...refusals, budget ?? message] }));
+    }
+    case 'NodeActionDrained':
+      return withProgress(state, event.data.requestId, event.data.node, () => ({ drained: true }));
+    case 'NodeActionUncordoned': {
+      const { requestId, node } = event.data;
+      const after = { ...state, cordons: without(state.cordons, node) };
+      return withProgress(after, requestId, node, () => ({ uncordoned: true }));
+    }
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
+      return ended(state, event);
+    default:
+      return evolveNodes(state, event);
+  }
+};
+
+/** Limits of time start again. */
+const resumed = (state: Known, time: string): Known => ({
+  ...state,
+  open: Object.fromEntries(
+    Object.entries(state.open).map(([requestId, open]) => {
+      const nodes = Object.entries(open.nodes).map(([node, progress]): [string, Progress] => [
+        node,
+        {
+          ...progress,
+          startedAt: progress.startedAt === null ? null : time,
+          rebootingSince: progress.rebootingSince === null ? null : time,
+        },
+      ]);
+      return [requestId, { ...open, nodes: Object.fromEntries(nodes) }];
+    }),
+  ),
+});
+
+/** What concerns the cluster as a whole. */
+const evolveCluster = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'ClusterSpecChanged':
+      return { ...state, drainPolicy: event.data.spec.drain ?? {} };
+    case 'ClusterReady':
+      return { ...state, life: 'ready' };
+    case 'ClusterFailed':
+      return { ...state, life: 'failed' };
+    case 'ClusterDeletionRequested':
+      return { ...state, life: 'deleting' };
+    case 'ClusterResumed':
+      return resumed(state, event.meta.time);
+    case 'RolloutStarted':
+      return { ...state, upgrading: true };
+    case 'RolloutCompleted':
+    case 'RolloutAborted':
+      return { ...state, upgrading: false };
+    case 'EtcdRestoreRequested':
+      return { ...state, restoring: true };
+    case 'EtcdRestored':
+    case 'EtcdRestoreFailed':
+      return { ...state, restoring: false };
+    default:
+      return evolveOwn(state, event);
+  }
+};
+
+export const evolve = (state: Actions, event: StoredEvent): Actions => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveChanges(state, event), event);
+};

@@ -1,0 +1,193 @@
+import { majorityOf, type Fact, type NodeActionKind, type PostponedReason, type VoidReason } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import { cordons, drains, takesDown, type Known, type Member, type Open, type Progress } from './actions.state.js';
+
+export type ActionFact = Fact<
+  | 'NodeActionStarted'
+  | 'NodeActionPostponed'
+  | 'NodeActionCordoned'
+  | 'NodeActionEvictionRefused'
+  | 'NodeActionDrained'
+  | 'NodeActionUncordoned'
+  | 'NodeActionSucceeded'
+  | 'NodeActionFailed'
+  | 'NodeActionVoided'
+>;
+
+const MINUTE_MS = 60_000;
+/** From the moment at which its agent reboots it until a node is Ready again. */
+export const REBOOT_LIMIT_MS = 15 * MINUTE_MS;
+
+/** A node of a request that is not through. */
+export interface Entry {
+  readonly open: Open;
+  readonly node: string;
+  readonly progress: Progress;
+}
+
+export const entriesOf = ({ open }: Pick<Known, 'open'>): readonly Entry[] =>
+  Object.values(open).flatMap((one) =>
+    Object.entries(one.nodes).map(([node, progress]): Entry => ({ open: one, node, progress })),
+  );
+
+interface About {
+  readonly uid: Known['uid'];
+  readonly requestId: string;
+  readonly action: NodeActionKind;
+  readonly node: Member['name'];
+}
+
+export const aboutOf = ({ uid }: Pick<Known, 'uid'>, { open, node }: Pick<Entry, 'open' | 'node'>): About => ({
+  uid,
+  requestId: open.requestId,
+  action: open.action,
+  node: node as Member['name'],
+});
+
+/** A cordon of the request stands that must not. */
+const isStillCordoned = ({ cordons: standing }: Known, { open, node }: Entry): boolean =>
+  standing[node]?.requestId === open.requestId;
+
+const isDone = (state: Known, entry: Entry): boolean => {
+  const { open, progress } = entry;
+  switch (open.action) {
+    case 'cordon':
+      return progress.cordoned !== null;
+    case 'drain':
+      return progress.drained;
+    case 'uncordon':
+      return progress.uncordoned;
+    case 'reboot':
+      return progress.booted === 'ordered' && progress.readyAgain && !isStillCordoned(state, entry);
+  }
+};
+
+/** It can be left as it is: nothing was done to the node that is not undone. */
+const isRevocable = ({ open, progress }: Entry): boolean =>
+  progress.startedAt === null || (open.action !== 'uncordon' && progress.rebootingSince === null);
+
+/** A reboot waits for an agent to carry it out, or the node for its turn. */
+const waits = ({ progress }: Entry): boolean =>
+  progress.startedAt === null || (progress.askedRevision !== null && progress.rebootingSince === null);
+
+const voidReasonOf = ({ members }: Known, entry: Entry, now: string): VoidReason | undefined => {
+  const { open, node, progress } = entry;
+  if (members[node] === undefined) return 'NodeGone';
+  if (progress.booted === 'before') return 'BootedSince';
+  if (open.cancelled && isRevocable(entry)) return 'Cancelled';
+  if (open.failed && progress.startedAt === null) return 'EarlierFailed';
+  return now >= open.expiresAt && waits(entry) ? 'Expired' : undefined;
+};
+
+const failureOf = (state: Known, { open, node, progress }: Entry, now: string): string | undefined => {
+  const { rebootingSince, readyAgain, startedAt, uncordoned } = progress;
+  if (open.action === 'uncordon' && startedAt !== null && !uncordoned && state.cordons[node] === undefined)
+    return 'it was not cordoned through Fairlead; kubectl uncordon undoes what others did';
+  if (rebootingSince === null || readyAgain || now < later(rebootingSince, REBOOT_LIMIT_MS)) return undefined;
+  return `it was not Ready within ${REBOOT_LIMIT_MS / MINUTE_MS} minutes after its reboot began`;
+};
+
+/** How the request ended on a node; undefined: it has not. */
+const endOf = (state: Known, entry: Entry, now: string): ActionFact | undefined => {
+  const about = aboutOf(state, entry);
+  const { open, node, progress } = entry;
+  if (isDone(state, entry)) {
+    const tookMs = Math.max(0, Date.parse(now) - Date.parse(progress.startedAt ?? open.requestedAt));
+    return { type: 'NodeActionSucceeded', data: { ...about, tookMs } };
+  }
+  const reason = voidReasonOf(state, entry, now);
+  if (reason !== undefined) return { type: 'NodeActionVoided', data: { ...about, reason } };
+  if (progress.failure !== null) return { type: 'NodeActionFailed', data: { ...about, cause: progress.failure } };
+  const message = failureOf(state, entry, now);
+  if (message === undefined) return undefined;
+  return { type: 'NodeActionFailed', data: { ...about, cause: { operation: open.action, target: node, message } } };
+};
+
+const controlPlanesOf = ({ members }: Known): readonly Member[] =>
+  Object.values(members).filter(({ role }) => role === 'control-plane');
+
+const isWell = ({ ready, lost, leaving }: Member): boolean => ready && !lost && !leaving;
+
+/** C8: etcd must have its quorum without the node. The only control plane has none to lose. */
+const losesQuorum = (state: Known, { name }: Member): boolean => {
+  const all = controlPlanesOf(state);
+  const others = all.filter((one) => one.name !== name && isWell(one)).length;
+  return all.length > 1 && others < majorityOf(all.length);
+};
+
+const hindranceOf = (state: Known, { open }: Entry, member: Member): PostponedReason | undefined => {
+  if (state.restoring) return 'RestoreInProgress';
+  if (state.upgrading) return 'UpgradeInProgress';
+  if (member.leaving || member.changedBy !== null) return 'NodeChanging';
+  if (open.action === 'reboot' && member.lost) return 'AgentAway';
+  if (!takesDown(open) || member.role === 'worker') return undefined;
+  const isAnyChanged = controlPlanesOf(state).some(
+    ({ name, leaving, changedBy }) => name !== member.name && (leaving || changedBy !== null),
+  );
+  if (isAnyChanged) return 'OtherControlPlane';
+  return losesQuorum(state, member) ? 'NoQuorum' : undefined;
+};
+
+/** How many nodes of each role are down for requests. */
+interface Down {
+  readonly 'control-plane': number;
+  readonly worker: number;
+}
+
+const downOf = (state: Known): Down => {
+  const down = entriesOf(state).filter(({ open, progress }) => takesDown(open) && progress.startedAt !== null);
+  const count = (role: Member['role']): number => down.filter(({ node }) => state.members[node]?.role === role).length;
+  return { 'control-plane': count('control-plane'), worker: count('worker') };
+};
+
+const hasRoom = ({ open }: Entry, { role }: Member, down: Down): boolean =>
+  !takesDown(open) || down[role] < (role === 'control-plane' ? 1 : open.maxUnavailable);
+
+/** Nodes whose turn comes, as far as limits allow, and those whose turn cannot come, with the reason. */
+const starts = (state: Known): readonly ActionFact[] => {
+  const facts: ActionFact[] = [];
+  const down = { ...downOf(state) };
+  for (const entry of entriesOf(state)) {
+    const { open, node, progress } = entry;
+    const member = state.members[node];
+    if (progress.startedAt !== null || member === undefined || open.cancelled) continue;
+    const reason = hindranceOf(state, entry, member);
+    if (reason !== undefined) {
+      if (reason !== progress.postponed)
+        facts.push({ type: 'NodeActionPostponed', data: { ...aboutOf(state, entry), reason } });
+      continue;
+    }
+    if (!hasRoom(entry, member, down)) continue;
+    if (takesDown(open)) down[member.role] += 1;
+    facts.push({ type: 'NodeActionStarted', data: aboutOf(state, entry) });
+  }
+  return facts;
+};
+
+/** What follows from the state and the time without work. */
+export const factsOf = (state: Known, now: string): readonly ActionFact[] => {
+  if (state.life === 'deleting') return [];
+  const ends = entriesOf(state).flatMap((entry) => endOf(state, entry, now) ?? []);
+  return ends.length > 0 || state.life !== 'ready' ? ends : starts(state);
+};
+
+/** Moments at which time alone changes something. */
+export const momentsOf = (state: Known): readonly string[] =>
+  entriesOf(state).flatMap(({ open, progress }) => [
+    open.expiresAt,
+    ...(progress.rebootingSince === null ? [] : [later(progress.rebootingSince, REBOOT_LIMIT_MS)]),
+  ]);
+
+/** What a request whose turn has come needs on a node next. */
+export type Step = 'CordonNode' | 'DrainNode' | 'AllowReboot' | 'UncordonNode';
+
+export const stepOf = (state: Known, entry: Entry): Step | undefined => {
+  const { open, node, progress } = entry;
+  if (progress.startedAt === null) return undefined;
+  if (cordons(open) && progress.cordoned === null) return 'CordonNode';
+  if (drains(open) && !progress.drained) return 'DrainNode';
+  if (open.action === 'uncordon') return state.cordons[node] === undefined ? undefined : 'UncordonNode';
+  if (open.action !== 'reboot') return undefined;
+  if (progress.booted === null) return state.permitted[node] === open.requestId ? undefined : 'AllowReboot';
+  return progress.readyAgain && isStillCordoned(state, entry) ? 'UncordonNode' : undefined;
+};

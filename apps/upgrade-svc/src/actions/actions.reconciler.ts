@@ -1,0 +1,113 @@
+import type { ClusterUid, NodeActionKind, NodeName, RebootCondition } from '@fairlead/contracts';
+import type { Reconciler, Task } from '@fairlead/event-sourcing';
+import { actions, type RecordAction } from './actions.decider.js';
+import {
+  aboutOf,
+  entriesOf,
+  factsOf,
+  momentsOf,
+  stepOf,
+  type ActionFact,
+  type Entry,
+  type Step,
+} from './actions.planner.js';
+import type { Actions, Known } from './actions.state.js';
+
+/** Data of every task: which request, on which node. */
+export interface ActionTask {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+  readonly requestId: string;
+  readonly action: NodeActionKind;
+  readonly node: NodeName;
+}
+
+/** Its agent may reboot the node, unless it has booted since the request. */
+export interface AllowReboot extends ActionTask {
+  readonly unlessBooted: RebootCondition;
+}
+
+/** The request whose cordon is lifted; another one may have asked for that. */
+export interface UncordonNode extends ActionTask {
+  readonly cordonedBy: string;
+}
+
+const REASONS: Readonly<Record<Step, string>> = {
+  CordonNode: 'someone asked for it',
+  DrainNode: 'someone asked for it',
+  AllowReboot: 'someone asked for a reboot',
+  UncordonNode: 'someone asked for it, or the reboot is over',
+};
+
+const stepping = (state: Known, entry: Entry): readonly Task[] => {
+  const step = stepOf(state, entry);
+  if (step === undefined) return [];
+  const { open, node, progress } = entry;
+  const about: ActionTask = { ...aboutOf(state, entry) };
+  const task = { type: step, key: `${step}/${node}/${open.requestId}`, reason: REASONS[step] };
+  switch (step) {
+    case 'AllowReboot': {
+      const data: AllowReboot = { ...about, unlessBooted: { since: open.requestedAt, bootId: progress.bootId } };
+      return [{ ...task, data }];
+    }
+    case 'UncordonNode': {
+      const data: UncordonNode = { ...about, cordonedBy: state.cordons[node]?.requestId ?? open.requestId };
+      return [{ ...task, data }];
+    }
+    case 'CordonNode':
+    case 'DrainNode':
+      return [{ ...task, data: about }];
+  }
+};
+
+const isUnderWay = ({ open }: Known, requestId: string, node: string): boolean =>
+  open[requestId]?.nodes[node] !== undefined;
+
+/** Whatever a request that is through on a node left there. */
+const cleaning = (state: Known): readonly Task[] => {
+  const { uid, cordons, permitted } = state;
+  const lifted = Object.entries(cordons).filter(
+    ([node, { requestId, stays }]) => !stays && !isUnderWay(state, requestId, node),
+  );
+  const withdrawn = Object.entries(permitted).filter(([node, requestId]) => !isUnderWay(state, requestId, node));
+  return [
+    ...lifted.map(([node, { requestId }]): Task => {
+      const about = { uid, requestId, action: 'reboot', node: node as NodeName } as const;
+      const data: UncordonNode = { ...about, cordonedBy: requestId };
+      return { type: 'UncordonNode', key: `UncordonNode/${node}/${requestId}`, reason: 'the request is over', data };
+    }),
+    ...withdrawn.map(([node, requestId]): Task => {
+      const data: ActionTask = { uid, requestId, action: 'reboot', node: node as NodeName };
+      return { type: 'EndReboot', key: `EndReboot/${node}/${requestId}`, reason: 'the request is over', data };
+    }),
+  ];
+};
+
+/** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
+export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = {
+  name: 'actions',
+  version: 1,
+  context: 'rollout',
+  decider: actions,
+  generation: (state) => (state.status === 'absent' ? '' : state.uid),
+  facts: (state, now) => (state.status === 'absent' ? [] : factsOf(state, now)),
+
+  tasks: (state) =>
+    state.status === 'absent' || state.life === 'deleting'
+      ? []
+      : [...entriesOf(state).flatMap((entry) => stepping(state, entry)), ...cleaning(state)],
+
+  wakeAt: (state, now) =>
+    state.status === 'absent' || state.life === 'deleting'
+      ? null
+      : (momentsOf(state)
+          .filter((moment) => moment > now)
+          .toSorted()[0] ?? null),
+
+  failed: (state, { type, data }, { cause, nextAttemptAt }) => {
+    if (state.status === 'absent' || nextAttemptAt !== null || type === 'EndReboot') return [];
+    const { uid, requestId, action, node } = data as ActionTask;
+    if (!isUnderWay(state, requestId, node)) return [];
+    return [{ type: 'NodeActionFailed', data: { uid, requestId, action, node, cause } }];
+  },
+};

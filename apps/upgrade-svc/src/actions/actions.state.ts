@@ -1,0 +1,127 @@
+import type {
+  Cause,
+  ClusterUid,
+  DrainPolicy,
+  NodeActionKind,
+  NodeName,
+  NodeRole,
+  PostponedReason,
+} from '@fairlead/contracts';
+
+/** A machine of a pool, and how its node is. */
+export interface Member {
+  readonly name: NodeName;
+  readonly role: NodeRole;
+  readonly pool: string;
+  readonly ready: boolean;
+  readonly lost: boolean;
+  /** The boot that its agent reported last; null: none. */
+  readonly bootId: string | null;
+  readonly leaving: boolean;
+  /** The request by which it is replaced or remediated; null: none. */
+  readonly changedBy: string | null;
+}
+
+/** How far a request is on one of its nodes. A node that is through is not listed any more. */
+export interface Progress {
+  /** The boot that was known when it was requested. */
+  readonly bootId: string | null;
+  /** Since when its turn is; null: it waits. */
+  readonly startedAt: string | null;
+  readonly postponed: PostponedReason | null;
+  /** Whether the request cordoned it; null: not yet. */
+  readonly cordoned: boolean | null;
+  readonly drained: boolean;
+  /** The refusals of evictions that were stated last. */
+  readonly refusals: readonly string[];
+  readonly uncordoned: boolean;
+  /** The revision of the desired state that asks for the reboot; null: none does. */
+  readonly askedRevision: number | null;
+  /** Since when its agent reboots it; null: it does not. */
+  readonly rebootingSince: string | null;
+  /** By a reboot of this request, or by one that came before; null: not yet. */
+  readonly booted: 'ordered' | 'before' | null;
+  /** Ready since it has booted. */
+  readonly readyAgain: boolean;
+  /** Its agent gave up. */
+  readonly failure: Cause | null;
+}
+
+export const NEW_PROGRESS: Progress = {
+  bootId: null,
+  startedAt: null,
+  postponed: null,
+  cordoned: null,
+  drained: false,
+  refusals: [],
+  uncordoned: false,
+  askedRevision: null,
+  rebootingSince: null,
+  booted: null,
+  readyAgain: false,
+  failure: null,
+};
+
+/** A request with nodes that are not through. */
+export interface Open {
+  readonly requestId: string;
+  readonly action: NodeActionKind;
+  readonly requestedAt: string;
+  readonly drain: boolean;
+  readonly drainTimeoutSeconds: number;
+  readonly maxUnavailable: number;
+  readonly expiresAt: string;
+  readonly cancelled: boolean;
+  /** A node of it failed. */
+  readonly failed: boolean;
+  /** In the order in which they begin. */
+  readonly nodes: Readonly<Record<string, Progress>>;
+}
+
+/** A cordon of ours that stands. */
+export interface Cordon {
+  readonly requestId: string;
+  /** It stays until someone asks for its end. */
+  readonly stays: boolean;
+}
+
+export interface Known {
+  readonly status: 'known';
+  readonly uid: ClusterUid;
+  /** building: it has never been Ready since it was requested. */
+  readonly life: 'building' | 'ready' | 'failed' | 'deleting';
+  readonly members: Readonly<Record<string, Member>>;
+  /** In the order of their requests. */
+  readonly open: Readonly<Record<string, Open>>;
+  /** By node. */
+  readonly cordons: Readonly<Record<string, Cordon>>;
+  /** By node, the request whose reboot its agent may carry out. */
+  readonly permitted: Readonly<Record<string, string>>;
+  readonly upgrading: boolean;
+  readonly restoring: boolean;
+  /** How pods leave, as the manifest declares it. */
+  readonly drainPolicy: DrainPolicy;
+}
+
+export type Actions = { readonly status: 'absent' } | Known;
+
+export const ABSENT: Actions = { status: 'absent' };
+
+const PREFIX = 'action-';
+
+/** The id of a change on the node, and the mark of a cordon. */
+export const markOf = (requestId: string): string => `${PREFIX}${requestId}`;
+
+/** The request that a change on a node belongs to; undefined: the change is none of ours. */
+export const requestOf = (changeId: string | undefined): string | undefined =>
+  changeId?.startsWith(PREFIX) === true ? changeId.slice(PREFIX.length) : undefined;
+
+/** Whether the node is drained for the request. */
+export const drains = ({ action, drain }: Pick<Open, 'action' | 'drain'>): boolean =>
+  action === 'drain' || (action === 'reboot' && drain);
+
+/** Whether the node takes no new pods for the request. */
+export const cordons = (open: Pick<Open, 'action' | 'drain'>): boolean => open.action === 'cordon' || drains(open);
+
+/** Whether fewer nodes serve while the request is under way on one. */
+export const takesDown = ({ action }: Pick<Open, 'action'>): boolean => action === 'reboot' || action === 'drain';

@@ -1,0 +1,126 @@
+import {
+  isAddress,
+  type AllowRule,
+  type Cni,
+  type EgressRule,
+  type Firewall,
+  type FirewallRule,
+  type NodeFirewall,
+  type RuleSource,
+} from '@fairlead/contracts';
+import type { NetworkBasis, NetworkNode } from './network.state.js';
+
+const SSH_PORT = 22;
+const API_PORT = 6443;
+
+type Transport = 'tcp' | 'udp';
+
+const open = (
+  name: string,
+  protocol: Transport,
+  ports: readonly (number | string)[],
+  peers: readonly RuleSource[],
+) => ({
+  name,
+  protocol,
+  ports: [...new Set(ports.map(String))],
+  peers: [...new Set(peers)],
+});
+
+/** What the pod network of a cluster needs between its nodes, by the documentation of each project. */
+const CNI_RULES: Readonly<Record<Cni, readonly FirewallRule[]>> = {
+  flannel: [open('flannel-vxlan', 'udp', [8472], ['@nodes'])],
+  canal: [open('canal-vxlan', 'udp', [8472], ['@nodes'])],
+  kilo: [open('kilo-wireguard', 'udp', [51_820], ['@nodes'])],
+  calico: [
+    open('calico-bgp', 'tcp', [179], ['@nodes']),
+    open('calico-typha', 'tcp', [5473], ['@nodes']),
+    open('calico-vxlan', 'udp', [4789], ['@nodes']),
+    { name: 'calico-ipip', protocol: 'ipip', ports: [], peers: ['@nodes'] },
+  ],
+  cilium: [
+    open('cilium-vxlan', 'udp', [8472], ['@nodes']),
+    open('cilium-health', 'tcp', [4240], ['@nodes']),
+    open('cilium-hubble', 'tcp', [4244], ['@nodes']),
+  ],
+};
+
+/** Control planes that balance the API themselves agree on who has its address. */
+const API_VRRP: FirewallRule = { name: 'kubernetes-api-vrrp', protocol: 'vrrp', ports: [], peers: ['@control-planes'] };
+
+const appliesTo = ({ pools }: Pick<AllowRule, 'pools'>, { role, pool }: NetworkNode): boolean =>
+  pools === undefined || pools.some((name) => name === (role === 'control-plane' ? 'control-plane' : pool));
+
+const declaredRules = (
+  rules: readonly (AllowRule | EgressRule)[] | undefined,
+  node: NetworkNode,
+): readonly FirewallRule[] =>
+  (rules ?? [])
+    .filter((rule) => appliesTo(rule, node))
+    .map((rule) => open(`declared-${rule.name}`, rule.protocol, rule.ports, 'from' in rule ? rule.from : rule.to));
+
+/** On control planes: the API, also where it is balanced by them, and etcd. */
+const controlPlaneRules = ({ balancer }: NetworkBasis, { api = [] }: Firewall): readonly FirewallRule[] => {
+  const isOwn = balancer?.placement === 'control-planes';
+  const outside = balancer !== null && !isOwn && isAddress(balancer.host) ? [balancer.host] : [];
+  return [
+    open(
+      'kubernetes-api',
+      'tcp',
+      [API_PORT, ...(isOwn ? [balancer.port] : [])],
+      ['@nodes', '@pods', '@fairlead', ...outside, ...api],
+    ),
+    open('etcd', 'tcp', ['2379-2380'], ['@control-planes']),
+    ...(isOwn ? [API_VRRP] : []),
+  ];
+};
+
+const inboundOf = (basis: NetworkBasis, firewall: Firewall, node: NetworkNode): readonly FirewallRule[] => [
+  open('ssh', 'tcp', [SSH_PORT, node.sshPort], ['@fairlead', ...(firewall.ssh ?? [])]),
+  // Pods, too: metrics-server asks kubelets.
+  open('kubelet', 'tcp', [10_250], ['@nodes', '@pods']),
+  ...(node.role === 'control-plane' ? controlPlaneRules(basis, firewall) : []),
+  ...CNI_RULES[basis.cni],
+  ...declaredRules(firewall.allow, node),
+];
+
+const everything = (name: string, peers: readonly RuleSource[]): readonly FirewallRule[] =>
+  (['tcp', 'udp'] as const).map((protocol) => open(`${name}-${protocol}`, protocol, [], peers));
+
+/** Where a node may connect to, besides what is declared. NATS is declared: its addresses are known to agents alone. */
+const outboundOf = (
+  { cni, balancer }: NetworkBasis,
+  { egress }: Firewall,
+  node: NetworkNode,
+): readonly FirewallRule[] => [
+  ...everything('cluster', ['@nodes', '@pods']),
+  ...(['tcp', 'udp'] as const).map((protocol) => open(`dns-${protocol}`, protocol, [53], ['any'])),
+  open('ntp', 'udp', [123], ['any']),
+  ...(balancer === null
+    ? []
+    : [open('kubernetes-api', 'tcp', [balancer.port], [isAddress(balancer.host) ? balancer.host : 'any'])]),
+  ...(balancer?.placement === 'control-planes' && node.role === 'control-plane' ? [API_VRRP] : []),
+  ...CNI_RULES[cni].filter(({ protocol }) => protocol === 'ipip'),
+  ...declaredRules(egress, node),
+];
+
+const addressesOf = (nodes: readonly NetworkNode[]): string[] => [
+  ...new Set(nodes.flatMap(({ addresses }) => addresses).toSorted()),
+];
+
+/** The firewall of one node; undefined: it has none. Nodes of one role and pool have the same. */
+export const firewallOf = (basis: NetworkBasis, node: NetworkNode): NodeFirewall | undefined => {
+  const { firewall } = basis.declared;
+  if (firewall === undefined || !firewall.enabled) return undefined;
+  const nodes = Object.values(basis.nodes);
+  return {
+    sets: {
+      nodes: firewall.nodes === undefined ? addressesOf(nodes) : [...firewall.nodes],
+      'control-planes': addressesOf(nodes.filter(({ role }) => role === 'control-plane')),
+      pods: [basis.podCidr],
+    },
+    inbound: [...inboundOf(basis, firewall, node)],
+    nodePorts: [...new Set<RuleSource>(['@nodes', '@pods', ...(firewall.nodePorts ?? [])])],
+    ...(firewall.egress === undefined ? {} : { outbound: [...outboundOf(basis, firewall, node)] }),
+  };
+};

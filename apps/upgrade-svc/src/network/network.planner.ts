@@ -1,0 +1,51 @@
+import type { DesiredNetwork, NodeName } from '@fairlead/contracts';
+import { firewallOf } from './firewall.planner.js';
+import { revisionOf } from './network.revision.js';
+import type { NetworkBasis, NetworkNode, Said } from './network.state.js';
+
+/** Of a node of which nothing was ever asked. */
+export const NO_REVISION = revisionOf({});
+
+const isJump = ({ jumps }: NetworkBasis, { addresses }: NetworkNode): boolean =>
+  addresses.some((address) => jumps.includes(address));
+
+/** The network configuration of a node. */
+export const contentOf = (basis: NetworkBasis, node: NetworkNode): DesiredNetwork => {
+  const firewall = firewallOf(basis, node);
+  const hardening = basis.declared.sshd?.hardening === true;
+  return {
+    ...(firewall === undefined ? {} : { firewall }),
+    ...(hardening ? { sshd: { hardening, tcpForwarding: isJump(basis, node) } } : {}),
+  };
+};
+
+export interface Planned {
+  readonly content: DesiredNetwork;
+  readonly revision: string;
+}
+
+/** What a content depends on, besides what nodes share: a cluster of 500 nodes has few contents. */
+const groupOf = (basis: NetworkBasis, node: NetworkNode): string =>
+  JSON.stringify([node.role, node.pool, node.sshPort, isJump(basis, node)]);
+
+/** Plans node by node; a content that several share is made once. */
+export const planner = (basis: NetworkBasis): ((node: NetworkNode) => Planned) => {
+  const groups = new Map<string, Planned>();
+  return (node) => {
+    const group = groupOf(basis, node);
+    const known = groups.get(group);
+    if (known !== undefined) return known;
+    const content = contentOf(basis, node);
+    const planned = { content, revision: revisionOf(content) };
+    groups.set(group, planned);
+    return planned;
+  };
+};
+
+/** Nodes whose network configuration is another one than they were given last. */
+export const outdated = (basis: NetworkBasis, said: Readonly<Record<string, Said>>): readonly NodeName[] => {
+  const plan = planner(basis);
+  return Object.entries(basis.nodes).flatMap(([name, node]) =>
+    node.hasAgent && plan(node).revision !== (said[name]?.revision ?? NO_REVISION) ? [name as NodeName] : [],
+  );
+};

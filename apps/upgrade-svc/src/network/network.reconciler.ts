@@ -1,0 +1,129 @@
+import type { ClusterUid, EventData, NodeName, StoredEvent } from '@fairlead/contracts';
+import { nothing, type Decider, type Reconciler } from '@fairlead/event-sourcing';
+import { outdated, planner } from './network.planner.js';
+import { basisAfter, NO_NETWORK, type Network, type NetworkState } from './network.state.js';
+
+/** Data of the task: these nodes must be given their present network configuration. */
+export interface SetNetwork {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+  readonly nodes: readonly NodeName[];
+  readonly again: boolean;
+}
+
+type Due = NetworkState['due'];
+
+const dueWithout = (due: Due, gone: string): Due =>
+  Object.fromEntries(
+    Object.entries(due)
+      .map(([id, { nodes, again }]) => [id, { nodes: nodes.filter((name) => name !== gone), again }] as const)
+      .filter(([, { nodes }]) => nodes.length > 0),
+  );
+
+const dueFor = (due: Due, id: string, nodes: readonly NodeName[], again: boolean): Due =>
+  nodes.length === 0 ? due : { ...due, [id]: { nodes, again } };
+
+const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Network => ({
+  status: 'known',
+  uid,
+  basis: {
+    cni: spec.kubernetes.networkCni,
+    podCidr: spec.kubernetes.podCidr,
+    declared: {},
+    balancer: null,
+    jumps: [],
+    nodes: {},
+  },
+  said: {},
+  due: {},
+});
+
+/** A task that was withdrawn may have said something older than what the node must have by now: that is said again. */
+const set = (state: NetworkState, { data, meta }: StoredEvent<'DesiredNetworkSet'>): NetworkState => {
+  const { node, revision, attempt } = data;
+  const said = { ...state.said, [node]: { revision, attempt, failed: false } };
+  const due = dueWithout(state.due, node);
+  const known = state.basis.nodes[node];
+  const isOlder = known !== undefined && planner(state.basis)(known).revision !== revision;
+  return { ...state, said, due: dueFor(due, meta.id, isOlder ? [node] : [], false) };
+};
+
+/** What came of it. A word about an earlier configuration says nothing about the present one. */
+const ended = (
+  { said }: NetworkState,
+  { node, revision, attempt }: EventData<'NodeNetworkApplied'>,
+  failed: boolean,
+): Pick<NetworkState, 'said'> | undefined => {
+  const known = said[node];
+  if (known?.revision !== revision || known.attempt !== attempt || known.failed === failed) return undefined;
+  return { said: { ...said, [node]: { ...known, failed } } };
+};
+
+const forget = (state: NetworkState, name: string): Pick<NetworkState, 'said' | 'due'> => {
+  const { [name]: _gone, ...said } = state.said;
+  return { said, due: dueWithout(state.due, name) };
+};
+
+/** A node whose agent starts changes nothing for others. */
+const rebased = (state: NetworkState, event: StoredEvent): NetworkState => {
+  const basis = basisAfter(state.basis, event);
+  if (basis === state.basis) return state;
+  const gone = event.type === 'VmDeleted' ? forget(state, event.data.name) : {};
+  const after = { ...state, ...gone, basis };
+  const nodes = outdated(basis, after.said);
+  if (event.type === 'AgentStarted') {
+    const own = nodes.filter((name) => name === event.data.node);
+    return { ...after, due: dueFor(after.due, event.meta.id, own, false) };
+  }
+  const kept = Object.fromEntries(Object.entries(after.due).filter(([, { again }]) => again));
+  return { ...after, due: dueFor(kept, event.meta.id, nodes, false) };
+};
+
+const evolveKnown = (state: NetworkState, event: StoredEvent): NetworkState => {
+  switch (event.type) {
+    case 'DesiredNetworkSet':
+      return set(state, event);
+    case 'NodeNetworkApplied':
+    case 'NodeNetworkFailed': {
+      const said = ended(state, event.data, event.type === 'NodeNetworkFailed');
+      return said === undefined ? state : { ...state, ...said };
+    }
+    default:
+      return rebased(state, event);
+  }
+};
+
+const evolve = (state: Network, event: StoredEvent): Network => {
+  if (event.type === 'ClusterRequested') return begin(event);
+  if (state.status === 'none' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  // Its nodes leave one by one; what they accept from each other no longer matters.
+  if (event.type === 'ClusterDeletionRequested' || event.type === 'ClusterDeleted') return NO_NETWORK;
+  const after = evolveKnown(state, event);
+  return after === state ? state : { status: 'known', ...after };
+};
+
+/** It takes no commands: what nodes are to have is stated in a stream of each node (network.decider.ts). */
+const networks: Decider<Network, never, never> = {
+  initial: NO_NETWORK,
+  reads: 'cluster',
+  decide: () => nothing,
+  evolve,
+};
+
+/** Gives each node whose network configuration has changed the new one. */
+export const networkReconciler: Reconciler<Network, never, never> = {
+  name: 'network',
+  version: 1,
+  context: 'rollout',
+  decider: networks,
+  generation: (state) => (state.status === 'none' ? '' : state.uid),
+
+  tasks: (state) =>
+    state.status === 'none'
+      ? []
+      : Object.entries(state.due).map(([id, { nodes, again }]) => {
+          const data: SetNetwork = { uid: state.uid, nodes, again };
+          const reason = again ? 'an operator asked for another try' : 'what nodes accept has changed';
+          return { type: 'SetDesiredNetwork', key: `SetDesiredNetwork/${id}`, reason, data };
+        }),
+};

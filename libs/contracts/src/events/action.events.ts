@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { Cause } from '../failures.js';
+import { ClusterUid, NodeName } from '../ids.js';
+import { NodeActionKind, PostponedReason, VoidReason } from '../node-actions.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const requestId = z.string().describe('Of the NodeActionRequested');
+const node = NodeName;
+
+const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
+  defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
+
+const one = { uid, requestId, action: NodeActionKind, node };
+
+/** What people ask of nodes, and what becomes of it. In the stream of rollouts, so that an upgrade and an action cannot begin at once. */
+export const actionEvents = {
+  NodeActionRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked for nodes to be rebooted, drained, cordoned or uncordoned.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      action: NodeActionKind,
+      nodes: z.array(node).min(1).max(500).describe('In the order in which they begin'),
+      reason: z.string().describe('Why, in the words of whoever asked; empty: not given'),
+      drain: z.boolean().describe('Of a reboot: whether the node is drained before'),
+      drainTimeoutSeconds: z.int().min(0).describe('How long pods may take to leave; 0: as long as it takes'),
+      maxUnavailable: z.int().min(1).describe('How many workers at a time; control planes go one at a time'),
+      expiresAt: z.iso.datetime().describe('No node begins after it'),
+    }),
+  }),
+  NodeActionCancelled: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone cancelled a request about nodes: no further node begins, and what has begun and can be undone is.',
+    data: z.strictObject({ uid, requestId, reason: z.string() }),
+  }),
+  NodeActionStarted: fact('The turn of the node has come.', z.strictObject(one)),
+  NodeActionPostponed: fact(
+    'The node cannot begin yet; stated once until it does or the reason is another one.',
+    z.strictObject({ ...one, reason: PostponedReason }),
+  ),
+  NodeActionCordoned: fact(
+    'The node takes no new pods; byRequest states whether this request did it, and so may undo it.',
+    z.strictObject({ ...one, byRequest: z.boolean() }),
+  ),
+  NodeActionEvictionRefused: fact(
+    'Kubernetes refused to evict pods; stated when the set of refusals changes, not for each attempt.',
+    z.strictObject({
+      ...one,
+      budget: z.string().nullable().describe('namespace/name of the PodDisruptionBudget; null: another reason'),
+      pods: z.array(z.string()).min(1).describe('namespace/name'),
+      message: z.string(),
+    }),
+  ),
+  NodeActionDrained: fact(
+    'Every pod that must go has gone.',
+    z.strictObject({ ...one, evictedPods: z.int().min(0), tookMs: z.int().min(0) }),
+  ),
+  NodeActionUncordoned: fact(
+    'The node takes pods again.',
+    z.strictObject({ ...one, cordonedBy: z.string().describe('The request whose cordon this was') }),
+  ),
+  NodeActionSucceeded: fact(
+    'What was asked of the node is done, and after a reboot it is Ready again.',
+    z.strictObject({ ...one, tookMs: z.int().min(0) }),
+  ),
+  NodeActionFailed: fact(
+    'What was asked of the node could not be done; no further node of the request begins.',
+    z.strictObject({ ...one, cause: Cause }),
+  ),
+  NodeActionVoided: fact(
+    'The node is left as it is, and nothing more is done for the request on it.',
+    z.strictObject({ ...one, reason: VoidReason }),
+  ),
+} as const;

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { PoolName } from '../ids.js';
+import { refuse, type Refusal } from '../refusals.js';
+
+/** As the pool of control planes is named where pools are listed. */
+const CONTROL_PLANES = 'control-plane';
+
+const RULES_MAX = 50;
+const NETWORKS_MAX = 50;
+const PORTS_MAX = 20;
+const PORT_MAX = 65_535;
+/** As many addresses as the nodes of the largest cluster have, and those of nodes that are replaced. */
+const SET_MAX = 2_000;
+
+const Port = z.int().min(1).max(PORT_MAX);
+
+const isRange = (text: string): boolean => {
+  const [from = 0, to = from] = text.split('-').map(Number);
+  return from >= 1 && from <= to && to <= PORT_MAX;
+};
+
+/** `443`, `"443"` or `"8000-8010"`. */
+export const Ports = z.union([
+  Port,
+  z
+    .string()
+    .regex(/^[1-9]\d{0,4}(-[1-9]\d{0,4})?$/)
+    .refine(isRange, { error: 'is not a port or a range of ports, e.g. 8000-8010' }),
+]);
+
+/** A network, or one address. */
+export const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+  error: 'is not a network or an address, e.g. 192.0.2.0/24',
+});
+
+const Address = z.union([z.ipv4(), z.ipv6()]);
+
+/** Rules are about addresses: a name is none. */
+export const isAddress = (text: string): boolean => Address.safeParse(text).success;
+
+const networks = z.array(Cidr).max(NETWORKS_MAX);
+
+const rule = {
+  name: PoolName.describe('Of the rule: a DNS label, unique in the firewall'),
+  protocol: z.enum(['tcp', 'udp']).default('tcp'),
+  ports: z.array(Ports).min(1).max(PORTS_MAX).describe('Ports and ranges of ports, e.g. 443 or "8000-8010"'),
+  pools: z
+    .array(PoolName)
+    .min(1)
+    .max(RULES_MAX)
+    .optional()
+    .describe('On nodes of these pools; control-plane: on control planes. Left out: on every node'),
+};
+
+export const AllowRule = z
+  .strictObject({
+    ...rule,
+    from: networks.min(1).describe('Who may connect, e.g. 192.0.2.0/24; 0.0.0.0/0: from anywhere'),
+  })
+  .meta({ id: 'AllowRule', description: 'Connections to nodes that are accepted' });
+export type AllowRule = z.infer<typeof AllowRule>;
+
+export const EgressRule = z
+  .strictObject({ ...rule, to: networks.min(1).describe('Where nodes may connect to') })
+  .meta({ id: 'EgressRule', description: 'Connections of nodes that are accepted' });
+export type EgressRule = z.infer<typeof EgressRule>;
+
+/** What a user declares. What Kubernetes needs between nodes is opened without being declared. */
+export const Firewall = z
+  .strictObject({
+    enabled: z.boolean().default(true).describe('false: the rules are kept, and are not in force'),
+    nodes: networks
+      .optional()
+      .describe(
+        'Networks that only nodes of the cluster are in. Left out: the addresses of its nodes, so that each node that comes or goes changes the rules of all others',
+      ),
+    ssh: networks.optional().describe('Who may connect by SSH, besides Fairlead'),
+    api: networks
+      .optional()
+      .describe('Who may connect to the Kubernetes API on control planes, besides nodes and Fairlead'),
+    nodePorts: networks.optional().describe('Who may connect to node ports, besides nodes and pods'),
+    allow: z.array(AllowRule).max(RULES_MAX).optional(),
+    egress: z
+      .array(EgressRule)
+      .max(RULES_MAX)
+      .optional()
+      .describe(
+        'Where nodes themselves may connect to, besides nodes, pods and DNS; pods are not concerned. Left out: anywhere',
+      ),
+  })
+  .meta({ id: 'Firewall', description: 'The firewall of each node: connections that are not listed are dropped' });
+export type Firewall = z.infer<typeof Firewall>;
+
+/** Sets of addresses that rules name: of the cluster, or that the node itself knows. */
+export const ADDRESS_SETS = ['nodes', 'control-planes', 'pods'] as const;
+export type AddressSet = (typeof ADDRESS_SETS)[number];
+
+/** `@fairlead`: the addresses from which Fairlead has connected to the node. */
+export const RuleSource = z.union([
+  z.enum([...ADDRESS_SETS.map((set) => `@${set}` as const), '@fairlead', 'any']),
+  Cidr,
+]);
+export type RuleSource = z.infer<typeof RuleSource>;
+
+/** Protocols without ports are those of networks and of virtual addresses. */
+export const FirewallRule = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+  protocol: z.enum(['tcp', 'udp', 'vrrp', 'ipip']),
+  ports: z.array(z.string().regex(/^\d{1,5}(-\d{1,5})?$/)).max(PORTS_MAX),
+  /** Of an inbound rule: who connects; of an outbound one: where to. */
+  peers: z.array(RuleSource).min(1).max(SET_MAX),
+});
+export type FirewallRule = z.infer<typeof FirewallRule>;
+
+/** Everything that a node must know to render its rules. */
+export const NodeFirewall = z.strictObject({
+  sets: z.strictObject({
+    nodes: z.array(Cidr).max(SET_MAX),
+    'control-planes': z.array(Cidr).max(SET_MAX),
+    pods: z.array(Cidr).max(NETWORKS_MAX),
+  }),
+  inbound: z.array(FirewallRule).max(4 * RULES_MAX),
+  nodePorts: z.array(RuleSource).max(SET_MAX).describe('Who may connect to node ports'),
+  outbound: z
+    .array(FirewallRule)
+    .max(4 * RULES_MAX)
+    .optional()
+    .describe('Absent: anywhere'),
+});
+export type NodeFirewall = z.infer<typeof NodeFirewall>;
+
+/** The range that kube-apiserver gives node ports of, unless configured otherwise. */
+export const NODE_PORTS = '30000-32767';
+
+interface NamedRule {
+  readonly name: string;
+  readonly pools?: readonly string[] | undefined;
+}
+
+const ruleFaults = (list: string, rules: readonly NamedRule[], known: ReadonlySet<string>): readonly Refusal[] => {
+  const names = rules.map(({ name }) => name);
+  return rules.flatMap(({ name, pools = [] }, at) => [
+    ...(names.indexOf(name) < at
+      ? [refuse('firewall.rule-twice', { rule: name }, `spec.firewall.${list}[${at}].name`)]
+      : []),
+    ...pools
+      .filter((pool) => !known.has(pool))
+      .map((pool) => refuse('firewall.rule-pool', { rule: name, pool }, `spec.firewall.${list}[${at}].pools`)),
+  ]);
+};
+
+/** Names of rules that are used twice, and pools that the manifest does not have. */
+export const firewallFaults = (
+  { allow = [], egress = [] }: Pick<Firewall, 'allow' | 'egress'>,
+  pools: readonly string[],
+): readonly Refusal[] => {
+  const known = new Set([...pools, CONTROL_PLANES]);
+  return [...ruleFaults('allow', allow, known), ...ruleFaults('egress', egress, known)];
+};

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** What a user declares of the SSH servers of nodes. */
+export const Sshd = z
+  .strictObject({
+    hardening: z
+      .boolean()
+      .describe(
+        'true: no passwords, no password of root, few attempts, no forwarding beyond what Fairlead uses, and modern algorithms only',
+      ),
+  })
+  .meta({ id: 'Sshd', description: 'The SSH server of each node' });
+export type Sshd = z.infer<typeof Sshd>;
+
+/** What a node's SSH server must be like. */
+export const NodeSshd = z.strictObject({
+  hardening: z.literal(true),
+  tcpForwarding: z.boolean().describe('Fairlead reaches other nodes through this one'),
+});
+export type NodeSshd = z.infer<typeof NodeSshd>;

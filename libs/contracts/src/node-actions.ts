@@ -1,0 +1,54 @@
+import { z } from 'zod';
+
+/** What people ask of nodes that stay part of their cluster. */
+export const NODE_ACTIONS = ['reboot', 'drain', 'cordon', 'uncordon'] as const;
+export const NodeActionKind = z.enum(NODE_ACTIONS);
+export type NodeActionKind = z.infer<typeof NodeActionKind>;
+
+/** How an action is under way, e.g. in "is being rebooted". */
+export const ACTION_PARTICIPLES: Readonly<Record<NodeActionKind, string>> = {
+  reboot: 'rebooted',
+  drain: 'drained',
+  cordon: 'cordoned',
+  uncordon: 'uncordoned',
+};
+
+/** Why a node of a request waits, although nothing of the request itself keeps it waiting. */
+export const POSTPONED_REASONS = [
+  'AgentAway',
+  'NodeChanging',
+  'OtherControlPlane',
+  'NoQuorum',
+  'UpgradeInProgress',
+  'RestoreInProgress',
+] as const;
+export const PostponedReason = z.enum(POSTPONED_REASONS);
+export type PostponedReason = z.infer<typeof PostponedReason>;
+
+export const POSTPONED_WORDS: Readonly<Record<PostponedReason, string>> = {
+  AgentAway: 'its agent is not heard of',
+  NodeChanging: 'it is being replaced, removed or remediated',
+  OtherControlPlane: 'another control plane joins or leaves',
+  NoQuorum: 'etcd needs it for its quorum',
+  UpgradeInProgress: 'an upgrade is in progress',
+  RestoreInProgress: 'etcd is being restored',
+};
+
+/** Why a node of a request is left as it is. */
+export const VOID_REASONS = ['BootedSince', 'Expired', 'Cancelled', 'NodeGone', 'EarlierFailed'] as const;
+export const VoidReason = z.enum(VOID_REASONS);
+export type VoidReason = z.infer<typeof VoidReason>;
+
+export const VOID_WORDS: Readonly<Record<VoidReason, string>> = {
+  BootedSince: 'it has booted since the request, which satisfies it',
+  Expired: 'the request has expired',
+  Cancelled: 'the request was cancelled',
+  NodeGone: 'it is no longer part of the cluster',
+  EarlierFailed: 'an earlier node of the request failed',
+};
+
+/** How long a request waits for a node that cannot be changed, unless it says otherwise. */
+export const ACTION_EXPIRES_SECONDS = { min: 60, default: 24 * 3_600, max: 30 * 24 * 3_600 } as const;
+
+/** How long pods may take to leave a node, unless a request says otherwise; 0: as long as it takes. */
+export const DRAIN_TIMEOUT_SECONDS = { default: 900, max: 7 * 24 * 3_600 } as const;
