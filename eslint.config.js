@@ -176,7 +176,7 @@ export default tseslint.config(
           patterns: [
             {
               group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*'],
-              message: 'Contracts know zod and semver, and nothing else.',
+              message: 'Contracts know zod, semver and croner, and nothing else.',
             },
           ],
         },

@@ -1,4 +1,4 @@
-import type { EtcdRequestView, StoredEvent } from '@fairlead/contracts';
+import type { EtcdRequestView, EtcdSnapshotList, StoredEvent } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterBody, startSystem, type System } from './system/system.js';
@@ -56,6 +56,24 @@ describe.each([{ light: true }, { light: false }])(
         const found = await namespaces();
         expect(found).toContain('before');
         expect(found).not.toContain('after');
+      },
+      TIMEOUT_MS,
+    );
+
+    it(
+      'was taken from a snapshot that a scratch etcd on a control plane has read, with the revision and the keys that were saved',
+      async () => {
+        const [taken] = (await system.events('saved')).flatMap((event) =>
+          event.type === 'EtcdSnapshotTaken' ? [event.data] : [],
+        );
+        const { snapshot = '', revision, keys } = taken ?? {};
+        await ask(`snapshots/${snapshot}/verify`, {});
+        const isEnd = ({ type }: StoredEvent): boolean =>
+          type === 'EtcdSnapshotVerified' || type === 'EtcdSnapshotVerificationFailed';
+        const end = await system.until('saved', isEnd, TIMEOUT_MS / 2);
+        expect(end).toMatchObject({ type: 'EtcdSnapshotVerified', data: { snapshot, revision, keys } });
+        const { body } = await system.call<EtcdSnapshotList>('GET', `${CLUSTER}/etcd/snapshots?minSeq=${end.meta.seq}`);
+        expect(body.items).toMatchObject([{ name: snapshot, reason: 'command', verification: { state: 'verified' } }]);
       },
       TIMEOUT_MS,
     );

@@ -23,6 +23,8 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
     (await kubectl('--namespace', 'kube-system', 'exec', `etcd-${machine.name}`, '--', 'etcd', '--version')).split(
       '\n',
     )[0] ?? '';
+  const verification = ({ type }: StoredEvent): boolean =>
+    type === 'EtcdSnapshotVerified' || type === 'EtcdSnapshotVerificationFailed';
   const over = ({ type }: StoredEvent): boolean => type === 'EtcdRestored' || type === 'EtcdRestoreFailed';
 
   beforeAll(async () => {
@@ -43,6 +45,12 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
       await ask('snapshots', {});
       const taken = await system.until(CLUSTER, ({ type }) => type === 'EtcdSnapshotTaken', 3 * MINUTE_MS);
       const { snapshot } = taken.data as { readonly snapshot: string };
+      await ask(`snapshots/${snapshot}/verify`, {});
+      const checked = await system.until(CLUSTER, verification, 5 * MINUTE_MS);
+      process.stdout.write(`${JSON.stringify(checked.data)}\n`);
+      const { revision, keys } = taken.data as { readonly revision: number; readonly keys: number };
+      expect(checked).toMatchObject({ type: 'EtcdSnapshotVerified', data: { snapshot, revision, keys } });
+
       await kubectl('create', 'configmap', 'after', '--from-literal=made=after');
       expect(await configMaps()).toEqual(expect.arrayContaining(['configmap/before', 'configmap/after']));
 

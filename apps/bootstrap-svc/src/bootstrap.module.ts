@@ -39,6 +39,7 @@ import { KubeconfigsEffects } from './kubeconfigs/kubeconfigs.effects.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
 import { SnapshotsEffects } from './restore/snapshots.effects.js';
+import { VerificationEffects } from './restore/verification.effects.js';
 import { DismantlingEffects } from './removal/dismantling.effects.js';
 import { RememberedSecrets } from './secrets.cache.js';
 import { NodeRemovalEffects } from './removal/node-removal.effects.js';
@@ -108,6 +109,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       AddonsEffects,
       NodeRemovalEffects,
       SnapshotsEffects,
+      VerificationEffects,
       DismantlingEffects,
       KubeconfigsEffects,
       SshKeysEffects,

@@ -3,6 +3,7 @@ import { actionsReconciler } from './actions/actions.reconciler.js';
 import { certificatesReconciler } from './certificates/certificates.reconciler.js';
 import type { Settings } from './config.js';
 import { desiredReconciler } from './desired/desired.reconciler.js';
+import { backupsReconciler } from './etcd/backups.reconciler.js';
 import { removalsReconciler } from './etcd/removals.reconciler.js';
 import { restoreReconciler } from './etcd/restore.reconciler.js';
 import { snapshotsReconciler } from './etcd/snapshots.reconciler.js';
@@ -23,6 +24,7 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
       desiredReconciler,
       rolloutReconciler,
       snapshotsReconciler,
+      backupsReconciler({ othersKept: settings.snapshotsKept }),
       removalsReconciler,
       restoreReconciler,
       certificatesReconciler,

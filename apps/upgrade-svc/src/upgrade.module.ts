@@ -25,6 +25,7 @@ import type { Settings } from './config.js';
 import { ChangesEffects } from './desired/changes.effects.js';
 import { DesiredEffects } from './desired/desired.effects.js';
 import { EmptyEffects } from './drain/empty.effects.js';
+import { BackupsEffects } from './etcd/backups.effects.js';
 import { SnapshotKeeper } from './etcd/snapshot.keeper.js';
 import { RemovalsEffects } from './etcd/removals.effects.js';
 import { RestoreEffects } from './etcd/restore.effects.js';
@@ -83,7 +84,6 @@ const providersOf = (settings: Settings): Provider[] => [
         snapshots: new NatsSnapshots(nc, secrets),
         secrets,
         store,
-        keptMax: settings.snapshotsKept,
         bytesMax: settings.snapshotMaxBytes,
       }),
     inject: [NATS, SECRETS, EVENT_STORE],
@@ -116,6 +116,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       ChangesEffects,
       CheckEffects,
       SnapshotsEffects,
+      BackupsEffects,
       RemovalsEffects,
       RestoreEffects,
       EmptyEffects,

@@ -18,7 +18,7 @@ export {
   type Writer,
 } from './events/definition.js';
 export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
-export { UPGRADE_MODES } from './events/rollout.events.js';
+export { SNAPSHOT_ENDS, UPGRADE_MODES, type SnapshotEnd } from './events/rollout.events.js';
 export { SoftwareVersions, DesiredSoftware } from './events/node.events.js';
 export * from './external-etcd.js';
 export * from './failures.js';
@@ -33,6 +33,7 @@ export * from './manifest/autoscaling.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/declared.js';
 export * from './manifest/drain.policy.js';
+export * from './manifest/etcd.backups.js';
 export * from './manifest/health.check.js';
 export * from './manifest/manifest.diff.js';
 export * from './manifest/manifest.fold.js';

@@ -201,6 +201,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
   EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
   EtcdSnapshotRemoved: ({ node }) => `the snapshot of the restore that failed is gone from ${node}`,
+  EtcdSnapshotVerified: ({ snapshot, node, objects }) =>
+    `${snapshot} was verified on ${node}: etcd was restored from it with ${count(objects, 'object')}`,
+  EtcdSnapshotVerificationFailed: ({ snapshot, invalid, cause }) =>
+    `${snapshot} ${invalid ? 'is not valid' : 'could not be verified'}: ${sentenceOf(cause)}`,
   EtcdReady: ({ version, members }) => `etcd ${version} has ${members.length} healthy members`,
   EtcdMemberAdded: ({ node, members }) => `etcd has a member on ${node}, and ${members} in all`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
@@ -210,6 +214,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>
     nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
+  JoinTokenRenewed: ({ node, endedAt }) => `the join token of ${node} had ended at ${endedAt}; it has a new one`,
   NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
@@ -288,6 +293,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeRuleOverridden: ({ rule, reason }) => `an operator overrode rule ${rule}: ${reason}`,
   NodeRollbackRequested: ({ node }) => `${node} was asked to get its former software back`,
   EtcdSnapshotRequested: () => 'a snapshot of etcd was asked for',
+  EtcdSnapshotVerificationRequested: ({ snapshot }) => `the verification of ${snapshot} was requested`,
   EtcdRestoreRequested: ({ snapshot }) => `etcd was asked to be set back to ${snapshot}`,
   UpgradeRejected: ({ findings }) =>
     `the change was refused: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
@@ -296,6 +302,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   RolloutStarted: ({ planHash }) => `the plan ${planHash.slice(0, 12)} runs`,
   EtcdSnapshotTaken: ({ snapshot, node, keys }) => `etcd on ${node} was saved as ${snapshot} (${count(keys, 'key')})`,
   EtcdSnapshotFailed: ({ cause }) => `no snapshot of etcd was taken: ${sentenceOf(cause)}`,
+  EtcdBackupFailed: ({ scheduledAt, cause }) =>
+    `the snapshot of etcd scheduled for ${scheduledAt} was not taken: ${sentenceOf(cause)}`,
+  EtcdSnapshotDeleted: ({ snapshot, reason }) =>
+    `${snapshot} was deleted: ${reason === 'age' ? 'it is older than snapshots are kept' : 'there are enough newer ones'}`,
   EtcdRestoreStarted: ({ snapshot, members }) =>
     `etcd begins to be set back to ${snapshot} on ${members.map(({ node }) => node).join(', ')}`,
   EtcdRestoreAdvanced: ({ step, cause }) =>

@@ -752,6 +752,17 @@ export const REFUSALS = {
     'Snapshot {snapshot} of {namespace}/{cluster} does not exist',
     'List them with GET /ns/{namespace}/clusters/{cluster}/etcd/snapshots.',
   ),
+  'etcd.schedule-invalid': definition(
+    400,
+    'A snapshot of etcd cannot be taken at {schedule}',
+    'Give five fields of cron that name a time there is, such as 0 */6 * * *. Times are UTC.',
+  ),
+  'etcd.schedule-too-often': definition(
+    400,
+    'Snapshots of etcd at {schedule} would be less than {min} minutes apart',
+    'Take them less often.',
+  ),
+  'etcd.keep-for-short': definition(400, 'Snapshots of etcd cannot be kept for {given}', 'Keep them for 1h or longer.'),
   'etcd.restore-unconfirmed': definition(
     422,
     "Everything that happened in '{cluster}' since {takenAt} would be lost",

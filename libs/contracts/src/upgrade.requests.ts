@@ -97,6 +97,13 @@ export const EtcdRestoreRequest = z
   .meta({ id: 'EtcdRestoreRequest' });
 export type EtcdRestoreRequest = z.infer<typeof EtcdRestoreRequest>;
 
+export const EtcdSnapshotPath = z.object({
+  namespace: Namespace,
+  cluster: ClusterName,
+  snapshot: z.string().min(1).max(TEXT_LENGTH_MAX),
+});
+export type EtcdSnapshotPath = z.infer<typeof EtcdSnapshotPath>;
+
 export const UpgradePath = z.object({ namespace: Namespace, cluster: ClusterName, upgrade: UpgradeId });
 export type UpgradePath = z.infer<typeof UpgradePath>;
 

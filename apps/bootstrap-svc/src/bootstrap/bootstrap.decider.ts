@@ -47,6 +47,8 @@ export type BootstrapFact = Fact<
   | 'ApiBalanced'
   | 'EtcdSnapshotPlaced'
   | 'EtcdSnapshotRemoved'
+  | 'EtcdSnapshotVerified'
+  | 'EtcdSnapshotVerificationFailed'
   | 'EtcdReady'
   | 'EtcdMemberAdded'
   | 'ControlPlaneInitialized'
@@ -55,6 +57,7 @@ export type BootstrapFact = Fact<
   | 'ControlPlaneJoined'
   | 'ControlPlaneReady'
   | 'WorkerJoined'
+  | 'JoinTokenRenewed'
   | 'NodeLabelsSet'
   | 'AddonInstalled'
   | 'ClusterReady'
@@ -84,6 +87,8 @@ export type Outcome = Extract<
       | 'ApiBalanced'
       | 'EtcdSnapshotPlaced'
       | 'EtcdSnapshotRemoved'
+      | 'EtcdSnapshotVerified'
+      | 'EtcdSnapshotVerificationFailed'
       | 'EtcdReady'
       | 'EtcdMemberAdded'
       | 'ControlPlaneInitialized'
@@ -92,6 +97,7 @@ export type Outcome = Extract<
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
       | 'WorkerJoined'
+      | 'JoinTokenRenewed'
       | 'NodeLabelsSet'
       | 'NodeDrainBlocked'
       | 'NodeDrained'
@@ -150,6 +156,9 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return cluster.restore?.requestId === data.requestId && cluster.restore.missing.includes(data.node);
     case 'EtcdSnapshotRemoved':
       return cluster.abandoned?.requestId === data.requestId && cluster.abandoned.nodes.includes(data.node);
+    case 'EtcdSnapshotVerified':
+    case 'EtcdSnapshotVerificationFailed':
+      return cluster.verifications?.some(({ snapshot }) => snapshot === data.snapshot) === true;
     case 'EtcdReady':
       return cluster.etcd === null;
     case 'EtcdMemberAdded':
@@ -162,6 +171,7 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return !cluster.network;
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
+    case 'JoinTokenRenewed':
       return host !== undefined && host.joinedAt === null;
     case 'NodeLabelsSet':
       return host !== undefined && !isSet(host, data);
@@ -283,6 +293,15 @@ export const failStep = (state: Bootstrap, failure: Failure, attempts: Attempts)
     return node === undefined ? [...failGrowth(cluster, failure), failed] : [failed, ...failGrowth(cluster, failure)];
   return [failed, { type: 'ClusterFailed', data: { uid, ...failure } }];
 };
+
+/** It concerns no node, and fails nothing else. */
+export const verificationFailed = (
+  state: Bootstrap,
+  failure: Omit<EventData<'EtcdSnapshotVerificationFailed'>, 'uid'>,
+): readonly BootstrapFact[] =>
+  state.status === 'absent'
+    ? nothing
+    : [{ type: 'EtcdSnapshotVerificationFailed', data: { uid: state.cluster.uid, ...failure } }];
 
 const LAST_ATTEMPT = { attempt: 1, attemptsMax: 1, nextAttemptAt: null };
 

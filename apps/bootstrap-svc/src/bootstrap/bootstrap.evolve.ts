@@ -3,6 +3,7 @@ import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
 import { evolveMetadata } from './metadata.evolve.js';
+import { evolveVerifications } from './verifications.evolve.js';
 import {
   ABSENT,
   allOf,
@@ -436,7 +437,7 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
-  return evolveMetadata(evolveDepartures(requested, event), event);
+  return evolveVerifications(evolveMetadata(evolveDepartures(requested, event), event), event);
 };
 
 /** What the event means for the status; `cluster` is the cluster after it. */

@@ -50,13 +50,20 @@ export type ClusterStep =
 /** One thing to do next, and why. */
 export type Operation =
   | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
-  | { readonly step: ClusterStep; readonly reason: string };
+  | { readonly step: ClusterStep; readonly reason: string }
+  | { readonly step: 'VerifySnapshot'; readonly snapshot: string; readonly reason: string };
 
 export type StepKey = string;
 
+interface NamedStep {
+  readonly step: string;
+  readonly node?: NodeName;
+  readonly snapshot?: string;
+}
+
 /** Names an operation inside its cluster: while it is desired it is done once. */
-export const keyOf = (operation: { readonly step: string; readonly node?: NodeName }): StepKey =>
-  operation.node === undefined ? operation.step : `${operation.step}/${operation.node}`;
+export const keyOf = ({ step, node, snapshot }: NamedStep): StepKey =>
+  [step, node ?? snapshot].filter((part) => part !== undefined).join('/');
 
 const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
 
@@ -200,6 +207,14 @@ const removeSnapshots = ({ abandoned, hosts }: Cluster): readonly Operation[] =>
       : [onNode('RemoveSnapshot', host, 'its restore has failed')];
   });
 
+/** One at a time, and none while etcd is restored. */
+const verifySnapshots = ({ provisioned, restore, verifications = [] }: Cluster): readonly Operation[] =>
+  provisioned && restore === null
+    ? verifications
+        .slice(0, 1)
+        .map(({ snapshot }) => ({ step: 'VerifySnapshot', snapshot, reason: 'it is not verified' }))
+    : [];
+
 const refreshKubeconfig = (cluster: Cluster): readonly Operation[] => {
   const renewed = renewedKubeconfig(cluster);
   return renewed === undefined
@@ -277,10 +292,15 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),
+        ...verifySnapshots(cluster),
         ...refreshKubeconfig(cluster),
         ...replaceKeys(cluster),
       ];
     case 'building':
-      return [...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []), ...replaceKeys(cluster)];
+      return [
+        ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
+        ...verifySnapshots(cluster),
+        ...replaceKeys(cluster),
+      ];
   }
 };

@@ -7,6 +7,7 @@ import {
   failStep,
   revokeCredentials,
   stateReplacements,
+  verificationFailed,
   type BootstrapCommand,
   type BootstrapFact,
 } from './bootstrap.decider.js';
@@ -30,10 +31,12 @@ export interface StepData {
   readonly [key: string]: unknown;
   /** Absent: it is about the cluster as a whole. */
   readonly node?: NodeName;
+  /** The snapshot that is verified. */
+  readonly snapshot?: string;
 }
 
 const taskOf = (operation: Operation): Task => {
-  const data: StepData = 'node' in operation ? { node: operation.node } : {};
+  const { step: _step, reason: _reason, ...data }: Operation & StepData = operation;
   return { type: operation.step, key: keyOf(operation), reason: operation.reason, data };
 };
 
@@ -119,7 +122,9 @@ export const bootstrapReconciler = (
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {
     const step = type as Operation['step']; // A task comes from the plan, or from the finalizer, whose failures are not stated.
-    const { node } = data as StepData;
+    const { node, snapshot } = data as StepData;
+    if (snapshot !== undefined)
+      return nextAttemptAt === null ? verificationFailed(state, { snapshot, invalid: false, cause }) : [];
     const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step, cause.operation), cause };
     return failStep(state, about, { attempt, attemptsMax, nextAttemptAt });
   },

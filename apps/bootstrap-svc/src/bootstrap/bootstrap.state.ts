@@ -3,6 +3,7 @@ import type {
   Cause,
   ClusterSpec,
   ClusterUid,
+  EventData,
   Machine,
   NodeMetadata,
   NodeName,
@@ -155,6 +156,12 @@ export interface DesiredSnapshot {
   readonly missing: readonly NodeName[];
 }
 
+/** A snapshot that must be restored into a scratch etcd, and what etcdutl said of it when it was taken. */
+export type DesiredVerification = Pick<
+  EventData<'EtcdSnapshotVerificationRequested'>,
+  'snapshot' | 'sha256' | 'bytes' | 'revision' | 'keys'
+>;
+
 /** A request for more nodes of a cluster that is Ready already; it ends by itself. */
 export interface NodesRequest {
   readonly onFailure: OnFailure;
@@ -198,6 +205,8 @@ export interface Cluster {
   readonly restore: DesiredSnapshot | null;
   /** The snapshot of the restore that is under way or has failed: it may be on these control planes. */
   readonly abandoned: PlacedSnapshot | null;
+  /** Snapshots to be verified, in turn; absent: there are none. */
+  readonly verifications?: readonly DesiredVerification[];
   /** Surges whose machines must go, also those that are yet to come. */
   readonly surgesOver: readonly string[];
   /** It was Ready once: from then on nodes that cannot join do not make it Failed. */

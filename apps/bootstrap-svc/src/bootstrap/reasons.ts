@@ -18,6 +18,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   RenewCredential: 'RenewCredentialFailedReason',
   PlaceSnapshot: 'PlaceSnapshotFailedReason',
   RemoveSnapshot: 'RemoveSnapshotFailedReason',
+  VerifySnapshot: 'VerifySnapshotFailedReason',
   RefreshKubeconfig: 'RefreshKubeconfigFailedReason',
   AddAuthorizedKey: 'ReplaceSshKeyFailedReason',
   RemoveAuthorizedKey: 'ReplaceSshKeyFailedReason',

@@ -32,6 +32,8 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'etcd-promote-member': 'promote the etcd member',
   etcdctl: 'run etcdctl as a static pod',
   'remove-snapshot': 'remove the snapshot of etcd',
+  'prepare-verification': 'prepare a scratch etcd',
+  'verify-snapshot': 'verify the snapshot of etcd',
   'etcd-health': 'look at the health of etcd',
   'authorized-keys': 'replace the SSH key',
 };

@@ -10,18 +10,33 @@ import { clusterSettings } from '../hosts/node.settings.js';
 import { joinCredentialsRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
-const TOKEN_TTL_SECONDS = 30 * 60;
+const TOKEN_TTL_SECONDS = 15 * 60;
 /** A token that ends sooner than this is not given to a join that is about to begin. */
-const TOKEN_LEFT_MIN_MS = 10 * 60_000;
+const TOKEN_LEFT_MIN_MS = (TOKEN_TTL_SECONDS / 2) * 1_000;
+
+/** How much the clock of a control plane may be ahead of ours. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** How kubeadm (discovery by token) and API servers refuse a token that does not exist any more. */
+const TOKEN_REFUSED = [
+  /could not find a JWS signature in the cluster-info ConfigMap for token ID/,
+  /token (id )?\S* ?(is|has) (invalid|expired)/i,
+  /Unauthorized/,
+];
+
+const isTokenRefused = (message: string): boolean => TOKEN_REFUSED.some((words) => words.test(message));
 
 const Sealed = z.strictObject({ token: z.string(), caCertHash: z.string(), expiresAt: z.iso.datetime() });
 type Sealed = z.infer<typeof Sealed>;
 
 type Issued = JoinCredentials & { readonly certificateKey: string | null };
 
+/** Credentials, and when their token ends. */
+export type EndingCredentials = JoinCredentials & { readonly expiresAt: string };
+
 /** Join credentials: made on a control plane, sealed with their end, made again when they are too old. */
 export class JoinCredentialsSource {
-  private readonly issuing = new Map<string, Promise<JoinCredentials>>();
+  private readonly issuing = new Map<string, Promise<EndingCredentials>>();
 
   constructor(
     private readonly hosts: HostAccess,
@@ -31,19 +46,22 @@ export class JoinCredentialsSource {
   ) {}
 
   /** Fresh ones, with the certificates under a key of their own: for this one control plane. */
-  async forControlPlane(step: Step): Promise<JoinCredentials & { readonly certificateKey: string }> {
+  async forControlPlane(step: Step): Promise<EndingCredentials & { readonly certificateKey: string }> {
+    const expiresAt = this.endOfNext();
     const { certificateKey, ...credentials } = await this.issue(step, true);
     if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
-    return { ...credentials, certificateKey };
+    return { ...credentials, certificateKey, expiresAt };
   }
 
   /** One token for the workers of the next minutes. After a failure a new one is made: the old one may be the reason. */
-  async forWorker(step: Step): Promise<JoinCredentials> {
+  async forWorker(step: Step): Promise<EndingCredentials> {
+    const sealed = step.attempt === 1 ? await this.unseal(step.state.cluster.uid) : undefined;
+    return sealed ?? this.renewed(step);
+  }
+
+  /** A new token for the workers of the next minutes, also where the one before has not ended. */
+  async renewed(step: Step): Promise<EndingCredentials> {
     const { uid } = step.state.cluster;
-    if (step.attempt === 1) {
-      const sealed = await this.unseal(uid);
-      if (sealed !== undefined) return sealed;
-    }
     const underWay = this.issuing.get(uid);
     if (underWay !== undefined) return underWay;
     const made = this.issueForWorkers(step).finally(() => this.issuing.delete(uid));
@@ -51,21 +69,35 @@ export class JoinCredentialsSource {
     return made;
   }
 
-  private async issueForWorkers(step: Step): Promise<JoinCredentials> {
+  private async issueForWorkers(step: Step): Promise<EndingCredentials> {
     const { uid } = step.state.cluster;
-    const expiresAt = new Date(this.clock.now().getTime() + TOKEN_TTL_SECONDS * 1000).toISOString();
+    const expiresAt = this.endOfNext();
     const { token, caCertHash } = await this.issue(step, false);
     const sealed: Sealed = { token, caCertHash, expiresAt };
     await this.secrets.put(joinCredentialsRef(uid), JSON.stringify(sealed), uid);
-    return { token, caCertHash };
+    return sealed;
   }
 
-  private async unseal(uid: string): Promise<JoinCredentials | undefined> {
+  /** Before it is issued: it never ends earlier. */
+  private endOfNext(): string {
+    return new Date(this.clock.now().getTime() + TOKEN_TTL_SECONDS * 1_000).toISOString();
+  }
+
+  /** Whether a join failed because its token had ended meanwhile. */
+  hasEnded({ expiresAt }: EndingCredentials, error: unknown): error is WorldFailure {
+    return (
+      error instanceof WorldFailure &&
+      isTokenRefused(error.message) &&
+      this.clock.now().getTime() >= Date.parse(expiresAt) - CLOCK_SKEW_MS
+    );
+  }
+
+  private async unseal(uid: string): Promise<EndingCredentials | undefined> {
     const text = await this.secrets.get(joinCredentialsRef(uid));
     if (text === undefined) return undefined;
     const { token, caCertHash, expiresAt } = Sealed.parse(JSON.parse(text));
     const leftMs = Date.parse(expiresAt) - this.clock.now().getTime();
-    return leftMs < TOKEN_LEFT_MIN_MS ? undefined : { token, caCertHash };
+    return leftMs < TOKEN_LEFT_MIN_MS ? undefined : { token, caCertHash, expiresAt };
   }
 
   /** Asks the initial control plane, and where that one is lost the others. */

@@ -5,6 +5,7 @@ import { FakeShell, FakeWorld, MemorySecrets } from '../../test/world.js';
 import { cp, stateAfter, UID, w, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
 import type { Present } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
+import { JoinsEffects } from './joins.effects.js';
 import { HostAccess } from '../hosts/host.access.js';
 import { RememberedSecrets } from '../secrets.cache.js';
 import { JoinCredentialsSource } from './join.credentials.js';
@@ -43,11 +44,80 @@ describe('join credentials', () => {
     expect(await source.forWorker(stepOf(w(2)))).toEqual(first);
     expect(JSON.parse((await secrets.get(`bootstrap-svc.join.${UID}` as never)) ?? '')).toEqual({
       ...first,
-      expiresAt: '2026-01-01T00:30:00.000Z',
+      expiresAt: '2026-01-01T00:15:00.000Z',
     });
-    nowMs += 21 * MINUTE_MS;
+    nowMs += 7.5 * MINUTE_MS;
+    expect(await source.forWorker(stepOf(w(2)))).toEqual(first);
+    nowMs += 1;
     expect(await source.forWorker(stepOf(w(2)))).not.toEqual(first);
     expect(world.credentials).toHaveLength(2);
+  });
+
+  /** One attempt of a join on hosts that are slow: how long each `kubeadm join` begins late. */
+  const joining = (kind: 'JoinWorker' | 'JoinControlPlane', node: string, late: readonly number[]) => {
+    const issuedAt = new Map<string, number>();
+    const joins: string[] = [];
+    const recorded: unknown[] = [];
+    const run = async ({ name, text }: { readonly name: string; readonly text: string }) => {
+      if (name.startsWith('credentials')) {
+        const token = `${String(issuedAt.size).padStart(6, '0')}.0123456789abcdef`;
+        issuedAt.set(token, nowMs);
+        return {
+          stdout: `FAIRLEAD-RESULT {"token":"${token}","certificateKey":${kind === 'JoinWorker' ? 'null' : `"${'0'.repeat(64)}"`}}`,
+        };
+      }
+      if (!name.startsWith('kubeadm-join')) return { stdout: 'FAIRLEAD-RESULT {"changed":false}' };
+      nowMs += late[joins.length] ?? 0;
+      const token = [...issuedAt.keys()].find((one) => text.includes(one)) ?? '';
+      joins.push(token);
+      if (nowMs >= (issuedAt.get(token) ?? 0) + 15 * MINUTE_MS)
+        throw new WorldFailure({ operation: 'kubeadm join', target: node, message: refused(token) });
+      return { stdout: `FAIRLEAD-RESULT {"changed":true${kind === 'JoinWorker' ? '' : ',"interrupted":false'}}` };
+    };
+    const remembered = new RememberedSecrets(secrets);
+    const shell = { open: async () => ({ release: () => undefined, run }) };
+    const hosts = new HostAccess(shell as never, remembered, { triesMax: 1, deadlineMs: 1 });
+    const settings = { tuning: DEFAULT_TUNING };
+    const credentials = new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, settings);
+    const effects = new JoinsEffects(hosts, credentials, settings);
+    const step = { ...stepOf(node), record: async (outcome: unknown) => void recorded.push(outcome) } as Step;
+    const work = kind === 'JoinWorker' ? effects.joinWorker(step) : effects.joinControlPlane(step);
+    return { work, issued: issuedAt, joins, recorded };
+  };
+  const refused = (token: string): string =>
+    `error execution phase preflight: couldn't validate the identity of the API Server: could not find a JWS signature in the cluster-info ConfigMap for token ID "${token.slice(0, 6)}"`;
+
+  it.each([
+    ['JoinWorker', w(1), 'WorkerJoined'],
+    ['JoinControlPlane', cp(3), 'ControlPlaneJoined'],
+  ] as const)(
+    'that end while a host is slow are replaced in the same attempt of %s, and that is recorded [Cluster API 20]',
+    async (kind, node, joined) => {
+      const { work, issued, joins, recorded } = joining(kind, node, [16 * MINUTE_MS, 0]);
+      await work;
+      expect(joins).toEqual([...issued.keys()]);
+      expect(joins).toHaveLength(2);
+      expect(recorded).toEqual([
+        { type: 'JoinTokenRenewed', data: { uid: UID, node, endedAt: '2026-01-01T00:15:00.000Z' } },
+        { type: joined, data: { uid: UID, node } },
+      ]);
+      expect(JSON.stringify(recorded)).not.toContain('0123456789abcdef');
+    },
+  );
+
+  it('that end again and again are replaced once in an attempt, and the attempt fails with the words of kubeadm', async () => {
+    const { work, issued } = joining('JoinWorker', w(1), [16 * MINUTE_MS, 16 * MINUTE_MS]);
+    await expect(work).rejects.toThrow(/could not find a JWS signature/);
+    expect(issued.size).toBe(2);
+  });
+
+  it('have ended only if kubeadm refuses the token, and its time is over', async () => {
+    const first = await source.forWorker(stepOf(w(1)));
+    const failure = (message: string) => new WorldFailure({ operation: 'kubeadm join', target: w(1), message });
+    expect(source.hasEnded(first, failure(refused(first.token)))).toBe(false);
+    nowMs += 15 * MINUTE_MS;
+    expect(source.hasEnded(first, failure(refused(first.token)))).toBe(true);
+    expect(source.hasEnded(first, failure('no route to host'))).toBe(false);
   });
 
   it('are asked for once by workers that join at the same time', async () => {

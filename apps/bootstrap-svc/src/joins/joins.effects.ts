@@ -7,9 +7,22 @@ import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
 import { leaveEtcd, runEtcdctl } from '../control-plane/etcd.members.js';
-import type { JoinCredentialsSource } from './join.credentials.js';
+import type { EndingCredentials, JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings.js';
+
+/** Where the first credentials of an attempt come from, and those in their place. */
+interface Issuing<C> {
+  readonly host: Host;
+  readonly first: () => Promise<C>;
+  readonly next: () => Promise<C>;
+}
+
+interface ControlPlaneJoin {
+  readonly credentials: EndingCredentials & { readonly certificateKey: string };
+  /** What an earlier join left may be cleaned: etcd has no member of it. */
+  readonly again: boolean;
+}
 
 /** Nodes join: control planes with fresh credentials each, workers with those of the next minutes. */
 @Controller()
@@ -23,12 +36,14 @@ export class JoinsEffects {
   @OnTask('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   async joinControlPlane(step: Step): Promise<void> {
     const host = hostOf(step);
-    // The member of an etcd that is not kubeadm's is there before the join, and stays.
-    const { interrupted } = await this.join(step, host, hasExternalEtcd(step.state.cluster));
-    if (interrupted) {
+    const issue = () => this.credentials.forControlPlane(step);
+    await this.withToken(step, { host, first: issue, next: issue }, async (credentials, renew) => {
+      // The member of an etcd that is not kubeadm's is there before the join, and stays.
+      const { interrupted } = await this.join(step, host, { credentials, again: hasExternalEtcd(step.state.cluster) });
+      if (!interrupted) return;
       await leaveEtcd(this.hosts, step, host);
-      await this.join(step, host, true);
-    }
+      await this.join(step, host, { credentials: await renew(), again: true });
+    });
     await runEtcdctl(this.hosts, step, host);
     await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.cluster.uid, node: host.machine.name } });
   }
@@ -37,28 +52,54 @@ export class JoinsEffects {
   async joinWorker(step: Step): Promise<void> {
     const { cluster } = step.state;
     const host = hostOf(step);
-    const rendered = renderStep('kubeadm-join-worker', {
-      uid: cluster.uid,
-      cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
-      node: nodeSettings(host, this.settings.tuning, desiredMetadata(cluster, host)),
-      credentials: await this.credentials.forWorker(step),
+    const issue = {
+      host,
+      first: () => this.credentials.forWorker(step),
+      next: () => this.credentials.renewed(step),
+    };
+    await this.withToken(step, issue, async ({ token, caCertHash }) => {
+      const rendered = renderStep('kubeadm-join-worker', {
+        uid: cluster.uid,
+        cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
+        node: nodeSettings(host, this.settings.tuning, desiredMetadata(cluster, host)),
+        credentials: { token, caCertHash },
+      });
+      await this.hosts.on(host, step, (worker) => worker.run(rendered));
     });
-    await this.hosts.on(host, step, (worker) => worker.run(rendered));
     await step.record({ type: 'WorkerJoined', data: { uid: cluster.uid, node: host.machine.name } });
+  }
+
+  /** A join whose token ended before the host was through begins again with a new one, once in each attempt. */
+  private async withToken<C extends EndingCredentials>(
+    step: Step,
+    { host, first, next }: Issuing<C>,
+    join: (credentials: C, renew: () => Promise<C>) => Promise<void>,
+  ): Promise<void> {
+    const credentials = await first();
+    try {
+      await join(credentials, next);
+    } catch (error) {
+      if (!this.credentials.hasEnded(credentials, error)) throw error;
+      const { expiresAt } = credentials;
+      const fresh = await next();
+      const data = { uid: step.state.cluster.uid, node: host.machine.name, endedAt: expiresAt };
+      await step.record({ type: 'JoinTokenRenewed', data });
+      await join(fresh, next);
+    }
   }
 
   private async join(
     step: Step,
     host: Host,
-    afterInterruption: boolean,
+    { credentials: { token, caCertHash, certificateKey }, again }: ControlPlaneJoin,
   ): Promise<StepResults['kubeadm-join-control-plane']> {
     const { cluster } = step.state;
     const rendered = renderStep('kubeadm-join-control-plane', {
       uid: cluster.uid,
       cluster: clusterSettings(cluster, this.settings.tuning, versionOn(cluster, host)),
       node: nodeSettings(host, this.settings.tuning),
-      credentials: await this.credentials.forControlPlane(step),
-      afterInterruption,
+      credentials: { token, caCertHash, certificateKey },
+      afterInterruption: again,
     });
     return this.hosts.on(host, step, (worker) => worker.run(rendered));
   }

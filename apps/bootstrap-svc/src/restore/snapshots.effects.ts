@@ -1,18 +1,15 @@
-import { AGENT_PATHS, WorldFailure } from '@fairlead/contracts';
+import { AGENT_PATHS } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import type { SnapshotStore } from '@fairlead/service-kit/snapshots';
 import { Controller, Inject } from '@nestjs/common';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { keyOf, type NodeStep } from '../bootstrap/bootstrap.planner.js';
-import type { Host, DesiredSnapshot } from '../bootstrap/bootstrap.state.js';
+import type { Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, othersOn, type Step } from '../bootstrap/step.js';
 import { HOST_ACCESS, SNAPSHOTS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
+import { PRIVATE, withSnapshotFile } from './snapshot.file.js';
 
-const PRIVATE = 0o600;
 const AGAIN_MS = 1_000;
 
 /** Copies a snapshot of etcd to the control planes on which it is restored, and removes it when that has failed: by SSH, since the API is away with etcd. */
@@ -31,7 +28,7 @@ export class SnapshotsEffects {
     const { requestId, snapshot, sha256 } = restore;
     if (await this.isAtWork('RemoveSnapshot', host, step))
       return step.requeueAfter(AGAIN_MS, 'the one before still goes');
-    await this.opened(restore, (content) =>
+    await withSnapshotFile(this.snapshots, restore, (content) =>
       this.hosts.on(host, step, ({ session }) =>
         session.upload({ path: AGENT_PATHS.snapshot, content, mode: PRIVATE, sha256 }, step.signal),
       ),
@@ -63,30 +60,4 @@ export class SnapshotsEffects {
   private async isAtWork(other: NodeStep, { machine: { name } }: Host, step: Step): Promise<boolean> {
     return (await othersOn(name, step)).includes(keyOf({ step: other, node: name }));
   }
-
-  /** It may be larger than memory, so it is unsealed into a folder that only this process may read, for as long as it is copied. */
-  private async opened({ snapshot, sha256 }: DesiredSnapshot, use: (path: string) => Promise<void>): Promise<void> {
-    const folder = await mkdtemp(join(tmpdir(), 'fairlead-snapshot-'));
-    try {
-      const path = join(folder, 'snapshot.db');
-      const file = await open(path, 'wx', PRIVATE);
-      try {
-        const kept = await this.snapshots.read(snapshot, (chunk) => file.appendFile(chunk));
-        if (kept.sha256 !== sha256) throw anotherOne(snapshot);
-      } finally {
-        await file.close();
-      }
-      await use(path);
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  }
 }
-
-const anotherOne = (target: string): WorldFailure =>
-  new WorldFailure({
-    operation: 'read a snapshot of etcd',
-    target,
-    message: 'it is not the one that was taken under this name',
-    retryable: false,
-  });

@@ -213,6 +213,7 @@ export interface Api {
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
   takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;
+  verifyEtcdSnapshot(at: ClusterAt, snapshot: string, idempotencyKey: string): Promise<EtcdRequestView>;
   restoreEtcd(
     at: ClusterAt,
     request: { readonly snapshot: string; readonly confirm: string },

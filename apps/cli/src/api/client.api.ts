@@ -416,13 +416,21 @@ const steered = (
   }
 };
 
-type EtcdMethods = 'etcdSnapshots' | 'takeEtcdSnapshot' | 'restoreEtcd' | 'etcdRequest';
+type EtcdMethods = 'etcdSnapshots' | 'takeEtcdSnapshot' | 'verifyEtcdSnapshot' | 'restoreEtcd' | 'etcdRequest';
 
 const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, EtcdMethods> => ({
   etcdSnapshots: (address) =>
     itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at(address))),
   takeEtcdSnapshot: (address, key) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', withKey({ ...address }, key))),
+  verifyEtcdSnapshot: (address, snapshot, key) =>
+    dataOf(
+      access,
+      client.POST(
+        '/ns/{namespace}/clusters/{cluster}/etcd/snapshots/{snapshot}/verify',
+        withKey({ ...address, snapshot }, key),
+      ),
+    ),
   restoreEtcd: (address, body, key) =>
     dataOf(
       access,

@@ -19,6 +19,7 @@ export const addEtcdCommands = (program: Command, io: Io): void => {
   const etcd = addGroup(program, 'etcd', "Save a cluster's etcd, and set it back");
   addSnapshot(etcd, io);
   addSnapshots(etcd, io);
+  addVerify(etcd, io);
   addRestore(etcd, io);
 };
 
@@ -52,6 +53,24 @@ const addSnapshots = (parent: Command, io: Io): void => {
     runs(io, async (session, name: string) =>
       snapshotsAnswer(await session.api.etcdSnapshots(clusterAt(session, name))),
     ),
+  );
+};
+
+const addVerify = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'verify <cluster> <snapshot>',
+    summary: 'Verify a snapshot: restore it into a scratch etcd and read that',
+    description:
+      'Restore a snapshot into a scratch etcd on a control plane, read all of it, and delete it. The etcd of the cluster is not touched.',
+    examples: [['fairlead etcd verify demo demo-20261124-0600-7b0f6a3e --wait', 'And fail if it is not valid']],
+  });
+  keyOption(addWaitOptions(command)).action(
+    runs(io, async (session, name: string, snapshot: string, options: EtcdOptions) => {
+      checkWaitOptions(options);
+      const at = clusterAt(session, name);
+      const asked = await session.api.verifyEtcdSnapshot(at, snapshot, options.idempotencyKey ?? randomUUID());
+      return requestAnswer(name, await ended(session, at, asked, options));
+    }),
   );
 };
 
@@ -126,7 +145,7 @@ const ageOf = ({ ageSeconds }: EtcdSnapshotView): string => formatDuration(ageSe
 const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
   data: snapshots,
   table: {
-    columns: ['snapshot', 'age', 'taken', 'node', 'size', 'keys', 'upgrade', 'restorable'],
+    columns: ['snapshot', 'age', 'taken', 'node', 'size', 'keys', 'reason', 'verified', 'restorable'],
     rows: snapshots.map((snapshot) => [
       snapshot.name,
       ageOf(snapshot),
@@ -134,13 +153,19 @@ const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
       snapshot.node,
       sizeOf(snapshot.bytes),
       String(snapshot.keys),
-      snapshot.upgrade ?? '',
+      snapshot.upgrade ?? snapshot.reason,
+      verifiedOf(snapshot),
       snapshot.restorable ? 'yes' : 'no',
     ]),
     empty: 'There are no snapshots.',
   },
   names: snapshots.map(({ name }) => name),
 });
+
+const verifiedOf = ({ verification: { state, at } }: EtcdSnapshotView): string => {
+  if (state === 'verified') return at ?? 'yes';
+  return { open: 'in progress', unverified: 'no', invalid: 'INVALID' }[state];
+};
 
 const KIB = 1_024;
 const MIB = KIB * KIB;

@@ -98,7 +98,7 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
     etcd:
       etcd?.uid === uid
         ? etcd.requests.flatMap(({ what, phase, requestedAt }) =>
-            phase === 'Running' ? [{ what, since: requestedAt }] : [],
+            phase === 'Running' && what !== 'verification' ? [{ what, since: requestedAt }] : [],
           )
         : [],
     certificates: certificates.flatMap(({ uid: of, node, certificates: all }) =>

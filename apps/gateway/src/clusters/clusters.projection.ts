@@ -14,6 +14,7 @@ import {
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
+import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
 
 /** What is true of a cluster, with the time since when. */
 export const MARKS = ['accepted', 'machines', 'controlPlane', 'network', 'ready'] as const;
@@ -39,6 +40,8 @@ export interface ClusterDoc {
   readonly resumedAt?: string;
   /** Absent: no pool has a health check. */
   readonly health?: Health;
+  /** Absent: no snapshots of etcd are taken by schedule. */
+  readonly backups?: BackupsDoc;
   /** Absent: nothing was ever amiss. */
   readonly presence?: Presence;
 }
@@ -152,6 +155,13 @@ const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   }
 };
 
+const withBackups = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { backups: before, ...others } = doc;
+  const backups = backupsAfter(before, event);
+  if (backups === before) return doc;
+  return backups === undefined ? others : { ...others, backups };
+};
+
 const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
   switch (event.type) {
@@ -203,7 +213,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
       return replacementIn(event) === undefined
-        ? changePresence(changeHealth(doc, event), event)
+        ? changePresence(changeHealth(withBackups(doc, event), event), event)
         : { ...doc, reason: '', message: '' };
   }
 };
@@ -246,7 +256,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterDeleted',
 ]);
 
-const isChanging = (event: StoredEvent): boolean => CHANGING.has(event.type) || replacementIn(event) !== undefined;
+const isChanging = (event: StoredEvent): boolean =>
+  CHANGING.has(event.type) || isAboutBackups(event) || replacementIn(event) !== undefined;
 
 /** One row per cluster that exists. Facts about single nodes do not touch it. */
 export const clustersProjection: Projection<ClusterDoc> = {
@@ -259,6 +270,7 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (event.type === 'ClusterRequested') return begin(event);
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
+    if (isAboutBackups(event)) return withBackups(doc, event);
     const changed = change(doc, event);
     if ((event.type === 'VmDeleted' || event.type === 'NodeRemoved') && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };

@@ -1,6 +1,7 @@
 import type {
   ClusterPause,
   ClusterPhase,
+  EtcdBackups,
   NodeNetworkView,
   NodeRole,
   OperationKind,
@@ -76,6 +77,13 @@ export interface ConditionFacts {
   readonly health?: {
     readonly since: string;
     readonly suspended: Readonly<Record<string, { readonly message: string; readonly since: string }>>;
+  };
+  /** How its snapshots by schedule are; absent: it has no schedule. */
+  readonly backups?: {
+    readonly policy: Pick<EtcdBackups, 'schedule'>;
+    readonly since: string;
+    readonly lastGoodAt?: string;
+    readonly failed?: { readonly what: 'snapshot' | 'verification'; readonly message: string; readonly since: string };
   };
   /** Nodes that Kubernetes lacks, and Nodes that it has without a machine, by name; absent: none. */
   readonly presence?: {

@@ -1,5 +1,6 @@
 import {
   f1Expiring,
+  nextRunAfter,
   type ClusterLifeState,
   type ConditionReason,
   type ConditionType,
@@ -277,6 +278,46 @@ const remediationAllowed: Read = ({ health, createdAt }) => {
   });
 };
 
+/** How long a snapshot may take, with its verification and all attempts. */
+const BACKUP_MAX_MS = 2 * 60 * MINUTE_MS;
+
+/** Derived from the time of reading: no service has to be there to notice. */
+const overdueSince = ({ backups, pause, resumedAt, marks }: ConditionFacts): string | null => {
+  const ready = marks.ready;
+  if (backups === undefined || ready === undefined || pause !== null) return null;
+  const from = latestOf([backups.lastGoodAt ?? backups.since, resumedAt ?? ready, ready], ready);
+  const run = nextRunAfter(backups.policy, from);
+  return run === null ? null : new Date(Date.parse(run) + BACKUP_MAX_MS).toISOString();
+};
+
+const ageOf = ({ backups, now }: ConditionFacts): string =>
+  backups?.lastGoodAt === undefined
+    ? 'there is no good snapshot yet'
+    : `the last good snapshot is ${Math.round((Date.parse(now) - Date.parse(backups.lastGoodAt)) / MINUTE_MS)} min old`;
+
+/** Of a cluster whose etcd is saved by schedule. */
+const backupsHealthy: Read = (facts) => {
+  const { backups, now, createdAt } = facts;
+  const failed = backups?.failed;
+  if (failed !== undefined)
+    return found({
+      status: 'False',
+      reason: failed.what === 'snapshot' ? 'BackupFailed' : 'BackupNotVerified',
+      message: `${failed.message}; ${ageOf(facts)}. See "fairlead etcd snapshots"`,
+      since: failed.since,
+      calls: 'Degraded',
+    });
+  const overdue = overdueSince(facts);
+  if (overdue === null || overdue > now) return holds(backups?.lastGoodAt ?? backups?.since ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'BackupOverdue',
+    message: `no snapshot of etcd came of a run of its schedule; ${ageOf(facts)}. Check that upgrade-svc and bootstrap-svc run`,
+    since: overdue,
+    calls: 'Degraded',
+  });
+};
+
 const upgrading: Read = (facts) => {
   const { upgrade, changedAt } = facts;
   if (upgrade !== null) {
@@ -455,6 +496,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
     isShown: ({ nodes }) => nodes.some(({ network }) => network !== undefined),
   },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
+  { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
   { type: 'Upgrading', read: upgrading },
   { type: 'Progressing', read: progressing },
   { type: 'Paused', read: paused },

@@ -77,6 +77,12 @@ const row = (
   [state, reason, type]: readonly [ClusterLifeState, string, ConditionType],
 ): Row => ({ name, facts, state, reason, type });
 
+const BACKUPS: NonNullable<ConditionFacts['backups']> = {
+  policy: { schedule: '0 */6 * * *' },
+  since: MADE,
+  lastGoodAt: minutesAgo(60),
+};
+
 /** Every reason for a state, in the order of precedence. */
 const TABLE: readonly Row[] = [
   row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
@@ -152,6 +158,21 @@ const TABLE: readonly Row[] = [
     'has a node whose network configuration failed',
     { nodes: instead(node('w-1', { network: network('failed') })) },
     ['Degraded', 'NetworkFailed', 'NetworkApplied'],
+  ),
+  row(
+    'could not be saved',
+    { backups: { ...BACKUPS, failed: { what: 'snapshot', message: 'no route to host', since: minutesAgo(5) } } },
+    ['Degraded', 'BackupFailed', 'BackupsHealthy'],
+  ),
+  row(
+    'has a snapshot that is not valid',
+    { backups: { ...BACKUPS, failed: { what: 'verification', message: 'expected sha256', since: minutesAgo(5) } } },
+    ['Degraded', 'BackupNotVerified', 'BackupsHealthy'],
+  ),
+  row(
+    'has had no snapshot for more than two hours after a run',
+    { backups: { ...BACKUPS, lastGoodAt: minutesAgo(6 * 60 + 121) } },
+    ['Degraded', 'BackupOverdue', 'BackupsHealthy'],
   ),
   row('has an upgrade that halted', upgrade('Halted'), ['Degraded', 'UpgradeHalted', 'Upgrading']),
   row('has a step that takes too long', { operations: [running('add-nodes', minutesAgo(31))] }, [
@@ -240,10 +261,18 @@ describe('the state of a cluster', () => {
     expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
     const health = { since: MADE, suspended: {} };
     const nodes = instead(node('w-1', { network: network('applied') }));
-    expect(read({ health, nodes }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+    expect(read({ health, nodes, backups: BACKUPS }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
     const types = read({}).map(({ type }) => type);
     expect(types).not.toContain('RemediationAllowed');
     expect(types).not.toContain('NetworkApplied');
+  });
+
+  it('is not Degraded by a schedule whose run was just missed, or missed while the cluster was paused', () => {
+    const backups = { ...BACKUPS, policy: { schedule: '0 * * * *' }, lastGoodAt: minutesAgo(119) };
+    expect(stateOf({ backups })).toBe('Running');
+    const old = { ...BACKUPS, lastGoodAt: minutesAgo(20 * 60) };
+    expect(stateOf({ backups: old, resumedAt: minutesAgo(30) })).toBe('Running');
+    expect(stateOf({ backups: old })).toBe('Degraded');
   });
 
   it('is Maintaining while nodes start again in turn, and Degraded when that ended without them', () => {

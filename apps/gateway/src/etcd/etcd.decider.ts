@@ -1,4 +1,4 @@
-import { refuse, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { refuse, type EventData, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
@@ -14,16 +14,25 @@ export type RequestRestore = Command<
   'RequestRestore',
   Named & { readonly requestId: string; readonly snapshot: string; readonly confirm: string }
 >;
-export type EtcdCommand = RequestSnapshot | RequestRestore;
+export type RequestVerification = Command<
+  'RequestVerification',
+  Named & { readonly requestId: string; readonly snapshot: string }
+>;
+export type EtcdCommand = RequestSnapshot | RequestRestore | RequestVerification;
 
-type EtcdRequestFact = Fact<'EtcdSnapshotRequested' | 'EtcdRestoreRequested'>;
+type EtcdRequestFact = Fact<'EtcdSnapshotRequested' | 'EtcdRestoreRequested' | 'EtcdSnapshotVerificationRequested'>;
+
+/** A snapshot, as it was stated. */
+interface Saved {
+  readonly takenAt: string;
+  readonly data: EventData<'EtcdSnapshotTaken'>;
+}
 
 /** The cluster of a name, and what was saved of its etcd. */
 export interface EtcdState {
   readonly cluster: PresentCluster | undefined;
   readonly upgrade: PhasedUpgrade | undefined;
-  /** When each was taken. */
-  readonly snapshots: ReadonlyMap<string, string>;
+  readonly snapshots: ReadonlyMap<string, Saved>;
   /** The restore that is under way. */
   readonly restore: string | undefined;
 }
@@ -53,7 +62,7 @@ const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdReque
   const { namespace, cluster: name, requestId, snapshot: asked, confirm } = data;
   const refused = hindrance(state, data, 'restore etcd');
   if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
-  const takenAt = state.snapshots.get(asked);
+  const takenAt = state.snapshots.get(asked)?.takenAt;
   if (takenAt === undefined)
     return refuse('etcd.snapshot-unknown', { namespace, cluster: name, snapshot: asked }, 'snapshot');
   if (confirm !== name) return refuse('etcd.restore-unconfirmed', { cluster: name, takenAt }, 'confirm');
@@ -63,10 +72,34 @@ const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdReque
   return [{ type: 'EtcdRestoreRequested', data: { uid: state.cluster.uid, requestId, snapshot: asked } }];
 };
 
+const verification = (state: EtcdState, { data: asked }: RequestVerification): readonly EtcdRequestFact[] | Refusal => {
+  const { namespace, cluster: name, requestId, snapshot } = asked;
+  const refused = hindrance(state, asked, 'verify a snapshot');
+  if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
+  const saved = state.snapshots.get(snapshot);
+  if (saved === undefined) return refuse('etcd.snapshot-unknown', { namespace, cluster: name, snapshot });
+  if (state.restore !== undefined)
+    return refuse('cluster.busy', { namespace, cluster: name, action: 'verify a snapshot' });
+  const { sha256, bytes, revision, keys } = saved.data;
+  const data = { uid: state.cluster.uid, requestId, snapshot, sha256, bytes, revision, keys };
+  return [{ type: 'EtcdSnapshotVerificationRequested', data }];
+};
+
+const without = (snapshots: EtcdState['snapshots'], name: string): EtcdState['snapshots'] => {
+  const others = new Map(snapshots);
+  others.delete(name);
+  return others;
+};
+
 const evolved = (state: EtcdState, event: StoredEvent): EtcdState => {
   switch (event.type) {
     case 'EtcdSnapshotTaken':
-      return { ...state, snapshots: new Map(state.snapshots).set(event.data.snapshot, event.meta.time) };
+      return {
+        ...state,
+        snapshots: new Map(state.snapshots).set(event.data.snapshot, { takenAt: event.meta.time, data: event.data }),
+      };
+    case 'EtcdSnapshotDeleted':
+      return { ...state, snapshots: without(state.snapshots, event.data.snapshot) };
     case 'EtcdRestoreRequested':
       return { ...state, restore: event.data.requestId };
     case 'EtcdRestored':
@@ -88,6 +121,8 @@ export const etcd: Decider<EtcdState, EtcdCommand, EtcdRequestFact> = {
         return snapshot(state, command);
       case 'RequestRestore':
         return restore(state, command);
+      case 'RequestVerification':
+        return verification(state, command);
     }
   },
 

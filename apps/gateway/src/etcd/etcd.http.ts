@@ -4,6 +4,7 @@ import {
   EtcdRequestView,
   EtcdRestoreRequest,
   EtcdSnapshotList,
+  EtcdSnapshotPath,
   ReadQuery,
   refuse,
   type RefusalCode,
@@ -35,11 +36,22 @@ const ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'EtcdRestoreFailed',
 ]);
 
+/** A verification ends with its snapshot's, whoever asked for that. */
 const isEndOf =
-  (requestId: string) =>
+  ({ data }: EtcdCommand) =>
   (event: StoredEvent): boolean =>
-    (ENDS.has(event.type) && 'requestId' in event.data && event.data.requestId === requestId) ||
+    (ENDS.has(event.type) && 'requestId' in event.data && event.data.requestId === data.requestId) ||
+    (VERIFICATION_ENDS.has(event.type) &&
+      'snapshot' in data &&
+      'snapshot' in event.data &&
+      event.data.snapshot === data.snapshot) ||
     event.type === 'ClusterDeletionRequested';
+
+const VERIFICATION_ENDS: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'EtcdSnapshotVerified',
+  'EtcdSnapshotVerificationFailed',
+  'EtcdSnapshotDeleted',
+]);
 
 const REFUSALS: readonly RefusalCode[] = [
   'namespace.unknown',
@@ -104,6 +116,25 @@ export class EtcdHttp {
     );
   }
 
+  @Post('snapshots/:snapshot/verify')
+  @OperatorCommand()
+  @Documented({
+    id: 'verifyEtcdSnapshot',
+    tag: 'etcd',
+    summary: 'Ask for a snapshot of etcd to be verified',
+    description:
+      'The snapshot is restored into a scratch etcd on a control plane, which is read and deleted. The etcd of the cluster is not touched.',
+    answers: ANSWERS,
+    refusals: [...REFUSALS, 'etcd.snapshot-unknown', 'cluster.busy'],
+  })
+  verify(
+    @Param({ schema: EtcdSnapshotPath }) path: EtcdSnapshotPath,
+    @FromExchange() exchange: Exchange,
+  ): Promise<EtcdRequestView> {
+    const data = { ...path, requestId: requestIdOf(exchange.caller) };
+    return this.carryOut(path, { type: 'RequestVerification', data }, exchange);
+  }
+
   @Post('restore')
   @OperatorCommand()
   @Documented({
@@ -146,11 +177,12 @@ export class EtcdHttp {
 
   private carryOut(path: ClusterPath, command: EtcdCommand, exchange: Exchange): Promise<EtcdRequestView> {
     const { requestId: request } = command.data;
-    const of = { ...path, request };
+    const { namespace, cluster } = path;
+    const of = { namespace, cluster, request };
     return this.answers.of(exchange, this.decide(command, exchange.caller), {
-      address: path,
-      location: `/ns/${path.namespace}/clusters/${path.cluster}/etcd/requests/${request}`,
-      isOver: isEndOf(request),
+      address: { namespace, cluster },
+      location: `/ns/${namespace}/clusters/${cluster}/etcd/requests/${request}`,
+      isOver: isEndOf(command),
       view: ({ seq }) =>
         this.answers.shownAt(seq, {
           rows: () => this.queries.request(of),

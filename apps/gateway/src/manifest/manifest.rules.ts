@@ -2,6 +2,7 @@ import {
   CONTROL_PLANE_POOL,
   DEFAULT_KUBERNETES_VERSION,
   drainFaults,
+  etcdBackupsFaults,
   firewallFaults,
   healthCheckFaults,
   isBlocked,
@@ -144,6 +145,7 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
       manifest.spec.drain ?? {},
       manifest.spec.pools.map((pool) => pool.name),
     ),
+    ...(manifest.spec.etcdBackups === undefined ? [] : etcdBackupsFaults(manifest.spec.etcdBackups)),
     ...firewallFaults(
       manifest.spec.firewall ?? {},
       manifest.spec.pools.map((pool) => pool.name),

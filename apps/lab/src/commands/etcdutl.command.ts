@@ -7,6 +7,7 @@ import { CommandFault, type Command } from './command.js';
 const SHA256_BYTES = 32;
 const PRIVATE = 0o600;
 const WITH_VALUE = [
+  '-w',
   '--name',
   '--initial-cluster',
   '--initial-cluster-token',
@@ -29,12 +30,18 @@ Flags:
       --mark-compacted                       Mark the latest revision after restore as the point of scheduled compaction
       --name string                          Human-readable name for this member`;
 
-/** etcdutl of a control plane, as its host's shell reaches it: `version` and `snapshot restore`. */
-export const etcdutl: Command = async ({ host, args, out, err }) => {
+/** etcdutl of a control plane, as its host's shell reaches it: `version`, `snapshot status` and `snapshot restore`. */
+export const etcdutl: Command = async ({ host, args, cwd, out, err }) => {
   const parsed = parseArguments(args, WITH_VALUE);
   const [subject, verb] = parsed.positional;
   if (subject === 'version') {
     out('etcdutl version: 3.6.8\nAPI version: 3.6 (simulated by Fairlead lab)');
+    return 0;
+  }
+  const path = parsed.positional[2] ?? '';
+  const file = path.startsWith('/') ? path : `${cwd}/${path}`;
+  if (subject === 'snapshot' && verb === 'status') {
+    out(await statusOf(host.files, file));
     return 0;
   }
   if (subject !== 'snapshot' || verb !== 'restore')
@@ -43,8 +50,9 @@ export const etcdutl: Command = async ({ host, args, out, err }) => {
     out(HELP);
     return 0;
   }
-  const folder = required(parsed, '--data-dir');
-  await restore(host.files, parsed, folder);
+  const given = required(parsed, '--data-dir');
+  const folder = given.startsWith('/') ? given : `${cwd}/${given}`;
+  await restore(host.files, parsed, { file, folder });
   err(`info\trestored snapshot\t{"data-dir": "${folder}"}`);
   return 0;
 };
@@ -55,7 +63,28 @@ const required = (parsed: ParsedArguments, name: string): string => {
   return value;
 };
 
-const restore = async (files: HostFiles, parsed: ParsedArguments, folder: string): Promise<void> => {
+/** As the real one, it reads the database without its checksum. */
+const statusOf = async (files: HostFiles, path: string): Promise<string> => {
+  const bytes = await bytesOf(files, path);
+  try {
+    const { revision, keys } = JSON.parse(bytes.subarray(0, -SHA256_BYTES).toString('utf8')) as Saved;
+    return JSON.stringify({ hash: bytes.readUInt32LE(0), revision, totalKey: keys, totalSize: bytes.length });
+  } catch {
+    throw new CommandFault('Error: invalid database');
+  }
+};
+
+interface Saved {
+  readonly revision: number;
+  readonly keys: number;
+}
+
+interface Paths {
+  readonly file: string;
+  readonly folder: string;
+}
+
+const restore = async (files: HostFiles, parsed: ParsedArguments, { file, folder }: Paths): Promise<void> => {
   const name = required(parsed, '--name');
   const token = required(parsed, '--initial-cluster-token');
   const peer = required(parsed, '--initial-advertise-peer-urls');
@@ -64,7 +93,7 @@ const restore = async (files: HostFiles, parsed: ParsedArguments, folder: string
     throw new CommandFault(`Error: couldn't find local name "${name}" in the initial cluster configuration`);
   if ((await files.exists(folder)) && (await files.list(folder)).length > 0)
     throw new CommandFault(`Error: data-dir "${folder}" not empty or could not be read`);
-  const body = await checkedBody(files, parsed.positional[2] ?? '');
+  const body = await checkedBody(files, file);
   const { revision } = JSON.parse(body) as { readonly revision: number };
   const ahead = Number(parsed.value('--bump-revision') ?? 0);
   if (ahead > 0 && !parsed.has('--mark-compacted'))
@@ -77,16 +106,20 @@ const restore = async (files: HostFiles, parsed: ParsedArguments, folder: string
 
 /** A snapshot of the simulated etcd is JSON, and ends with its SHA-256 as that of a real one does. */
 const checkedBody = async (files: HostFiles, path: string): Promise<string> => {
+  const bytes = await bytesOf(files, path);
+  const [body, expected] = [bytes.subarray(0, -SHA256_BYTES), bytes.subarray(-SHA256_BYTES)];
+  const found = createHash('sha256').update(body).digest();
+  if (!found.equals(expected))
+    throw new CommandFault(`Error: expected sha256 [${expected.toString('hex')}], got [${found.toString('hex')}]`);
+  return body.toString('utf8');
+};
+
+const bytesOf = async (files: HostFiles, path: string): Promise<Buffer> => {
   if (!(await files.exists(path))) throw new CommandFault(`Error: open ${path}: no such file or directory`);
   const file = await files.open(path, { read: true, write: false });
   try {
     const { size } = await file.stat();
-    const bytes = Buffer.from(await file.read(0, size));
-    const [body, expected] = [bytes.subarray(0, -SHA256_BYTES), bytes.subarray(-SHA256_BYTES)];
-    const found = createHash('sha256').update(body).digest();
-    if (!found.equals(expected))
-      throw new CommandFault(`Error: expected sha256 [${expected.toString('hex')}], got [${found.toString('hex')}]`);
-    return body.toString('utf8');
+    return Buffer.from(await file.read(0, size));
   } finally {
     await file.close();
   }

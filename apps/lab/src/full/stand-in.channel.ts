@@ -8,7 +8,7 @@ import { ALWAYS_PRESENT, programsOf } from '../programs/registry.js';
 import type { CommandRunner } from '../programs/run.command.js';
 import type { Host } from '../hosts/host.js';
 import { STAND_IN_FOLDER } from './shell.environment.js';
-import { SUDO_SCRIPT, standInScript } from './stand-in.script.js';
+import { SUDO_SCRIPT, SYSTEMD_RUN_SCRIPT, standInScript } from './stand-in.script.js';
 
 const LAB_FOLDER = 'usr/lib/lab';
 const CALLS_FOLDER = 'usr/lib/lab/calls';
@@ -35,6 +35,7 @@ export class StandInChannel {
     await mkdir(this.path(STAND_IN_FOLDER), { recursive: true });
     await this.install(this.path(LAB_FOLDER, 'call'), standInScript(this.path(CALLS_FOLDER)));
     await this.install(this.path(STAND_IN_FOLDER, 'sudo'), SUDO_SCRIPT);
+    await this.install(this.path(STAND_IN_FOLDER, 'systemd-run'), SYSTEMD_RUN_SCRIPT);
     await this.link(this.path(STAND_IN_FOLDER, 'node'), this.nodeBinary);
     await mkdir(this.path('usr/bin'), { recursive: true });
     await this.link(this.path('usr/bin/node'), this.nodeBinary);
@@ -53,7 +54,7 @@ export class StandInChannel {
   /** Makes exactly the programs of the installed packages callable. */
   async linkPrograms(): Promise<void> {
     const desired = new Set([...ALWAYS_PRESENT, ...programsOf(this.host.record.packages)]);
-    const own = ['sudo', 'node'];
+    const own = ['sudo', 'systemd-run', 'node'];
     const present = (await readdir(this.path(STAND_IN_FOLDER))).filter((name) => !own.includes(name));
     for (const name of present.filter((name) => !desired.has(name))) await unlink(this.path(STAND_IN_FOLDER, name));
     for (const name of desired) {

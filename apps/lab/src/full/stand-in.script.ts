@@ -38,4 +38,17 @@ done
 exec "$@"
 `;
 
+/** `systemd-run` without limits, networks of units and timers: a program runs at once, one of a timer never. */
+export const SYSTEMD_RUN_SCRIPT = `#!/bin/sh
+# Stand-in of a simulated host (Fairlead lab): the program runs in the environment of its caller.
+while [ $# -gt 0 ]; do
+  case $1 in
+    --on-*) exit 0 ;;
+    -*) shift ;;
+    *) break ;;
+  esac
+done
+exec "$@"
+`;
+
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -3,6 +3,7 @@ import { installedVersion } from '../commands/apt.commands.js';
 import type { CommandCall } from '../commands/command.js';
 import { containerdVersion } from '../commands/container.commands.js';
 import type { Host } from '../hosts/host.js';
+import { companionsOf } from '../kubernetes/index.js';
 import type { NodeRequest } from './kubeadm.requests.js';
 
 const SIMULATED = '# Simulated by Fairlead lab: nothing secret is in this file.\n';
@@ -42,8 +43,10 @@ export const writePki = async ({ files }: Host, cluster: Cluster): Promise<void>
 };
 
 /** The part of etcd's manifest that says who the member is, as kubeadm writes it. */
-const etcdSpec = ({ facts: { address } }: Host, node: string): string =>
-  [
+const etcdSpec = (host: Host, node: string): string => {
+  const { address } = host.facts;
+  const { etcd } = companionsOf(`v${installedVersion(host, 'kubeadm') ?? '0.0.0'}`);
+  return [
     'spec:',
     '  containers:',
     '  - command:',
@@ -52,10 +55,11 @@ const etcdSpec = ({ facts: { address } }: Host, node: string): string =>
     `    - --initial-advertise-peer-urls=https://${address}:2380`,
     `    - --initial-cluster=${node}=https://${address}:2380`,
     `    - --name=${node}`,
-    '    image: registry.k8s.io/etcd',
+    `    image: registry.k8s.io/etcd:${etcd}`,
     '    name: etcd',
     '',
   ].join('\n');
+};
 
 const ADMINISTRATORS = ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
 

@@ -2,7 +2,12 @@ export type { SimulationDelays } from './clock/simulation.delays.js';
 export type { SimulatedClusterOptions } from './cluster/cluster.options.js';
 export type { ClusterSnapshot } from './cluster/cluster.snapshot.js';
 export { SimulatedCluster } from './cluster/simulated.cluster.js';
-export { CONTROL_PLANE_COMPONENTS, etcdReportedBy, type ComponentFlags } from './controlplane/static.pods.planner.js';
+export {
+  companionsOf,
+  CONTROL_PLANE_COMPONENTS,
+  etcdReportedBy,
+  type ComponentFlags,
+} from './controlplane/static.pods.planner.js';
 export { EtcdMembers } from './etcd/etcd.members.js';
 export type { EtcdUnderTool } from './etcd/etcd.tools.js';
 export { RestoredEtcd } from './etcd/restored.etcd.js';

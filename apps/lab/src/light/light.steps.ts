@@ -11,12 +11,16 @@ import {
   type StepInputs,
   type StepName,
   type StepResults,
+  type VerifySnapshotResult,
+  VERIFIED_SNAPSHOT,
 } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
 import type { Blobs } from '../files/blobs.js';
 import type { MemoryFiles } from '../files/memory.files.js';
 import type { Host } from '../hosts/host.js';
 import { AUTHORIZED_KEYS, authorizedKeysIn } from '../ssh/authorized.keys.js';
+import { scratchEtcdOf } from '../commands/scratch.etcd.js';
 import type { AgentCommandResult } from './agent.programs.js';
 
 /** A step of a light host fails with words on standard error and an exit code, as its script would. */
@@ -37,6 +41,8 @@ export interface LightHost {
   /** Runs a simulated command. */
   run(...words: readonly string[]): Promise<AgentCommandResult>;
 }
+
+const { dirname } = posix;
 
 type Steps = { readonly [Step in StepName]: (light: LightHost, input: StepInputs[Step]) => Promise<StepResults[Step]> };
 
@@ -256,6 +262,35 @@ export const LIGHT_STEPS: Steps = {
   'remove-snapshot': async ({ files }) => {
     await files.removeTree(AGENT_PATHS.snapshot);
     return {};
+  },
+
+  'prepare-verification': async ({ files }) => {
+    await files.removeTree(dirname(VERIFIED_SNAPSHOT));
+    return { problem: null };
+  },
+
+  'verify-snapshot': async (light) => {
+    const { files } = light;
+    const folder = `${dirname(VERIFIED_SNAPSHOT)}/data`;
+    const peer = 'http://127.0.0.1:12380';
+    const options = [
+      '--initial-cluster-token=scratch',
+      `--initial-advertise-peer-urls=${peer}`,
+      `--data-dir=${folder}`,
+    ];
+    try {
+      const said = await must(light, 'etcdutl', 'snapshot', 'status', VERIFIED_SNAPSHOT, '-w', 'json');
+      const member = ['--name=scratch', `--initial-cluster=scratch=${peer}`];
+      await must(light, 'etcdutl', 'snapshot', 'restore', VERIFIED_SNAPSHOT, ...member, ...options);
+      const { hash, revision: at, totalKey } = JSON.parse(said) as NonNullable<VerifySnapshotResult['status']>;
+      const { revision, keys } = await scratchEtcdOf(files, folder);
+      return { problem: null, status: { hash, revision: at, totalKey }, revision, objects: keys };
+    } catch (error) {
+      if (!(error instanceof StepFault)) throw error;
+      return { problem: error.message, status: null, revision: null, objects: null };
+    } finally {
+      await files.removeTree(dirname(VERIFIED_SNAPSHOT));
+    }
   },
 
   'kubeadm-reset': async (light, { removeAgent }) => {

@@ -1,6 +1,7 @@
 import { aptCache, aptGet, aptMark, dpkg, dpkgQuery } from '../commands/apt.commands.js';
 import type { Command } from '../commands/command.js';
 import { etcdctl } from '../commands/etcdctl.command.js';
+import { etcd } from '../commands/scratch.etcd.js';
 import { etcdutl } from '../commands/etcdutl.command.js';
 import { containerd, crictl, ctr, kubectl, kubelet } from '../commands/container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
@@ -66,7 +67,7 @@ const PACKAGED: Readonly<Record<string, Command>> = {
 };
 
 /** Programs that someone has copied out of an image, to be called by their own path. */
-const COPIED: Readonly<Record<string, Command>> = { etcdctl, etcdutl };
+const COPIED: Readonly<Record<string, Command>> = { etcd, etcdctl, etcdutl };
 
 export const ALWAYS_PRESENT: readonly string[] = Object.keys(ALWAYS);
 

@@ -59,7 +59,6 @@ export class RemovalsEffects {
         },
       },
     });
-    await this.keeper.prune(owner);
   }
 
   /** Answers who leads now. A member that is removed while it leads would leave etcd without a leader for an election. */

@@ -183,6 +183,10 @@ export const evolve = (state: Restores, event: StoredEvent): Restores => {
         snapshots: { ...state.snapshots, [snapshot]: { sha256, bytes, restorable: dataRef !== null } },
       };
     }
+    case 'EtcdSnapshotDeleted': {
+      const { [event.data.snapshot]: _gone, ...snapshots } = state.snapshots;
+      return { ...state, snapshots };
+    }
     case 'DesiredVersionsSet':
       return withDesired(state, event.data);
     case 'RolloutStarted':

@@ -24,7 +24,7 @@ describe('a snapshot that is larger than it may be', () => {
       discard: async () => void happened.push('discard'),
     };
     const snapshots = { open: async () => (happened.push('open'), writer) };
-    return new SnapshotKeeper({ snapshots, keptMax: 1, bytesMax } as unknown as KeeperParts);
+    return new SnapshotKeeper({ snapshots, bytesMax } as unknown as KeeperParts);
   };
 
   const save = (bytesMax: number, cluster: UpgradeCluster = lab.cluster) =>

@@ -18,13 +18,11 @@ export interface KeeperParts {
   readonly snapshots: SnapshotStore;
   readonly secrets: Pick<SecretStore, 'destroyKey'>;
   readonly store: EventStore;
-  /** Of each cluster, the newest. */
-  readonly keptMax: number;
   /** Of one snapshot. What a node sends is its own to say, so it is counted here, too. */
   readonly bytesMax: number;
 }
 
-/** Takes snapshots, keeps the newest ones of each cluster, and destroys those of clusters that are gone. */
+/** Takes snapshots, deletes those that are kept no longer, and destroys those of clusters that are gone. */
 export class SnapshotKeeper {
   constructor(private readonly parts: KeeperParts) {}
 
@@ -60,9 +58,8 @@ export class SnapshotKeeper {
     });
   }
 
-  async prune(owner: Owner): Promise<void> {
-    const names = await this.taken(owner);
-    for (const name of names.slice(0, -this.parts.keptMax)) await this.parts.snapshots.delete(name);
+  delete(snapshot: string): Promise<void> {
+    return this.parts.snapshots.delete(snapshot);
   }
 
   /** With the cluster's key no snapshot of it can be read any more, in whatever backup it is; then their bytes go, too. */

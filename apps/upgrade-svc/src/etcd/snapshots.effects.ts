@@ -29,7 +29,6 @@ export class SnapshotsEffects {
     const taken = await this.keeper.save(await this.clusters.of(uid, cluster), snapshot, owner, signal);
     const data = { ...whereOf(task), requestId: null, snapshot, ...taken };
     await recordFacts(task, this.clock, { type: 'EtcdSnapshotTaken', data });
-    await this.keeper.prune(owner);
   }
 
   @OnTask('SaveEtcd', { attemptsMax: 1, timeoutMs: TIMEOUT_MS })
@@ -41,7 +40,6 @@ export class SnapshotsEffects {
     const taken = await this.keeper.save(await this.clusters.of(uid, cluster), snapshot, owner, signal);
     const data = { uid, requestId, upgradeId: null, operation: null, snapshot, ...taken };
     await task.record({ type: 'RecordRequested', data: { type: 'EtcdSnapshotTaken', data } });
-    await this.keeper.prune(owner);
   }
 
   @OnTask('ForgetSnapshots', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })

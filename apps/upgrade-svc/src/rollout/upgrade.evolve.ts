@@ -142,6 +142,7 @@ const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } =
   UpdatesDisabledSet: unchanged,
   EtcdSnapshotRequested: unchanged,
   EtcdRestoreRequested: unchanged,
+  EtcdSnapshotVerificationRequested: unchanged,
 };
 
 const planned = (upgrade: Upgrade, { plan, planHash, mode }: EventData<'UpgradePlanned'>): Upgrade => {
@@ -168,6 +169,8 @@ const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
   }),
   // Snapshots and restores that operators request, and certificates: no part of an upgrade.
   EtcdSnapshotFailed: unchanged,
+  EtcdBackupFailed: unchanged,
+  EtcdSnapshotDeleted: unchanged,
   ControlPlaneRemovalPrepared: unchanged,
   ControlPlaneRemovalBlocked: unchanged,
   EtcdRestoreStarted: unchanged,

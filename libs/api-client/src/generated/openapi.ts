@@ -849,6 +849,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/etcd/snapshots/{snapshot}/verify': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Ask for a snapshot of etcd to be verified
+     * @description The snapshot is restored into a scratch etcd on a control plane, which is read and deleted. The etcd of the cluster is not touched.
+     */
+    post: operations['verifyEtcdSnapshot'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/etcd/restore': {
     parameters: {
       query?: never;
@@ -1574,6 +1594,7 @@ export interface components {
         | 'NodesPresent'
         | 'NetworkApplied'
         | 'RemediationAllowed'
+        | 'BackupsHealthy'
         | 'Upgrading'
         | 'Progressing'
         | 'Paused'
@@ -1877,6 +1898,8 @@ export interface components {
         }[];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
+        /** @description Absent: no snapshots of etcd are taken by schedule */
+        etcdBackups?: components['schemas']['EtcdBackups'];
         /** @description Absent: the firewalls of nodes are not touched */
         firewall?: components['schemas']['Firewall'];
         /** @description Absent: the SSH servers of nodes are not touched */
@@ -1990,6 +2013,22 @@ export interface components {
       labels?: {
         [key: string]: string;
       };
+    };
+    EtcdBackups: {
+      /**
+       * @description When snapshots are taken: five fields of cron, in UTC
+       * @example 0 *\/6 * * *
+       */
+      schedule: string;
+      /** @description How many of these snapshots are kept, the newest */
+      keep: number;
+      /**
+       * @description Older ones are deleted, too. Left out: however old they are
+       * @example 90s
+       */
+      keepFor?: string;
+      /** @description Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted */
+      verify: boolean;
     };
     /** @description The firewall of each node: connections that are not listed are dropped */
     Firewall: {
@@ -2248,6 +2287,7 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      etcdBackups?: components['schemas']['ManifestEtcdBackups'];
       /** @description Left out: the firewalls of nodes are not touched */
       firewall?: components['schemas']['Firewall'];
       /** @description Left out: the SSH servers of nodes are not touched */
@@ -2386,6 +2426,29 @@ export interface components {
        * @default false
        */
       updatesDisabled: boolean;
+    };
+    /** @description Snapshots of etcd by schedule. Left out: none are taken by schedule */
+    ManifestEtcdBackups: {
+      /**
+       * @description When snapshots are taken: five fields of cron, in UTC
+       * @example 0 *\/6 * * *
+       */
+      schedule: string;
+      /**
+       * @description How many of these snapshots are kept, the newest
+       * @default 8
+       */
+      keep: number;
+      /**
+       * @description Older ones are deleted, too. Left out: however old they are
+       * @example 90s
+       */
+      keepFor?: string;
+      /**
+       * @description Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted
+       * @default true
+       */
+      verify: boolean;
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {
@@ -3360,8 +3423,20 @@ export interface components {
       sha256: string;
       /** @description The upgrade that it was taken for */
       upgrade: string | null;
+      /** @enum {string} */
+      reason: 'schedule' | 'command' | 'upgrade' | 'removal';
+      verification: components['schemas']['SnapshotVerification'];
       /** @description Whether its content is kept by Fairlead */
       restorable: boolean;
+    };
+    /** @description Whether etcd was restored from it into a scratch etcd */
+    SnapshotVerification: {
+      /** @enum {string} */
+      state: 'open' | 'unverified' | 'verified' | 'invalid';
+      /** @description When that was found; null: it was never tried */
+      at: string | null;
+      /** @description Of one that failed */
+      message: string;
     };
     /** @description What became of a request about etcd */
     EtcdRequest: {
@@ -3369,7 +3444,7 @@ export interface components {
       /** @enum {string} */
       kind: 'EtcdRequest';
       /** @enum {string} */
-      what: 'snapshot' | 'restore';
+      what: 'snapshot' | 'restore' | 'verification';
       /** @enum {string} */
       phase: 'Running' | 'Succeeded' | 'Failed';
       snapshot: string | null;
@@ -7240,7 +7315,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7396,7 +7471,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7679,7 +7754,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11698,6 +11773,156 @@ export interface operations {
         };
       };
       /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  verifyEtcdSnapshot: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        snapshot: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description With Prefer: wait=N: how it ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description The request is recorded; Location points to its progress */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['EtcdRequest'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, etcd.snapshot-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;

@@ -106,6 +106,33 @@ export const bootstrapEvents = {
     doc: 'Nothing of the snapshot of a restore that has failed is left on the control plane.',
     data: z.strictObject({ uid, node, requestId: z.string() }),
   }),
+  EtcdSnapshotVerified: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A snapshot of etcd was restored into a scratch etcd on a control plane, which answered with its content.',
+    data: z.strictObject({
+      uid,
+      snapshot: z.string(),
+      node: node.describe('The control plane on which the scratch etcd ran'),
+      revision: z.int().describe('Of the scratch etcd'),
+      keys: z.int().describe('Of all revisions, as when the snapshot was taken'),
+      objects: z.int().min(1).describe('Keys of Kubernetes that the scratch etcd has'),
+      hash: z.int().min(0).describe('Of the database, as etcdutl computes it'),
+    }),
+  }),
+  EtcdSnapshotVerificationFailed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A snapshot of etcd was not verified.',
+    data: z.strictObject({
+      uid,
+      snapshot: z.string(),
+      invalid: z.boolean().describe('true: etcd cannot be restored from it; false: that could not be tried'),
+      cause: Cause,
+    }),
+  }),
   EtcdReady: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',
@@ -198,6 +225,13 @@ export const bootstrapEvents = {
     context: 'bootstrap',
     doc: 'A worker has joined the cluster.',
     data: z.strictObject({ uid, node }),
+  }),
+  JoinTokenRenewed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The token with which the node was to join had ended before the host was ready; its join continues with a new one.',
+    data: z.strictObject({ uid, node, endedAt: z.iso.datetime() }),
   }),
   NodeLabelsSet: defineEvent({
     version: 1,

@@ -16,6 +16,21 @@ const RemovalQuorum = z.strictObject({
   target: z.int().min(0).describe('Members that vote after the removal'),
 });
 
+const time = z.iso.datetime();
+
+/** A snapshot of etcd, and what etcdutl said of it when it was taken. */
+const savedEtcd = {
+  snapshot: z.string(),
+  sha256: z.string(),
+  bytes: z.int(),
+  revision: z.int(),
+  keys: z.int(),
+};
+
+/** Why a snapshot is kept no longer: there are newer ones, or it is too old. */
+export const SNAPSHOT_ENDS = ['count', 'age'] as const;
+export type SnapshotEnd = (typeof SNAPSHOT_ENDS)[number];
+
 const request = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'gateway', context: 'request', doc, data });
 
@@ -82,6 +97,10 @@ export const upgradeRequestEvents = {
     'etcd is to be restored from a snapshot; everything since is lost (G4).',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
+  EtcdSnapshotVerificationRequested: request(
+    'A snapshot of etcd is to be restored into a scratch etcd and read.',
+    z.strictObject({ uid, requestId: z.string(), ...savedEtcd }),
+  ),
 } as const;
 
 /** What upgrade-svc decides about a rollout. */
@@ -102,18 +121,24 @@ export const rolloutFactEvents = {
       upgradeId: upgradeId.nullable(),
       operation: operation.nullable(),
       requestId: z.string().nullable().describe('Of the EtcdSnapshotRequested that it answers'),
-      snapshot: z.string(),
       node,
-      sha256: z.string(),
-      bytes: z.int(),
-      revision: z.int(),
-      keys: z.int(),
+      ...savedEtcd,
       dataRef: SecretRef.nullable().describe('Where it is sealed'),
+      scheduledAt: time.optional().describe('The run of the schedule that it was taken for; absent: it was not'),
+      verify: z.boolean().optional().describe('true: it is to be verified'),
     }),
   ),
   EtcdSnapshotFailed: fact(
     'A snapshot of etcd that was asked for could not be taken.',
     z.strictObject({ uid, requestId: z.string(), cause: Cause }),
+  ),
+  EtcdBackupFailed: fact(
+    'A snapshot of etcd by schedule could not be taken; the next run is tried.',
+    z.strictObject({ uid, scheduledAt: time, cause: Cause }),
+  ),
+  EtcdSnapshotDeleted: fact(
+    'The content of a snapshot of etcd is deleted, as its retention says.',
+    z.strictObject({ uid, snapshot: z.string(), reason: z.enum(SNAPSHOT_ENDS) }),
   ),
   ControlPlaneRemovalPrepared: fact(
     'etcd keeps its quorum without the control plane, is saved, and is led by another member: the control plane may be drained and removed.',

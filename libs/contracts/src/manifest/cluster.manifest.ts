@@ -8,6 +8,7 @@ import { time } from '../views/time.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
+import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { PlanStep } from './manifest.plan.js';
 import { Firewall } from '../network/firewall.js';
@@ -97,6 +98,7 @@ export const ManifestSpec = z
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
+    etcdBackups: ManifestEtcdBackups.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
     sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
     paused: z

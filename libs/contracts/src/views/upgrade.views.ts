@@ -149,6 +149,19 @@ export const UpdatesView = z
   .meta({ id: 'Updates', description: 'Whether a node or a pool is held out of changes' });
 export type UpdatesView = z.infer<typeof UpdatesView>;
 
+/** Why a snapshot was taken: by schedule, by command, before an upgrade changes control planes, before a control plane leaves. */
+export const SNAPSHOT_REASONS = ['schedule', 'command', 'upgrade', 'removal'] as const;
+/** open: its verification is desired; unverified: there was none, or it could not be tried. */
+export const VERIFICATION_STATES = ['open', 'unverified', 'verified', 'invalid'] as const;
+
+const SnapshotVerification = z
+  .strictObject({
+    state: z.enum(VERIFICATION_STATES),
+    at: time.nullable().describe('When that was found; null: it was never tried'),
+    message: z.string().describe('Of one that failed'),
+  })
+  .meta({ id: 'SnapshotVerification', description: 'Whether etcd was restored from it into a scratch etcd' });
+
 export const EtcdSnapshotView = z
   .strictObject({
     name: z.string(),
@@ -161,6 +174,8 @@ export const EtcdSnapshotView = z
     keys: z.int(),
     sha256: z.string(),
     upgrade: z.string().nullable().describe('The upgrade that it was taken for'),
+    reason: z.enum(SNAPSHOT_REASONS),
+    verification: SnapshotVerification,
     restorable: z.boolean().describe('Whether its content is kept by Fairlead'),
   })
   .meta({ id: 'EtcdSnapshot' });
@@ -175,7 +190,7 @@ export const EtcdRequestView = z
   .strictObject({
     id: z.string(),
     kind: z.literal('EtcdRequest'),
-    what: z.enum(['snapshot', 'restore']),
+    what: z.enum(['snapshot', 'restore', 'verification']),
     phase: z.enum(['Running', 'Succeeded', 'Failed']),
     snapshot: z.string().nullable(),
     message: z.string(),

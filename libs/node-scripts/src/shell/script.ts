@@ -19,6 +19,8 @@ export const STEPS = [
   'etcd-promote-member',
   'etcdctl',
   'remove-snapshot',
+  'prepare-verification',
+  'verify-snapshot',
   'authorized-keys',
 ] as const;
 export type StepName = (typeof STEPS)[number];

@@ -32,6 +32,14 @@ import { lookScript, type LookInput, type LookResult } from './look.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
 import { readKubeconfigScript, type ReadKubeconfigInput, type ReadKubeconfigResult } from './read-kubeconfig.script.js';
 import { removeSnapshotScript, type RemoveSnapshotInput, type RemoveSnapshotResult } from './remove-snapshot.script.js';
+import {
+  prepareVerificationScript,
+  verifySnapshotScript,
+  type PrepareVerificationInput,
+  type PrepareVerificationResult,
+  type VerifySnapshotInput,
+  type VerifySnapshotResult,
+} from './verify-snapshot.script.js';
 import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
 
 /** What each step is given; the same value lies beside its script on the host as JSON. */
@@ -53,6 +61,8 @@ export interface StepInputs {
   readonly 'etcd-promote-member': EtcdPromoteMemberInput;
   readonly etcdctl: EtcdctlInput;
   readonly 'remove-snapshot': RemoveSnapshotInput;
+  readonly 'prepare-verification': PrepareVerificationInput;
+  readonly 'verify-snapshot': VerifySnapshotInput;
   readonly 'authorized-keys': AuthorizedKeysInput;
 }
 
@@ -75,6 +85,8 @@ export interface StepResults {
   readonly 'etcd-promote-member': EtcdPromoteMemberResult;
   readonly etcdctl: EtcdctlResult;
   readonly 'remove-snapshot': RemoveSnapshotResult;
+  readonly 'prepare-verification': PrepareVerificationResult;
+  readonly 'verify-snapshot': VerifySnapshotResult;
   readonly 'authorized-keys': AuthorizedKeysResult;
 }
 
@@ -94,6 +106,9 @@ const changed = z.strictObject({ changed: z.boolean() });
 const MEMBER_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 const PEER_URL = /^https:\/\/[0-9a-f.:[\]]{2,64}:2380$/;
 const MEMBERS_MAX = 16;
+const WORDS_LENGTH_MAX = 4_000;
+const words = z.string().max(WORDS_LENGTH_MAX);
+const count = z.int().min(0);
 
 interface StepDefinition<Step extends StepName> {
   readonly render: (input: StepInputs[Step]) => HostScript;
@@ -154,6 +169,16 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
   'etcd-promote-member': { render: etcdPromoteMemberScript, result: z.strictObject({ members: z.int().min(1) }) },
   etcdctl: { render: etcdctlScript, result: changed },
   'remove-snapshot': { render: removeSnapshotScript, result: z.strictObject({}) },
+  'prepare-verification': { render: prepareVerificationScript, result: z.strictObject({ problem: words.nullable() }) },
+  'verify-snapshot': {
+    render: verifySnapshotScript,
+    result: z.strictObject({
+      problem: words.nullable(),
+      status: z.strictObject({ hash: count, revision: count, totalKey: count }).nullable(),
+      revision: count.nullable(),
+      objects: count.nullable(),
+    }),
+  },
   'authorized-keys': { render: authorizedKeysScript, result: changed },
   look: {
     render: lookScript,

@@ -192,6 +192,8 @@ it.each([
       remove: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIF former'],
     }).script,
   ],
+  ['prepare-verification.sh', renderStep('prepare-verification', { bytes: 20_000_000 }).script],
+  ['verify-snapshot.sh', renderStep('verify-snapshot', { bytes: 20_000_000 }).script],
   ['remove-snapshot.sh', renderStep('remove-snapshot', {}).script],
   ['look.sh', renderStep('look', {}).script],
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
