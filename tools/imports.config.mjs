@@ -10,6 +10,7 @@ const LAYERS = {
     'quarantine',
     'autoscaler',
     'manifest',
+    'network',
     'clusters',
     'actions',
     'certificates',
@@ -63,6 +64,7 @@ const LAYERS = {
   'bootstrap-svc': [
     'addons',
     'joins',
+    'hooks',
     'removal',
     'restore',
     'kubeconfigs',

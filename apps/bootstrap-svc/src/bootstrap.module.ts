@@ -6,11 +6,13 @@ import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { CheckedHttp } from '@fairlead/service-kit/http';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
   AGENT_KIT,
   CLUSTER_ACCESS,
   ETCD_AUTHORITIES,
+  HOOK_HTTP,
   HOST_ACCESS,
   HOST_SHELL,
   JOIN_CREDENTIALS,
@@ -27,6 +29,8 @@ import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
+import { HooksEffects } from './hooks/hooks.effects.js';
+import type { HookHttp } from './hooks/hooks.ports.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';
@@ -48,6 +52,8 @@ import { NodeRemovalEffects } from './removal/node-removal.effects.js';
 export interface Adapters {
   readonly shell: () => HostShell;
   readonly kubernetes: () => KubernetesApi;
+  /** Absent: as it is really asked. */
+  readonly hooks?: () => HookHttp;
 }
 
 const realAdapters = (settings: Settings): Adapters => ({
@@ -55,11 +61,15 @@ const realAdapters = (settings: Settings): Adapters => ({
   kubernetes: () => new ClientNodeKubernetes(),
 });
 
+const hookHttpOf = ({ hookAddressesAllowed: allowed }: Settings): HookHttp =>
+  new CheckedHttp({ allowed, setting: 'HOOK_ADDRESSES_ALLOWED' });
+
 const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   AgentCredentialsEffects,
   { provide: SETTINGS, useValue: settings },
   { provide: HOST_SHELL, useFactory: adapters.shell },
   { provide: KUBERNETES_API, useFactory: adapters.kubernetes },
+  { provide: HOOK_HTTP, useFactory: adapters.hooks ?? (() => hookHttpOf(settings)) },
   { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent, settings.tuning) },
   {
     provide: REMEMBERED_SECRETS,
@@ -111,6 +121,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       SnapshotsEffects,
       VerificationEffects,
       DismantlingEffects,
+      HooksEffects,
       KubeconfigsEffects,
       SshKeysEffects,
     ],

@@ -2,6 +2,7 @@ import type { NodeSigning } from '@fairlead/embedded/credentials';
 import { DEFAULT_TUNING, type Tuning } from '@fairlead/node-scripts';
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, HEARTBEAT_INTERVAL_MS, SignedBy } from '@fairlead/contracts';
 import { ConfigurationError, parseEnvironment, rereading, type Env } from '@fairlead/service-kit';
+import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.reconciler.js';
@@ -81,6 +82,8 @@ const Environment = z.object({
     .default(10_000)
     .describe('After so long the removal of a node goes on although Kubernetes has not deleted its Node; 0: it fails'),
   LOOK_EVERY_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
+  HOOK_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that hooks of manifests may be at'),
+  HOOK_RETRY_MIN_MS: milliseconds(10_000).describe('No hook is asked again sooner'),
   JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(96),
 });
 
@@ -113,6 +116,9 @@ export interface Settings {
   readonly nodeDeletionTimeoutMs: number;
   /** How often a step looks again while it waits for something that no event reports. */
   readonly lookEveryMs: number;
+  readonly hookAddressesAllowed: readonly AddressRange[];
+  /** No hook is asked again sooner. */
+  readonly hookAgainAfterMs: number;
   readonly jobConcurrency: number;
 }
 
@@ -159,6 +165,8 @@ export const readSettings = (env: Env): Settings => {
     drainLimitMs: parsed.DRAIN_LIMIT_MS,
     nodeDeletionTimeoutMs: parsed.NODE_DELETION_TIMEOUT_MS,
     lookEveryMs: parsed.LOOK_EVERY_MS,
+    hookAddressesAllowed: parsed.HOOK_ADDRESSES_ALLOWED,
+    hookAgainAfterMs: parsed.HOOK_RETRY_MIN_MS,
     jobConcurrency: parsed.JOB_CONCURRENCY,
   });
 };

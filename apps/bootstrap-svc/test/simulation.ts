@@ -35,6 +35,8 @@ import { bootstrapReconciler } from '../src/bootstrap/bootstrap.reconciler.js';
 import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
+import { HooksEffects } from '../src/hooks/hooks.effects.js';
+import type { HookHttp } from '../src/hooks/hooks.ports.js';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
@@ -412,11 +414,36 @@ export class Simulation {
     };
   }
 
+  /** Time passes between the attempts at hooks. */
+  private readonly hookClock = {
+    now: () => new Date(Date.parse('2026-01-01T00:00:00.000Z') + this.world.asked.length * 60 * 60_000),
+  };
+
+  /** A call that is lost on its way there or back is one without an answer. */
+  private hookHttp(pass: Passage): HookHttp {
+    return {
+      post: async (url, { body }) => {
+        try {
+          return await pass(`ask ${url}`, () => this.world.askHook(url, body));
+        } catch (error) {
+          if (error instanceof WorldFailure) return { kind: 'silent', why: error.message };
+          throw error;
+        }
+      },
+    };
+  }
+
   protected startReplica(): Replica {
     const self = (): Replica => made;
     const pass = this.passage(self);
     const handle = this.slowHandle(self);
-    const settings = { tuning: DEFAULT_TUNING, drainLimitMs: 50, nodeDeletionTimeoutMs: 20, lookEveryMs: 1 };
+    const settings = {
+      tuning: DEFAULT_TUNING,
+      drainLimitMs: 50,
+      nodeDeletionTimeoutMs: 20,
+      lookEveryMs: 1,
+      hookAgainAfterMs: 1_000,
+    };
     const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
     const secrets = new RememberedSecrets(this.secrets);
     const tasks = new TaskRunner({
@@ -445,6 +472,7 @@ export class Simulation {
       dismantling: new DismantlingEffects(clusters),
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
       keys: new SshKeysEffects(hosts),
+      hooks: new HooksEffects(this.hookHttp(pass), settings, this.hookClock),
     };
     const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),
@@ -462,6 +490,7 @@ export class Simulation {
       InstallAddons: (task) => own.addons.installAddons(task),
       RemoveNode: (task) => own.removal.removeNode(task),
       DismantleCluster: (task) => own.dismantling.dismantle(task),
+      CallHook: (task) => own.hooks.callHook(task),
       DestroySecrets: (task) => own.dismantling.destroySecrets(task),
       AddAuthorizedKey: (task) => own.keys.addKey(task),
       RemoveAuthorizedKey: (task) => own.keys.removeKeys(task),

@@ -1,3 +1,4 @@
+import type { HttpAnswer } from '@fairlead/service-kit/http';
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { EvictionAnswer, KubernetesAccess, NodeMetadataChange, PodIdentity } from '@fairlead/kubernetes';
 import type { DrainPod } from '@fairlead/kubernetes/drain';
@@ -63,6 +64,12 @@ interface FakeHost {
 /** What a call to the world goes through: it may be late, lost on the way there, or lost on the way back. */
 export type Passage = <T>(what: string, work: () => T) => Promise<T>;
 
+export const answered = (body: object): HttpAnswer => ({
+  kind: 'answered',
+  status: 200,
+  body: JSON.stringify(body),
+});
+
 /** Hosts and the cluster on them, as a simulation needs them: what was done, how often, and what was done when it was too early. */
 export class FakeWorld {
   readonly hosts = new Map<string, FakeHost>();
@@ -73,6 +80,10 @@ export class FakeWorld {
   readonly protected = new Set<string>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
+  /** What hooks were asked: `<point> <node>`, with the id of each call. */
+  readonly asked: { readonly moment: string; readonly id: string }[] = [];
+  /** What a hook answers at its nth call at a moment; absent: Success. */
+  hookAnswer: (moment: string, call: number) => HttpAnswer = () => answered({ status: 'Success' });
   readonly inits: string[] = [];
   readonly joins: string[] = [];
   readonly credentials: string[] = [];
@@ -95,6 +106,16 @@ export class FakeWorld {
   network = false;
   private readonly facts = new Set<string>();
   private indexed = 0;
+
+  askHook(_url: string, body: string): HttpAnswer {
+    const { id, data } = JSON.parse(body) as { id: string; data: { point: string; node?: string } };
+    const moment = `${data.point} ${data.node ?? ''}`.trim();
+    this.asked.push({ moment, id });
+    return this.hookAnswer(
+      moment,
+      new Set(this.asked.filter((one) => one.moment === moment).map((one) => one.id)).size,
+    );
+  }
 
   constructor(private readonly events: readonly StoredEvent[]) {}
 

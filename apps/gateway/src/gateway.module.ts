@@ -37,6 +37,7 @@ import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
 import { OrphansHttp } from './connections/orphans.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
+import { NetworkHttp } from './network/network.http.js';
 import { EtcdHttp } from './etcd/etcd.http.js';
 import { EtcdQueries } from './etcd/etcd.queries.js';
 import { AuditReader } from './events/audit.reader.js';
@@ -102,6 +103,7 @@ const CONTROLLERS: Type<unknown>[] = [
   SteeringHttp,
   HoldsHttp,
   EtcdHttp,
+  NetworkHttp,
   CertificatesHttp,
   RenewalEffects,
   OperationsHttp,

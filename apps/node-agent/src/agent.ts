@@ -18,6 +18,7 @@ import { kubernetesReach } from './adapters/kubernetes/kubernetes.reach.js';
 import { FirewallPart } from './network/firewall.part.js';
 import { NetworkLoop } from './network/network.effects.js';
 import type { NetworkPart, Reach } from './network/network.ports.js';
+import { SshdPart } from './network/sshd.part.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
 /** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
@@ -74,11 +75,19 @@ const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): 
 
 interface NetworkPartsOptions {
   readonly host: HostPort;
-  readonly files: HostFiles;
+  readonly files: HostFiles | undefined;
   readonly platform: NatsPlatform;
   readonly software: HostSoftware;
   readonly sleep: (ms: number) => Promise<void>;
 }
+
+/** For hosts whose files cannot be removed: what has another name counts for nothing. */
+const puttingAside = (host: HostPort): Pick<HostFiles, 'at' | 'remove'> => ({
+  at: (path) => path,
+  remove: async (path) => {
+    if (await host.exists(path)) await host.rename(path, `${path}.removed`);
+  },
+});
 
 const networkParts = ({ host, files, platform, software, sleep }: NetworkPartsOptions): readonly NetworkPart[] => {
   const reach: Reach = {
@@ -86,7 +95,8 @@ const networkParts = ({ host, files, platform, software, sleep }: NetworkPartsOp
     api: (limitMs) => kubernetesReach(host, limitMs),
   };
   const require = (packages: readonly string[]): Promise<void> => software.require(packages);
-  return [new FirewallPart({ host, files, reach, sleep, require })];
+  const own = files ?? puttingAside(host);
+  return [new SshdPart({ host, files: own }), new FirewallPart({ host, files: own, reach, sleep, require })];
 };
 
 /**
@@ -132,8 +142,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     config,
     host,
     platform,
-    parts:
-      files === undefined ? [] : networkParts({ host, files, platform, software, sleep: (ms) => network.sleep(ms) }),
+    parts: networkParts({ host, files, platform, software, sleep: (ms) => network.sleep(ms) }),
     metronome,
     random,
     log,

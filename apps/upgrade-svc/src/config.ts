@@ -1,19 +1,9 @@
 import { NODE_LOST_AFTER_MS } from '@fairlead/contracts';
 import { parseEnvironment } from '@fairlead/service-kit';
 import { z } from 'zod';
-import { parseRanges, type AddressRange } from './gates/addresses.rules.js';
+import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
-
-const addressRanges = z
-  .string()
-  .default('')
-  .transform((text, context): readonly AddressRange[] => {
-    const { ranges, faults } = parseRanges(text);
-    for (const fault of faults)
-      context.addIssue({ code: 'custom', message: `${fault} is not a range of addresses like 10.0.0.0/8 or fd00::/8` });
-    return ranges;
-  });
 
 const Environment = z.object({
   NODE_LOST_AFTER_MS: z.coerce

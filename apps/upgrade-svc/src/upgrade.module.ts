@@ -12,7 +12,7 @@ import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetr
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp } from './adapters/http/checked.http.js';
+import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
 import { ActionsEffects } from './actions/actions.effects.js';
@@ -67,7 +67,7 @@ const providersOf = (settings: Settings): Provider[] => [
     provide: GATE_SOURCES,
     useFactory: (survey: ClusterSurvey): GateSources => ({
       survey,
-      http: new CheckedHttp({ allowed: settings.gateAddressesAllowed }),
+      http: new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: settings.gateAddressesAllowed }),
     }),
     inject: [CLUSTER_SURVEY],
   },

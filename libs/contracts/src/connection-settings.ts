@@ -22,6 +22,11 @@ export const LabSettings = z.strictObject({
     .cidrv4({ error: 'is not a network, e.g. 10.0.0.0/24' })
     .optional()
     .describe('The network of its machines; default: a /24 that follows from the name of the connection'),
+  peerNetworks: z
+    .array(z.cidrv4({ error: 'is not a network, e.g. 10.0.0.0/24' }))
+    .max(20)
+    .optional()
+    .describe('Networks of other connections whose machines are in the same clusters: they may connect to kubelets'),
 });
 export type LabSettings = z.output<typeof LabSettings>;
 

@@ -24,6 +24,9 @@ const listed = (software: Readonly<Record<string, string>>): string =>
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
 
+const hookOf = (hook: string, point: string, node?: string): string =>
+  `the hook ${hook} (${point}${node === undefined ? '' : ` of ${node}`})`;
+
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
     case undefined:
@@ -116,6 +119,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
+  HookBlocked: ({ hook, point, node, message, nextAttemptAt }) =>
+    `${hookOf(hook, point, node)} asked for more time${because(message)}; next attempt at ${nextAttemptAt}`,
+  HookSucceeded: ({ hook, point, node, message }) => `${hookOf(hook, point, node)} succeeded${because(message)}`,
+  HookFailed: ({ hook, point, node, cause, nextAttemptAt }) =>
+    `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not asked again' : `; next attempt at ${nextAttemptAt}`}`,
   KubeconfigRead: () => 'the administrator kubeconfig was read',
   KubeconfigRequested: ({ user, ttlSeconds }) =>
     `a kubeconfig for ${user} was asked for, valid for ${Math.round(ttlSeconds / 60)} min`,
@@ -273,6 +281,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  NetworkRetryRequested: () => 'the network configuration was asked to be tried again where it failed',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
     `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,

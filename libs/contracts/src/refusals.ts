@@ -351,6 +351,13 @@ export const REFUSALS = {
     'The firewall rule {rule} is about pool {pool}, which is not declared',
     'Name pools of the manifest, or control-plane.',
   ),
+  'hook.name-taken': definition(400, 'Two hooks are named {hook}', 'Give each hook a name of its own.'),
+  'hook.url-invalid': definition(
+    400,
+    'The hook {hook} cannot be asked at its URL: {reason}',
+    'Give an http or https URL without a user name.',
+  ),
+  'hook.timeout': definition(400, 'The hook {hook} may take at most {max}', 'Give a shorter timeout.'),
   'drain.rule-twice': definition(
     400,
     'There are two drain rules {rule}',

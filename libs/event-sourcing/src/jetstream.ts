@@ -12,6 +12,7 @@ export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
 export type { Stall } from './jetstream/partition.progress.js';
 export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { PartitionConsumers, type Partitions } from './jetstream/partition.consumers.js';
+export { JobsProgress } from './jetstream/jobs.progress.js';
 export type { JobOutcome, Meter } from './jetstream/meter.js';
 export { PostgresLeases } from './jetstream/postgres.leases.js';
 export { DatabasePositions, type Positions } from './jetstream/positions.js';

@@ -1,7 +1,7 @@
 import { wordsOf } from '@fairlead/contracts';
 import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { NATS } from '@fairlead/event-sourcing/jetstream';
+import { JobsProgress, NATS } from '@fairlead/event-sourcing/jetstream';
 import type { DataSource } from 'typeorm';
 import { Alarms } from './alarms.js';
 import { LogProgress } from './log.progress.js';
@@ -16,6 +16,7 @@ interface Answer {
 @Controller()
 export class HealthHttp {
   @Inject(Alarms) private readonly alarms!: Alarms;
+  @Inject(JobsProgress) private readonly jobs!: JobsProgress;
 
   constructor(
     @Inject(NATS) private readonly nats: NatsConnection,
@@ -24,9 +25,14 @@ export class HealthHttp {
     @Inject(SignsOfLife) private readonly signs: SignsOfLife,
   ) {}
 
+  /** Red where only a restart may help: tasks wait, and none of them ends. */
   @Get('healthz')
-  alive(): { status: 'ok' } {
-    return { status: 'ok' };
+  alive(@Res() response: Answer): void {
+    const tasks = this.jobs.report();
+    const isOk = tasks === 'ok';
+    response
+      .status(isOk ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE)
+      .json({ status: isOk ? 'ok' : 'stuck', ...(isOk ? {} : { tasks }) });
   }
 
   @Get('readyz')

@@ -8,6 +8,7 @@ import {
   JetStreamStore,
   JetStreamStrategy,
   JOB_FAILURES,
+  JobsProgress,
   makeHandle,
   makeTail,
   NATS,
@@ -90,6 +91,7 @@ interface World extends Connections {
   readonly leases: PostgresLeases;
   readonly metrics: ServiceMetrics;
   readonly signs: SignsOfLife;
+  readonly progress: JobsProgress;
 }
 
 @Global()
@@ -106,7 +108,7 @@ class PassOn implements RpcExceptionFilter<unknown> {
 
 const providersOf = (
   definition: ServiceDefinition,
-  { config, nc, pool, database, partitions, store, handle, leases, metrics, signs }: World,
+  { config, nc, pool, database, partitions, store, handle, leases, metrics, signs, progress }: World,
 ): Provider[] => {
   return [
     { provide: SERVICE_CONFIG, useValue: config },
@@ -118,6 +120,7 @@ const providersOf = (
     { provide: TASK_LEASES, useValue: leases },
     { provide: METRICS, useValue: metrics },
     { provide: SignsOfLife, useValue: signs },
+    { provide: JobsProgress, useValue: progress },
     { provide: Alarms, useValue: new Alarms() },
     { provide: LogProgress, useValue: new LogProgress(partitions, config.stallAfterMs) },
     { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKeys) },
@@ -201,6 +204,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     leases: new PostgresLeases(pool, new Logger('leases')),
     metrics: new ServiceMetrics(definition.name),
     signs: new SignsOfLife(nc, definition.name),
+    progress: new JobsProgress(() => performance.now()),
   };
   for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.partitions }))
     world.metrics.addGauge(gauge);
@@ -263,6 +267,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       reconcilers: definition.reconcilers,
       leases: world.leases,
       handle: world.handle,
+      progress: world.progress,
       recordJobFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,
       jobAckWaitMs: config.jobAckWaitMs,

@@ -1,6 +1,7 @@
 import {
   AGENT_CREDENTIALS_REVOKED_MAX,
   compareVersions,
+  isAwaited,
   type ClusterUid,
   type EventData,
   type Fact,
@@ -70,6 +71,9 @@ export type BootstrapFact = Fact<
   | 'NodeDrainBlocked'
   | 'NodeDrained'
   | 'NodeRemoved'
+  | 'HookBlocked'
+  | 'HookSucceeded'
+  | 'HookFailed'
   | 'ClusterDismantled'
 >;
 
@@ -102,6 +106,9 @@ export type Outcome = Extract<
       | 'NodeDrainBlocked'
       | 'NodeDrained'
       | 'NodeRemoved'
+      | 'HookBlocked'
+      | 'HookSucceeded'
+      | 'HookFailed'
       | 'ClusterDismantled';
   }
 >;
@@ -136,7 +143,7 @@ const isSet = ({ metadata }: Host, data: NodeMetadata): boolean =>
 
 /** A fact is stated once; what is true of a failed cluster's hosts is stated too, so that a retry need not do it again. */
 const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
-  const host = 'node' in data ? cluster.hosts[data.node] : undefined;
+  const host = 'node' in data && data.node !== undefined ? cluster.hosts[data.node] : undefined;
   switch (type) {
     case 'HostReached':
       return host !== undefined && host.hostKey === null;
@@ -183,14 +190,21 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return host?.removal === 'desired';
     case 'NodeRemoved':
       return host !== undefined;
+    case 'HookBlocked':
+    case 'HookSucceeded':
+    case 'HookFailed':
+      return isAwaited(cluster.hooks, data);
     case 'ClusterDismantled':
       return true;
   }
 };
 
+const isOfHook = ({ type }: Outcome): boolean =>
+  type === 'HookBlocked' || type === 'HookSucceeded' || type === 'HookFailed';
+
 const record = (state: Bootstrap, outcome: Outcome): readonly BootstrapFact[] => {
   if (!present(state, outcome.data.uid) || state.status === 'dismantled') return nothing;
-  if ((state.status === 'deleting') !== (outcome.type === 'ClusterDismantled')) return nothing;
+  if (!isOfHook(outcome) && (state.status === 'deleting') !== (outcome.type === 'ClusterDismantled')) return nothing;
   return isChange(state.cluster, outcome) ? [...revocationsBefore(state, outcome), outcome] : nothing;
 };
 
@@ -275,7 +289,11 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
 
 /** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */
 const failsTheCluster = ({ status }: Present, step: string): boolean =>
-  status === 'building' && step !== 'RemoveNode' && step !== 'DismantleCluster' && !isKeyStep(step);
+  status === 'building' &&
+  step !== 'CallHook' &&
+  step !== 'RemoveNode' &&
+  step !== 'DismantleCluster' &&
+  !isKeyStep(step);
 
 type Attempts = Pick<EventData<'BootstrapStepFailed'>, 'attempt' | 'attemptsMax' | 'nextAttemptAt'>;
 

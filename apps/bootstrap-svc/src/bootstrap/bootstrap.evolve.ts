@@ -1,4 +1,11 @@
-import { machineAt, type EventData, type Machine, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import {
+  hooksAfter,
+  machineAt,
+  type EventData,
+  type Machine,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
@@ -437,7 +444,18 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
-  return evolveVerifications(evolveMetadata(evolveDepartures(requested, event), event), event);
+  return withHooks(
+    evolveVerifications(evolveMetadata(evolveDepartures(requested, event), event), event),
+    cluster,
+    event,
+  );
+};
+
+const withHooks = (cluster: Cluster, before: Cluster, event: StoredEvent): Cluster => {
+  const hooks = hooksAfter(before.hooks, event, { isCreated: before.provisioned });
+  if (hooks === cluster.hooks) return cluster;
+  const { hooks: _before, ...others } = cluster;
+  return hooks === undefined ? others : { ...others, hooks };
 };
 
 /** What the event means for the status; `cluster` is the cluster after it. */

@@ -1,4 +1,4 @@
-import type { NodeName } from '@fairlead/contracts';
+import { isHeld, nextCall, type HookCall, type Moment, type NodeName } from '@fairlead/contracts';
 import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import { hasMetadata } from './metadata.evolve.js';
 import {
@@ -51,6 +51,7 @@ export type ClusterStep =
 export type Operation =
   | { readonly step: NodeStep; readonly node: NodeName; readonly reason: string }
   | { readonly step: ClusterStep; readonly reason: string }
+  | { readonly step: 'CallHook'; readonly call: HookCall; readonly reason: string }
   | { readonly step: 'VerifySnapshot'; readonly snapshot: string; readonly reason: string };
 
 export type StepKey = string;
@@ -59,11 +60,14 @@ interface NamedStep {
   readonly step: string;
   readonly node?: NodeName;
   readonly snapshot?: string;
+  readonly call?: HookCall;
 }
 
 /** Names an operation inside its cluster: while it is desired it is done once. */
-export const keyOf = ({ step, node, snapshot }: NamedStep): StepKey =>
-  [step, node ?? snapshot].filter((part) => part !== undefined).join('/');
+export const keyOf = ({ step, node, snapshot, call }: NamedStep): StepKey => {
+  if (call !== undefined) return `${step}/${call.point}/${call.node ?? ''}/${call.hook.name}/${call.attempt}`;
+  return [step, node ?? snapshot].filter((part) => part !== undefined).join('/');
+};
 
 const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
 
@@ -171,9 +175,16 @@ const grow = (cluster: Cluster): readonly Operation[] => {
 const goesBecause = ({ machine }: Host): string =>
   machine.surge === undefined ? 'someone asked for it to go' : 'it was extra, and is not needed any more';
 
-/** Those whose drain waits, perhaps for days, do not keep others from leaving. */
-const inTurn = (workers: readonly Host[]): readonly Host[] => {
-  const isWaiting = ({ removal, drainingSince }: Host): boolean => removal === 'desired' && drainingSince !== undefined;
+/** The moment before the next step of a node that leaves. */
+const momentOf = ({ machine: { name: node }, removal }: Host): Moment => ({
+  point: removal === 'drained' ? 'BeforeNodeDelete' : 'BeforeNodeDrain',
+  node,
+});
+
+/** Those whose drain waits, perhaps for days, or which hooks hold, do not keep others from leaving. */
+const inTurn = (cluster: Cluster, workers: readonly Host[]): readonly Host[] => {
+  const isWaiting = (host: Host): boolean =>
+    (host.removal === 'desired' && host.drainingSince !== undefined) || isHeld(cluster.hooks, momentOf(host));
   return [...workers.filter((host) => !isWaiting(host)).slice(0, REMOVALS_AT_ONCE_MAX), ...workers.filter(isWaiting)];
 };
 
@@ -187,7 +198,10 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ];
   return [
     ...leaving.filter((host) => isControlPlane(host) && mayBeRemoved(cluster, host)).slice(0, 1),
-    ...inTurn(leaving.filter((host) => !isControlPlane(host))),
+    ...inTurn(
+      cluster,
+      leaving.filter((host) => !isControlPlane(host)),
+    ),
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 
@@ -272,9 +286,9 @@ export const renewalDueAfter = (state: Bootstrap, now: string): string | null =>
     .toSorted()[0] ?? null;
 
 /**
- * What has to be done now: the whole order of a bootstrap in one place. What only has to be stated is in bootstrap.reconciler.ts.
+ * What has to be done next: the whole order of a bootstrap in one place.
  */
-export const plan = (state: Bootstrap): readonly Operation[] => {
+const desired = (state: Bootstrap): readonly Operation[] => {
   if (state.status === 'absent') return [];
   const { cluster } = state;
   switch (state.status) {
@@ -303,4 +317,60 @@ export const plan = (state: Bootstrap): readonly Operation[] => {
         ...replaceKeys(cluster),
       ];
   }
+};
+
+/** Which moment a step must wait for; undefined: none that hooks know. */
+const momentBefore = (cluster: Cluster, operation: Operation): Moment | undefined => {
+  switch (operation.step) {
+    case 'BootstrapHost':
+      return cluster.controlPlane === null ? { point: 'BeforeCreate' } : undefined;
+    case 'InitControlPlane':
+      return { point: 'BeforeControlPlaneInitialized' };
+    case 'RemoveNode': {
+      const host = cluster.hosts[operation.node];
+      return host === undefined ? undefined : momentOf(host);
+    }
+    case 'DismantleCluster':
+      return { point: 'BeforeClusterDelete' };
+    default:
+      return undefined;
+  }
+};
+
+/** Moments whose hooks are due: before steps that are desired, and after those that were done. */
+const moments = (state: Bootstrap): readonly Moment[] => {
+  if (state.status === 'absent' || state.cluster.hooks === undefined) return [];
+  const { cluster } = state;
+  const before = desired(state).flatMap((operation) => momentBefore(cluster, operation) ?? []);
+  const unique = new Map(before.map((moment) => [`${moment.point}/${moment.node ?? ''}`, moment]));
+  return [...unique.values(), ...(state.status === 'deleting' ? [] : (cluster.hooks?.passed ?? []))];
+};
+
+const nextCalls = (state: Bootstrap) =>
+  state.status === 'absent' ? [] : moments(state).flatMap((moment) => nextCall(state.cluster.hooks, moment) ?? []);
+
+/** How many hooks of one cluster are asked at a time. */
+const HOOKS_AT_ONCE_MAX = 5;
+
+/** Hooks that are due. */
+export const hookCalls = (state: Bootstrap, now: string): readonly Operation[] =>
+  nextCalls(state)
+    .filter(({ at }) => at === null || at <= now)
+    .slice(0, HOOKS_AT_ONCE_MAX)
+    .map(({ call }) => ({ step: 'CallHook', call, reason: `${call.hook.name} is asked at ${call.point}` }));
+
+/** The next moment after `now` at which a hook is asked again; null: none. */
+export const hookDueAfter = (state: Bootstrap, now: string): string | null =>
+  nextCalls(state)
+    .flatMap(({ at }) => (at !== null && at > now ? [at] : []))
+    .toSorted()[0] ?? null;
+
+/** What has to be done now, as far as no hook holds it. What only has to be stated is in bootstrap.reconciler.ts. */
+export const plan = (state: Bootstrap): readonly Operation[] => {
+  if (state.status === 'absent' || state.cluster.hooks === undefined) return desired(state);
+  const { cluster } = state;
+  return desired(state).filter((operation) => {
+    const moment = momentBefore(cluster, operation);
+    return moment === undefined || !isHeld(cluster.hooks, moment);
+  });
 };

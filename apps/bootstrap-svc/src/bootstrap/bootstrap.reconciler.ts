@@ -1,4 +1,4 @@
-import type { NodeName } from '@fairlead/contracts';
+import type { HookPoint, NodeName } from '@fairlead/contracts';
 import { later, type Reconciler, type Task } from '@fairlead/event-sourcing';
 import {
   bootstrap as decider,
@@ -11,7 +11,15 @@ import {
   type BootstrapCommand,
   type BootstrapFact,
 } from './bootstrap.decider.js';
-import { keyOf, plan, renewalDueAfter, renewals, type Operation } from './bootstrap.planner.js';
+import {
+  hookCalls,
+  hookDueAfter,
+  keyOf,
+  plan,
+  renewalDueAfter,
+  renewals,
+  type Operation,
+} from './bootstrap.planner.js';
 import { nextLookAt } from './departures.planner.js';
 import { isControlPlane, newHostsOf, type Bootstrap, type Failure, type Host } from './bootstrap.state.js';
 import { reasonOf } from './reasons.js';
@@ -31,12 +39,24 @@ export interface StepData {
   readonly [key: string]: unknown;
   /** Absent: it is about the cluster as a whole. */
   readonly node?: NodeName;
+  /** Of a hook that is called. */
+  readonly hook?: string;
+  readonly point?: HookPoint;
   /** The snapshot that is verified. */
   readonly snapshot?: string;
 }
 
+const dataOf = (operation: Operation): StepData => {
+  if (operation.step === 'CallHook') {
+    const { point, node, hook } = operation.call;
+    return { point, hook: hook.name, ...(node === undefined ? {} : { node }) };
+  }
+  const { step: _step, reason: _reason, ...data }: Exclude<Operation, { step: 'CallHook' }> & StepData = operation;
+  return data;
+};
+
 const taskOf = (operation: Operation): Task => {
-  const { step: _step, reason: _reason, ...data }: Operation & StepData = operation;
+  const data = dataOf(operation);
   return { type: operation.step, key: keyOf(operation), reason: operation.reason, data };
 };
 
@@ -102,11 +122,11 @@ export const bootstrapReconciler = (
   limits: Limits = DEFAULT_LIMITS,
 ): Reconciler<Bootstrap, BootstrapCommand, BootstrapFact> => ({
   name: 'bootstrap',
-  version: 12,
+  version: 13,
   context: 'bootstrap',
   decider,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
-  tasks: (state, now) => [...plan(state), ...renewals(state, now)].map(taskOf),
+  tasks: (state, now) => [...plan(state), ...renewals(state, now), ...hookCalls(state, now)].map(taskOf),
   facts: (state, now) => [
     ...revokeCredentials(state),
     ...departures(state, now),
@@ -118,6 +138,7 @@ export const bootstrapReconciler = (
     earliest(
       waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? renewalDueAfter(state, now),
       nextLookAt(state, now),
+      hookDueAfter(state, now),
     ),
 
   failed: (state, { type, data }, { cause, attempt, attemptsMax, nextAttemptAt }) => {

@@ -1,5 +1,6 @@
 import type {
   DrainPolicy,
+  HookState,
   Cause,
   ClusterSpec,
   ClusterUid,
@@ -213,6 +214,8 @@ export interface Cluster {
   readonly provisioned: boolean;
   /** Requests for more nodes that are not done. */
   readonly requests: Readonly<Record<string, NodesRequest>>;
+  /** Absent: no manifest declares any. */
+  readonly hooks?: HookState;
   /** How nodes are emptied before they leave; absent: no manifest says it. */
   readonly drain?: DrainPolicy;
   /** Users of hosts that are gone, which no event revokes yet; absent: there are none. */

@@ -23,6 +23,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   AddAuthorizedKey: 'ReplaceSshKeyFailedReason',
   RemoveAuthorizedKey: 'ReplaceSshKeyFailedReason',
   DismantleCluster: 'DismantleClusterFailedReason',
+  CallHook: 'CallHookFailedReason',
 };
 
 /** A failed addon is reported by what it was about: storage has a code of its own, the others are part of the network. */

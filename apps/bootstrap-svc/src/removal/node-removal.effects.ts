@@ -1,4 +1,11 @@
-import { CONTROL_PLANE_POOL, DETACH_TIMEOUT_DEFAULT, durationMs, WorldFailure, type Cause } from '@fairlead/contracts';
+import {
+  CONTROL_PLANE_POOL,
+  DETACH_TIMEOUT_DEFAULT,
+  durationMs,
+  isHeld,
+  WorldFailure,
+  type Cause,
+} from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { drainNode, rulesFor, type Drained, type Draining } from '@fairlead/kubernetes/drain';
 import { renderStep } from '@fairlead/node-scripts';
@@ -54,7 +61,10 @@ export class NodeRemovalEffects {
       if (drained.outcome === 'waiting') return this.goOn(step, drained, begunAt);
       const after = await step.record({ type: 'NodeDrained', data: { uid, node: name, ...countsOf(drained) } });
       // It goes on as soon as no request to the API reaches it.
-      if (isControlPlane(host) && after.status !== 'absent' && isBehindBalancer(after.cluster, host)) return undefined;
+      if (after.status === 'absent') return undefined;
+      if (isControlPlane(host) && isBehindBalancer(after.cluster, host)) return undefined;
+      // It goes on when the hooks have let it.
+      if (isHeld(after.cluster.hooks, { point: 'BeforeNodeDelete', node: name })) return undefined;
     }
     if (isControlPlane(host)) await leaveEtcd(this.hosts, step, host);
     await this.reset(step, host);

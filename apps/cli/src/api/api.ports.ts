@@ -169,6 +169,8 @@ export interface Api {
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
   /** Answers with the cluster as it is then. */
+  /** Nodes that failed at their network configuration try it again. */
+  retryNetwork(at: ClusterAt): Promise<ClusterView>;
   pauseCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   resumeCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */

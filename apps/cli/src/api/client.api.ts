@@ -196,6 +196,7 @@ type ClusterMethods =
   | 'createCluster'
   | 'deleteCluster'
   | 'retryCluster'
+  | 'retryNetwork'
   | 'pauseCluster'
   | 'resumeCluster'
   | 'kubeconfig'
@@ -261,6 +262,8 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
   },
   deleteCluster: (address) => acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}', at(address))),
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),
+  retryNetwork: (address) =>
+    dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/network/retry', at(address))),
   pauseCluster: (address, reason) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/pause', { ...at(address), body: { reason } })),
   resumeCluster: (address, reason) =>

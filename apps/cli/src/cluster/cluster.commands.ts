@@ -13,7 +13,7 @@ import type { Answer } from '../output/format.js';
 import { describeAnswer, describedOf } from './cluster.describe.js';
 import { silentServices } from './silent.services.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
-import { addPause, addResume } from './pause.commands.js';
+import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
 import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
 
 const CONTROL_PLANES_MAX = 7;
@@ -28,6 +28,7 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addRetry(cluster, io);
   addPause(cluster, io);
   addResume(cluster, io);
+  addRetryNetwork(cluster, io);
   addDelete(cluster, io);
 };
 

@@ -26,6 +26,20 @@ export const addPause = (parent: Command, io: Io): void => {
     );
 };
 
+export const addRetryNetwork = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'retry-network <cluster>',
+    summary: 'Apply the network configuration again where it failed',
+    description:
+      'Nodes that have reverted a firewall or an SSH server, because they no longer reached NATS or because it was refused, try it once more. Change the manifest instead if it is wrong.',
+    examples: [['fairlead cluster retry-network demo', 'Try again, after the cause is repaired']],
+  }).action(
+    runs(io, async (session, name: string) =>
+      clusterAnswer(await session.api.retryNetwork(clusterAt(session, name)), io.now()),
+    ),
+  );
+};
+
 export const addResume = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'resume <cluster>',

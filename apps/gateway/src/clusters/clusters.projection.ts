@@ -44,6 +44,21 @@ export interface ClusterDoc {
   readonly backups?: BackupsDoc;
   /** Absent: nothing was ever amiss. */
   readonly presence?: Presence;
+  /** Hooks that hold a step, by point, node and name; absent: none is declared. */
+  readonly hooks?: Readonly<Record<string, HeldBy>>;
+}
+
+/** A hook that a step waits for. */
+export interface HeldBy {
+  readonly hook: string;
+  readonly point: string;
+  readonly node: string | null;
+  /** It has failed, or asked for more time. */
+  readonly failed: boolean;
+  readonly message: string;
+  /** RFC 3339. */
+  readonly since: string;
+  readonly nextAttemptAt: string;
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -135,12 +150,46 @@ const changePresence = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   }
 };
 
+const withHooks = (doc: ClusterDoc, { hooks: declared = [] }: DeclaredSpec): ClusterDoc => {
+  const { hooks = {}, ...others } = doc;
+  const isDeclared = ({ hook }: HeldBy): boolean => declared.some(({ name }) => name === hook);
+  return declared.length === 0
+    ? others
+    : { ...others, hooks: Object.fromEntries(Object.entries(hooks).filter(([, held]) => isDeclared(held))) };
+};
+
+/** What steps wait for; a hook after a step holds nothing. */
+const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  switch (event.type) {
+    case 'HookBlocked':
+    case 'HookSucceeded':
+    case 'HookFailed': {
+      const { hook, point, node = null } = event.data;
+      const key = `${point}/${node ?? ''}/${hook}`;
+      const { [key]: before, ...others } = doc.hooks ?? {};
+      const nextAttemptAt = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
+      if (nextAttemptAt === null || point.startsWith('After')) return { ...doc, hooks: others };
+      const failed = event.type === 'HookFailed';
+      const message = event.type === 'HookFailed' ? event.data.cause.message : event.data.message;
+      const { since = event.meta.time } = before ?? {};
+      const held = { hook, point, node, failed, message, since, nextAttemptAt };
+      return { ...doc, hooks: { ...others, [key]: held } };
+    }
+    case 'NodeRemoved': {
+      const left = Object.entries(doc.hooks ?? {}).filter(([, { node }]) => node !== event.data.node);
+      return doc.hooks === undefined ? doc : { ...doc, hooks: Object.fromEntries(left) };
+    }
+    default:
+      return doc;
+  }
+};
+
 const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withChecks(doc, event.data.spec, time);
+      return withHooks(withChecks(doc, event.data.spec, time), event.data.spec);
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };
@@ -213,7 +262,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
       return replacementIn(event) === undefined
-        ? changePresence(changeHealth(withBackups(doc, event), event), event)
+        ? changePresence(changeHealth(withBackups(changeHooks(doc, event), event), event), event)
         : { ...doc, reason: '', message: '' };
   }
 };
@@ -247,6 +296,9 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterSpecChanged',
   'RemediationSuspended',
   'RemediationResumed',
+  'HookBlocked',
+  'HookSucceeded',
+  'HookFailed',
   'NodeMissing',
   'NodeReturned',
   'NodeRemoved',

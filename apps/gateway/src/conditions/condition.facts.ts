@@ -78,6 +78,21 @@ export interface ConditionFacts {
     readonly since: string;
     readonly suspended: Readonly<Record<string, { readonly message: string; readonly since: string }>>;
   };
+  /** Hooks that hold a step; absent: none is declared. */
+  readonly hooks?: Readonly<
+    Record<
+      string,
+      {
+        readonly hook: string;
+        readonly point: string;
+        readonly node: string | null;
+        readonly failed: boolean;
+        readonly message: string;
+        readonly since: string;
+        readonly nextAttemptAt: string;
+      }
+    >
+  >;
   /** How its snapshots by schedule are; absent: it has no schedule. */
   readonly backups?: {
     readonly policy: Pick<EtcdBackups, 'schedule'>;

@@ -262,6 +262,25 @@ const networkApplied: Read = ({ nodes, createdAt }) => {
   );
 };
 
+/** Of a cluster that declares hooks. */
+const hookBlocked: Read = ({ hooks = {}, createdAt }) => {
+  const held = Object.values(hooks).toSorted((one, other) => (one.since < other.since ? -1 : 1));
+  const [first] = held;
+  if (first === undefined) return isNot(createdAt);
+  const sentences = held.slice(0, NAMED_MAX).map(({ hook, point, node, message, since, nextAttemptAt }) => {
+    const what = `${point}${node === null ? '' : ` of ${node}`}`;
+    const why = message === '' ? '' : `: ${message}`;
+    return `paused by hook ${hook} (${what}) since ${since}${why}; next attempt at ${nextAttemptAt}`;
+  });
+  return found({
+    status: 'True',
+    reason: held.some(({ failed }) => failed) ? 'HookFailed' : 'HookAsksForTime',
+    message: `${sentences.join('; ')}. To go on without it, take the hook out of spec.hooks`,
+    since: first.since,
+    calls: held.some(({ failed }) => failed) ? 'Degraded' : 'Maintaining',
+  });
+};
+
 /** Of a cluster with a health check. */
 const remediationAllowed: Read = ({ health, createdAt }) => {
   const suspended = Object.values(health?.suspended ?? {});
@@ -495,6 +514,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
     read: networkApplied,
     isShown: ({ nodes }) => nodes.some(({ network }) => network !== undefined),
   },
+  { type: 'HookBlocked', read: hookBlocked, isShown: ({ hooks }) => hooks !== undefined },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
   { type: 'Upgrading', read: upgrading },

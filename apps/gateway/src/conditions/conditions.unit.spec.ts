@@ -84,6 +84,16 @@ const BACKUPS: NonNullable<ConditionFacts['backups']> = {
 };
 
 /** Every reason for a state, in the order of precedence. */
+const held = (failed: boolean) => ({
+  hook: 'backup',
+  point: 'BeforeNodeDrain',
+  node: 'w-1',
+  failed,
+  message: 'busy',
+  since: MADE,
+  nextAttemptAt: MADE,
+});
+
 const TABLE: readonly Row[] = [
   row('is being deleted', { phase: 'Deleting' }, ['Deleting', 'Deleting', 'Ready']),
   row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
@@ -190,6 +200,7 @@ const TABLE: readonly Row[] = [
     'ConnectionUnverified',
     'ConnectionsVerified',
   ]),
+  row('waits for a hook that has failed', { hooks: { one: held(true) } }, ['Degraded', 'HookFailed', 'HookBlocked']),
   row('is quarantined', { quarantined: [{ service: 'infra-svc', error: 'bug', since: MADE }] }, [
     'Degraded',
     'EventsQuarantined',
@@ -200,6 +211,11 @@ const TABLE: readonly Row[] = [
     { nodes: instead(node('w-1', { network: network('waiting') })) },
     ['Maintaining', 'NetworkWaiting', 'NetworkApplied'],
   ),
+  row('waits for a hook that asked for time', { hooks: { one: held(false) } }, [
+    'Maintaining',
+    'HookAsksForTime',
+    'HookBlocked',
+  ]),
   row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
   row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
     'Maintaining',
@@ -261,10 +277,11 @@ describe('the state of a cluster', () => {
     expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
     const health = { since: MADE, suspended: {} };
     const nodes = instead(node('w-1', { network: network('applied') }));
-    expect(read({ health, nodes, backups: BACKUPS }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+    expect(read({ health, nodes, hooks: {}, backups: BACKUPS }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
     const types = read({}).map(({ type }) => type);
     expect(types).not.toContain('RemediationAllowed');
     expect(types).not.toContain('NetworkApplied');
+    expect(types).not.toContain('HookBlocked');
   });
 
   it('is not Degraded by a schedule whose run was just missed, or missed while the cluster was paused', () => {

@@ -5,6 +5,7 @@ import {
   etcdBackupsFaults,
   firewallFaults,
   healthCheckFaults,
+  hookFaults,
   isBlocked,
   KubernetesVersion,
   metadataFaults,
@@ -141,6 +142,7 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
     ...nameFaults(manifest.spec),
     ...rolloutFaults(manifest.spec),
     ...healthFaults(manifest.spec),
+    ...hookFaults(manifest.spec.hooks ?? []),
     ...drainFaults(
       manifest.spec.drain ?? {},
       manifest.spec.pools.map((pool) => pool.name),

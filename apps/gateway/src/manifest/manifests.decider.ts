@@ -261,7 +261,7 @@ const rolloutFacts = (
     }));
 };
 
-const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|firewall|sshd|etcdBackups)\./;
+const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\./;
 
 /** Health checks, drain rules, what nodes accept and the schedule of snapshots may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>

@@ -28,6 +28,8 @@ describe('the metrics of the gateway', () => {
     expect(lines).toContain('fairlead_clusters_by_state{state="Degraded",service="gateway"} 0');
     expect(lines).toContain('fairlead_clusters_by_reason{reason="RemediationSuspended",service="gateway"} 0');
     expect(lines).toContain('fairlead_upgrades{phase="Running",service="gateway"} 0');
+    expect(lines).toContain('fairlead_etcd_backups{result="failed",service="gateway"} 0');
+    expect(lines).toContain('fairlead_etcd_snapshot_bytes{service="gateway"} 0');
     expect(lines).toContain('fairlead_partitions_owned{service="gateway"} 16');
     expect(lines.join('\n')).not.toMatch(/secretive|default/);
   });

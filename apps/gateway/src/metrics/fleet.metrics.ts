@@ -24,6 +24,7 @@ type NodeCount = NodeCondition & {
 };
 
 const MS = 1_000;
+const BACKUP_RESULTS: readonly string[] = ['good', 'failed', 'unverified', 'none'];
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
 
@@ -71,6 +72,30 @@ export class FleetMetrics {
         help: 'Clusters whose state follows from a condition with this reason, at most a minute old',
         labels: ['reason'],
         read: async () => readingsOf('reason', CONDITION_REASONS, (await this.latestStates()).reasons),
+      },
+      {
+        name: 'fairlead_etcd_backups',
+        help: 'Clusters with snapshots of etcd by schedule: whether the last one is good',
+        labels: ['result'],
+        read: () => this.backups(),
+      },
+      {
+        name: 'fairlead_etcd_backup_oldest_timestamp_seconds',
+        help: 'Of the clusters with a schedule, the earliest time of a last good snapshot of etcd, in Unix time; absent while there is none',
+        labels: [],
+        read: () => this.oldestBackup(),
+      },
+      {
+        name: 'fairlead_etcd_snapshots',
+        help: 'Snapshots of etcd that are kept',
+        labels: [],
+        read: async () => [{ labels: {}, value: (await this.snapshots()).count }],
+      },
+      {
+        name: 'fairlead_etcd_snapshot_bytes',
+        help: 'Size of the snapshots of etcd that are kept',
+        labels: [],
+        read: async () => [{ labels: {}, value: (await this.snapshots()).bytes }],
       },
       {
         name: 'fairlead_upgrades',
@@ -139,6 +164,32 @@ export class FleetMetrics {
       counts.set(key, { labels, value: (counts.get(key)?.value ?? 0) + Number(row.n) });
     }
     return [...counts.values()];
+  }
+
+  private async backups(): Promise<readonly Reading[]> {
+    const rows = await this.database.query<{ result: string; n: string }[]>(
+      `select case when doc->'backups'->'failed'->>'what' = 'snapshot' then 'failed'
+                   when doc->'backups'->'failed'->>'what' = 'verification' then 'unverified'
+                   when doc->'backups' ? 'lastGoodAt' then 'good' else 'none' end as result, count(*) as n
+         from clusters where doc ? 'backups' group by 1`,
+    );
+    return readingsOf('result', BACKUP_RESULTS, new Map(rows.map(({ result, n }) => [result, Number(n)])));
+  }
+
+  private async oldestBackup(): Promise<readonly Reading[]> {
+    const [row] = await this.database.query<{ oldest: Date | null }[]>(
+      `select min((doc->'backups'->>'lastGoodAt')::timestamptz) as oldest from clusters`,
+    );
+    return row?.oldest === undefined || row.oldest === null ? [] : [{ labels: {}, value: row.oldest.getTime() / MS }];
+  }
+
+  private async snapshots(): Promise<{ readonly count: number; readonly bytes: number }> {
+    const [row] = await this.database.query<{ count: string; bytes: string }[]>(
+      `select count(*) as count, coalesce(sum((snapshot->>'bytes')::bigint), 0) as bytes
+         from etcd join clusters on clusters.key = etcd.key and clusters.doc->>'uid' = etcd.doc->>'uid',
+              jsonb_array_elements(etcd.doc->'snapshots') as snapshot`,
+    );
+    return { count: Number(row?.count ?? 0), bytes: Number(row?.bytes ?? 0) };
   }
 
   private async firstEnd(): Promise<readonly Reading[]> {

@@ -61,13 +61,16 @@ export class ResourceSteps {
   }
 
   private async firewall(
-    { connection: { name }, provider }: OpenConnection,
+    { connection, provider }: OpenConnection,
     network: Network,
     cause: Cause,
     signal: AbortSignal,
   ): Promise<string> {
-    const firewall = await provider.ensureFirewall(firewallOf(name, network), signal);
-    await this.log.record({ type: 'FirewallEnsured', data: { connection: name, firewall: firewall.name } }, cause);
+    const firewall = await provider.ensureFirewall(firewallOf(connection, network), signal);
+    await this.log.record(
+      { type: 'FirewallEnsured', data: { connection: connection.name, firewall: firewall.name } },
+      cause,
+    );
     return firewall.name;
   }
 

@@ -5,18 +5,20 @@ import type { Connection, Firewall, FirewallRule, Network } from '../providers/p
 const NETWORK_CIDR_SETTING = 'networkCidr';
 
 const ANYWHERE = '0.0.0.0/0';
+const KUBELET_PORT = 10_250;
+
+/** A connection may name the networks of others whose machines are in the same clusters. */
+const PEER_NETWORKS_SETTING = 'peerNetworks';
 
 /**
  * What Kubernetes nodes need from outside of their network (kubernetes.io, "Ports and Protocols"): SSH for the bootstrap;
- * the API, balanced (9998 is CB-Ladybug's port for it) and direct; etcd, kubelet and the components, because the nodes of a
- * multi-cloud cluster meet over public addresses; node ports; VXLAN of canal and WireGuard of kilo.
+ * the API, balanced (9998 is CB-Ladybug's port for it) and direct; node ports; VXLAN of canal and WireGuard of kilo. All control
+ * planes are in one network, so etcd and the components of the control plane are not open to others.
  */
 const OPEN_PORTS: readonly (readonly [protocol: 'tcp' | 'udp', from: number, to: number])[] = [
   ['tcp', 22, 22],
   ['tcp', 6443, 6443],
   ['tcp', 9998, 9998],
-  ['tcp', 2379, 2380],
-  ['tcp', 10250, 10259],
   ['tcp', 30000, 32767],
   ['udp', 30000, 32767],
   ['udp', 8472, 8472],
@@ -37,7 +39,7 @@ export const networkOf = ({ name, settings }: Connection): Network => {
 };
 
 /** Everything between the machines of a network, and from outside only what Kubernetes needs. */
-export const firewallOf = (connection: ConnectionName, network: Network): Firewall => {
+export const firewallOf = ({ name, settings }: Pick<Connection, 'name' | 'settings'>, network: Network): Firewall => {
   const within = (['tcp', 'udp'] as const).map((protocol): FirewallRule => ({
     protocol,
     ports: { from: 1, to: 65_535 },
@@ -48,9 +50,16 @@ export const firewallOf = (connection: ConnectionName, network: Network): Firewa
     ports: { from, to },
     source: ANYWHERE,
   }));
+  const peers = settings[PEER_NETWORKS_SETTING];
+  // API servers ask the kubelets of nodes on other connections.
+  const among = (Array.isArray(peers) ? peers : []).map((source): FirewallRule => ({
+    protocol: 'tcp',
+    ports: { from: KUBELET_PORT, to: KUBELET_PORT },
+    source: String(source),
+  }));
   return {
-    name: `${connection}-sg`,
-    rules: [...within, ...outside, { protocol: 'icmp', ports: null, source: ANYWHERE }],
+    name: `${name}-sg`,
+    rules: [...within, ...among, ...outside, { protocol: 'icmp', ports: null, source: ANYWHERE }],
   };
 };
 

@@ -71,10 +71,23 @@ describe('the plan of what a connection shares', () => {
   });
 
   it('opens to the world what Kubernetes needs, and no more [ORBITER 6]', () => {
-    const { rules } = firewallOf(LAB, networkOf(connection));
+    const { rules } = firewallOf(connection, networkOf(connection));
     const outside = rules.filter(({ source, ports }) => source === '0.0.0.0/0' && ports !== null);
     expect(outside.some(({ ports }) => ports!.from <= 6443 && 6443 <= ports!.to)).toBe(true);
-    expect(outside.some(({ ports }) => ports!.from <= 3306 && 3306 <= ports!.to)).toBe(false);
+    const closed = [2379, 2380, 3306, 10250, 10257, 10259];
+    for (const port of closed)
+      expect(outside.some(({ ports }) => ports!.from <= port && port <= ports!.to)).toBe(false);
+  });
+
+  it('opens etcd and kubelets to the machines of its own network, and kubelets to networks that it names as peers', () => {
+    const network = networkOf(connection);
+    const settings = { peerNetworks: ['10.9.0.0/24'] };
+    const accepts = (source: string, port: number): boolean =>
+      firewallOf({ ...connection, settings }, network).rules.some(
+        (rule) => rule.source === source && rule.ports !== null && rule.ports.from <= port && port <= rule.ports.to,
+      );
+    expect([2379, 2380, 10250, 10259].map((port) => accepts(network.cidr, port))).toEqual([true, true, true, true]);
+    expect([2379, 2380, 10250, 10259].map((port) => accepts('10.9.0.0/24', port))).toEqual([false, false, true, false]);
   });
 });
 

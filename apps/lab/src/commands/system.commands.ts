@@ -310,3 +310,14 @@ export const pgrep: Command = ({ args, world, host }) =>
   parseArguments(args).positional.at(-1) === 'kube-apiserver' && world.clusters.servesApi(host) ? 0 : 1;
 
 export const nothingToDo: Command = () => 0;
+
+/** What the hardened server of OpenSSH shows of its options. The lab's own SSH server is another one, and takes keys alone anyway. */
+export const sshd: Command = async ({ host, args, out }) => {
+  if (args[0] !== '-T') return 0;
+  const text = (await host.files.readText('/etc/ssh/sshd_config.d/00-fairlead.conf')) ?? '';
+  for (const line of text.split('\n')) {
+    const [name = '', ...value] = line.split(' ');
+    if (name !== '' && name !== '#') out(`${name.toLowerCase()} ${value.join(' ')}`);
+  }
+  return 0;
+};

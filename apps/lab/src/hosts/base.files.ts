@@ -36,6 +36,8 @@ const baseFiles = ({ name, address, osImage, machineId, zone }: HostFacts): Read
   '/etc/sysctl.conf': '# Simulated by Fairlead lab\n',
   '/etc/sysctl.d/99-sysctl.conf': '# Simulated by Fairlead lab\n',
   '/etc/modules-load.d/modules.conf': '# Simulated by Fairlead lab\n',
+  '/lib/systemd/system/ssh.service':
+    '[Unit]\nDescription=Simulated by Fairlead lab\n\n[Service]\nExecStart=/usr/sbin/sshd -D\n',
   '/etc/systemd/system/README': `Units of a simulated host, ${ARCHITECTURE}, kernel ${KERNEL_VERSION}.\n`,
   '/root/.profile': '',
   '/var/lib/dpkg/status': '',

@@ -1,41 +1,31 @@
-import { WorldFailure, type DesiredNetwork } from '@fairlead/contracts';
-import { isIP } from 'node:net';
+import {
+  FIREWALL_UNDO_UNIT,
+  FIREWALL_UNIT,
+  isAddress,
+  NETWORK_PATHS,
+  NFT_TABLE,
+  SSH_CLIENTS_MAX,
+  WorldFailure,
+  type DesiredNetwork,
+} from '@fairlead/contracts';
 import type { HostFiles } from '../files/files.ports.js';
 import type { HostPort } from '../node/host.ports.js';
 import { mustRun, replaceFile, succeeds } from '../software/item.js';
 import { Reverted, type NetworkPart, type Reach } from './network.ports.js';
-import { nftablesRules, TABLE } from './nftables.rules.js';
+import { nftablesRules } from './nftables.rules.js';
 
-/** Where the firewall's files are on a host. */
-export const FIREWALL_PATHS = {
-  /** Loaded at boot, and when a change is taken back. */
-  confirmed: '/var/lib/fairlead/firewall/confirmed.nft',
-  /** There from before a change until it is confirmed or taken back. */
-  trial: '/var/lib/fairlead/firewall/trial.nft',
-  reverted: '/var/lib/fairlead/firewall/reverted.nft',
-  /** What nft showed after the confirmed rules were loaded. */
-  listed: '/var/lib/fairlead/firewall/listed.nft',
-  undo: '/opt/fairlead/firewall-undo',
-  unit: '/etc/systemd/system/fairlead-firewall.service',
-  /** Addresses from which Fairlead has connected by SSH, one a line. */
-  fairlead: '/etc/fairlead/ssh-clients',
-} as const;
-
-const UNIT = 'fairlead-firewall.service';
-const UNDO_UNIT = 'fairlead-firewall-undo';
+const PATHS = NETWORK_PATHS.firewall;
 const LIST_MS = 30_000;
 /** Everything must be reached by then. */
-const PROOF_MS = 30_000;
+const PROOF_MS = 20_000;
 const PROOF_EACH_MS = 5_000;
 const PROOF_PAUSE_MS = 1_000;
 /** Later than every proof: an agent that is alive takes a change back by itself. */
-const UNDO_S = 45;
+const UNDO_S = 30;
 
 const SCRIPT_MODE = 0o755;
 const FILE_MODE = 0o600;
 const UNIT_MODE = 0o644;
-/** No more addresses of Fairlead than these count: the latest. */
-const FAIRLEAD_MAX = 16;
 
 export interface FirewallOptions {
   readonly host: HostPort;
@@ -50,11 +40,11 @@ export interface FirewallOptions {
 /** Takes a change back, unless it was confirmed: whoever renames the trial first decides. */
 const undoScript = (at: (path: string) => string): string => `#!/bin/sh
 # Written by Fairlead: takes a change of the firewall back, unless it was confirmed.
-mv ${at(FIREWALL_PATHS.trial)} ${at(FIREWALL_PATHS.reverted)} 2>/dev/null || exit 0
-if [ -s ${at(FIREWALL_PATHS.confirmed)} ]; then
-  exec nft -f ${at(FIREWALL_PATHS.confirmed)}
+mv ${at(PATHS.trial)} ${at(PATHS.reverted)} 2>/dev/null || exit 0
+if [ -s ${at(PATHS.confirmed)} ]; then
+  exec nft -f ${at(PATHS.confirmed)}
 fi
-exec nft delete table ${TABLE}
+exec nft delete table ${NFT_TABLE}
 `;
 
 const unitText = (at: (path: string) => string): string => `# Written by Fairlead.
@@ -65,18 +55,16 @@ After=local-fs.target
 Before=network-pre.target shutdown.target
 Wants=network-pre.target
 Conflicts=shutdown.target
-ConditionPathExists=${at(FIREWALL_PATHS.confirmed)}
+ConditionPathExists=${at(PATHS.confirmed)}
 
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/usr/sbin/nft -f ${at(FIREWALL_PATHS.confirmed)}
+ExecStart=/usr/sbin/nft -f ${at(PATHS.confirmed)}
 
 [Install]
 WantedBy=sysinit.target
 `;
-
-const isAddress = (line: string): boolean => isIP(line) !== 0;
 
 /** The firewall of a host: one table, changed as a whole, and taken back where the host no longer reaches what it must. */
 export class FirewallPart implements NetworkPart {
@@ -94,30 +82,32 @@ export class FirewallPart implements NetworkPart {
     await this.try(text);
   }
 
-  /** An agent that ended in the middle of a change did not prove it. */
+  /** An agent that ended in the middle of a change did not prove it: it is taken back here, or the timer was faster. */
   private async endInterrupted(): Promise<void> {
-    if (!(await this.options.host.exists(FIREWALL_PATHS.trial))) return;
+    const { host } = this.options;
+    if (!(await host.exists(PATHS.trial)) && !(await host.exists(PATHS.reverted))) return;
     await this.undo();
     throw new Reverted('nft -f', 'the agent or the host ended before the change was confirmed');
   }
 
-  private read(which: 'confirmed' | 'listed' | 'fairlead'): Promise<string | undefined> {
-    return this.options.host.readFile(FIREWALL_PATHS[which]);
+  private read(which: 'confirmed' | 'listed'): Promise<string | undefined> {
+    return this.options.host.readFile(PATHS[which]);
   }
 
   private async fairlead(): Promise<readonly string[]> {
-    const lines = ((await this.read('fairlead')) ?? '').split('\n').map((line) => line.trim());
-    return [...new Set(lines.filter(isAddress))].slice(-FAIRLEAD_MAX);
+    const lines = ((await this.options.host.readFile(NETWORK_PATHS.sshClients)) ?? '')
+      .split('\n')
+      .map((line) => line.trim());
+    return [...new Set(lines.filter(isAddress))].slice(-SSH_CLIENTS_MAX);
   }
 
   private async remove(): Promise<void> {
     const { host, files } = this.options;
     if ((await this.read('confirmed')) === undefined) return;
-    if (await succeeds(host, 'nft', ['list', 'table', ...TABLE.split(' ')]))
-      await mustRun(host, 'nft', ['delete', 'table', ...TABLE.split(' ')]);
-    await mustRun(host, 'systemctl', ['disable', UNIT]);
-    for (const path of [FIREWALL_PATHS.unit, FIREWALL_PATHS.undo, FIREWALL_PATHS.listed, FIREWALL_PATHS.confirmed])
-      await files.remove(path);
+    if (await succeeds(host, 'nft', ['list', 'table', ...NFT_TABLE.split(' ')]))
+      await mustRun(host, 'nft', ['delete', 'table', ...NFT_TABLE.split(' ')]);
+    await mustRun(host, 'systemctl', ['disable', FIREWALL_UNIT]);
+    for (const path of [PATHS.unit, PATHS.undo, PATHS.listed, PATHS.confirmed]) await files.remove(path);
   }
 
   /** Rules that were changed by others are loaded again; they were proved before. */
@@ -126,20 +116,20 @@ export class FirewallPart implements NetworkPart {
     const listed = await this.list();
     if (listed !== undefined && listed === (await this.read('listed'))) return;
     await this.prepare();
-    await replaceFile(host, FIREWALL_PATHS.confirmed, text, FILE_MODE);
-    await this.load(FIREWALL_PATHS.confirmed);
+    await replaceFile(host, PATHS.confirmed, text, FILE_MODE);
+    await this.load(PATHS.confirmed);
     await this.remember();
   }
 
   private async list(): Promise<string | undefined> {
-    const { code, stdout } = await this.options.host.run('nft', ['list', 'table', ...TABLE.split(' ')], {
+    const { code, stdout } = await this.options.host.run('nft', ['list', 'table', ...NFT_TABLE.split(' ')], {
       timeoutMs: LIST_MS,
     });
     return code === 0 ? stdout : undefined;
   }
 
   private async remember(): Promise<void> {
-    await replaceFile(this.options.host, FIREWALL_PATHS.listed, (await this.list()) ?? '', FILE_MODE);
+    await replaceFile(this.options.host, PATHS.listed, (await this.list()) ?? '', FILE_MODE);
   }
 
   private load(path: string): Promise<string> {
@@ -150,13 +140,13 @@ export class FirewallPart implements NetworkPart {
   private async prepare(): Promise<void> {
     const { host, files } = this.options;
     const at = (path: string): string => files.at(path);
-    await replaceFile(host, FIREWALL_PATHS.undo, undoScript(at), SCRIPT_MODE);
+    await replaceFile(host, PATHS.undo, undoScript(at), SCRIPT_MODE);
     const unit = unitText(at);
-    if ((await host.readFile(FIREWALL_PATHS.unit)) !== unit) {
-      await replaceFile(host, FIREWALL_PATHS.unit, unit, UNIT_MODE);
+    if ((await host.readFile(PATHS.unit)) !== unit) {
+      await replaceFile(host, PATHS.unit, unit, UNIT_MODE);
       await mustRun(host, 'systemctl', ['daemon-reload']);
     }
-    await mustRun(host, 'systemctl', ['enable', UNIT]);
+    await mustRun(host, 'systemctl', ['enable', FIREWALL_UNIT]);
   }
 
   /** Applies rules that take themselves back unless the host still reaches NATS, and the Kubernetes API if it is part of a cluster. */
@@ -166,19 +156,19 @@ export class FirewallPart implements NetworkPart {
     const [nats, api] = await Promise.all([reach.nats(PROOF_EACH_MS), reach.api(PROOF_EACH_MS)]);
     if (!nats.reached)
       throw new WorldFailure({ operation: 'change the firewall', target: 'NATS', message: nats.sentence });
-    await replaceFile(host, FIREWALL_PATHS.trial, text, FILE_MODE);
+    await replaceFile(host, PATHS.trial, text, FILE_MODE);
     try {
-      await mustRun(host, 'nft', ['-c', '-f', files.at(FIREWALL_PATHS.trial)]);
+      await mustRun(host, 'nft', ['-c', '-f', files.at(PATHS.trial)]);
       await this.arm();
     } catch (error) {
-      await files.remove(FIREWALL_PATHS.trial);
+      await files.remove(PATHS.trial);
       throw error;
     }
     await this.applied();
     const missing = await this.proved(api?.reached === true);
     if (missing !== undefined) {
       await this.undo();
-      throw new Reverted(`nft -f ${FIREWALL_PATHS.trial}`, missing);
+      throw new Reverted(`nft -f ${PATHS.trial}`, missing);
     }
     await this.confirm();
   }
@@ -188,23 +178,23 @@ export class FirewallPart implements NetworkPart {
     const { host, files } = this.options;
     await this.disarm();
     await mustRun(host, 'systemd-run', [
-      `--unit=${UNDO_UNIT}`,
+      `--unit=${FIREWALL_UNDO_UNIT}`,
       `--on-active=${UNDO_S}s`,
       '--timer-property=AccuracySec=1s',
       '--collect',
       '/bin/sh',
-      files.at(FIREWALL_PATHS.undo),
+      files.at(PATHS.undo),
     ]);
   }
 
   /** Of a timer that is over there is nothing to stop. */
   private async disarm(): Promise<void> {
-    await this.options.host.run('systemctl', ['stop', `${UNDO_UNIT}.timer`], { timeoutMs: LIST_MS });
+    await this.options.host.run('systemctl', ['stop', `${FIREWALL_UNDO_UNIT}.timer`], { timeoutMs: LIST_MS });
   }
 
   private async applied(): Promise<void> {
     try {
-      await this.load(FIREWALL_PATHS.trial);
+      await this.load(PATHS.trial);
     } catch (error) {
       await this.undo();
       throw error;
@@ -224,21 +214,36 @@ export class FirewallPart implements NetworkPart {
     }
   }
 
-  private async confirm(): Promise<void> {
+  /** false: the timer was faster. */
+  private async isRenamed(from: string, to: string): Promise<boolean> {
     const { host } = this.options;
     try {
-      await host.rename(FIREWALL_PATHS.trial, FIREWALL_PATHS.confirmed);
+      await host.rename(from, to);
+      return true;
     } catch (error) {
-      if (await host.exists(FIREWALL_PATHS.trial)) throw error;
-      throw new Reverted(`nft -f ${FIREWALL_PATHS.trial}`, `the change was not confirmed within ${UNDO_S} s`);
+      if (await host.exists(from)) throw error;
+      return false;
+    }
+  }
+
+  private async confirm(): Promise<void> {
+    const { files } = this.options;
+    if (!(await this.isRenamed(PATHS.trial, PATHS.confirmed))) {
+      await files.remove(PATHS.reverted);
+      throw new Reverted(`nft -f ${PATHS.trial}`, `the change was not confirmed within ${UNDO_S} s`);
     }
     await this.disarm();
     await this.remember();
   }
 
+  /** As the timer does it. */
   private async undo(): Promise<void> {
     const { host, files } = this.options;
-    await mustRun(host, '/bin/sh', [files.at(FIREWALL_PATHS.undo)]);
+    if (await this.isRenamed(PATHS.trial, PATHS.reverted)) {
+      if (await host.exists(PATHS.confirmed)) await this.load(PATHS.confirmed);
+      else await mustRun(host, 'nft', ['delete', 'table', ...NFT_TABLE.split(' ')]);
+    }
     await this.disarm();
+    await files.remove(PATHS.reverted);
   }
 }

@@ -1,7 +1,4 @@
-import { NODE_PORTS, type FirewallRule, type NodeFirewall, type RuleSource } from '@fairlead/contracts';
-
-/** Fairlead's own table; those of kube-proxy, of CNIs and of the host's owner are left as they are. */
-export const TABLE = 'inet fairlead';
+import { NFT_TABLE, NODE_PORTS, type FirewallRule, type NodeFirewall, type RuleSource } from '@fairlead/contracts';
 
 type Family = 'v4' | 'v6';
 const FAMILIES: readonly Family[] = ['v4', 'v6'];
@@ -103,9 +100,9 @@ export const nftablesRules = (firewall: NodeFirewall, fairlead: readonly string[
   const inbound = [...firewall.inbound, ...nodePortRules(firewall)];
   return `${[
     '# Written by Fairlead.',
-    `table ${TABLE} {}`,
-    `delete table ${TABLE}`,
-    `table ${TABLE} {`,
+    `table ${NFT_TABLE} {}`,
+    `delete table ${NFT_TABLE}`,
+    `table ${NFT_TABLE} {`,
     ...FAMILIES.flatMap((family) => [
       ...setText('nodes', family, sets.nodes),
       ...setText('control_planes', family, sets['control-planes']),

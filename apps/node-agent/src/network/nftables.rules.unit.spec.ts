@@ -7,7 +7,7 @@ const golden = goldenBeside(import.meta.url);
 const FAIRLEAD = ['198.51.100.1'];
 
 describe('the rules of a node', () => {
-  it('drop what is not listed before and after destination NAT, and leave forwarded traffic alone [ORBITER 25]', () => {
+  it('drop what is not listed before and after destination NAT, and leave forwarded traffic alone [ORBITER 26]', () => {
     golden('inbound.nft', nftablesRules(FIREWALL, FAIRLEAD));
   });
 

@@ -13,10 +13,10 @@ import {
   worker,
   type LabCluster,
 } from '../../../../libs/kubernetes/test/lab.cluster.js';
-import { CheckedHttp } from '../adapters/http/checked.http.js';
+import { CheckedHttp } from '@fairlead/service-kit/http';
 import { Etcd } from '../etcd/etcd.effects.js';
 import { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
-import { parseRanges } from './addresses.rules.js';
+import { parseRanges } from '@fairlead/service-kit/http';
 import type { GateLook, Verdict } from './gate.js';
 import { ownGate } from './gates.js';
 import { askUserGate } from './user.gates.js';
@@ -244,7 +244,7 @@ describe("Gates of the user's own", () => {
   let server: Server;
   let status = 200;
   const signal = new AbortController().signal;
-  const http = new CheckedHttp({ allowed: parseRanges('127.0.0.0/8').ranges });
+  const http = new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: parseRanges('127.0.0.0/8').ranges });
   const look = (): Parameters<typeof askUserGate>[1] => ({ cluster: lab.cluster, http, asked: 'u-spec00/1', signal });
 
   beforeEach(async () => {

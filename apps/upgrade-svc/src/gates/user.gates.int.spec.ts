@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { CheckedHttp, type CheckedHttpOptions } from '../adapters/http/checked.http.js';
+import { CheckedHttp, type CheckedHttpOptions } from '@fairlead/service-kit/http';
 import { readSettings } from '../config.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { Verdict } from './gate.js';
@@ -49,7 +49,7 @@ describe('A user gate over HTTP', () => {
       { kind: 'http', name: 'shop', url: url.replace('PORT', String(port)), status: 200 },
       {
         cluster: undefined as unknown as UpgradeCluster,
-        http: new CheckedHttp({ allowed: allowedBy(ranges), ...options }),
+        http: new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: allowedBy(ranges), ...options }),
         asked: 'u-spec00/1',
         signal,
       },

@@ -59,6 +59,9 @@ const ended = (
   return { said: { ...said, [node]: { ...known, failed } } };
 };
 
+const failedIn = ({ said }: NetworkState): readonly NodeName[] =>
+  Object.entries(said).flatMap(([name, { failed }]) => (failed ? [name as NodeName] : []));
+
 const forget = (state: NetworkState, name: string): Pick<NetworkState, 'said' | 'due'> => {
   const { [name]: _gone, ...said } = state.said;
   return { said, due: dueWithout(state.due, name) };
@@ -88,6 +91,8 @@ const evolveKnown = (state: NetworkState, event: StoredEvent): NetworkState => {
       const said = ended(state, event.data, event.type === 'NodeNetworkFailed');
       return said === undefined ? state : { ...state, ...said };
     }
+    case 'NetworkRetryRequested':
+      return { ...state, due: dueFor(state.due, event.meta.id, failedIn(state), true) };
     default:
       return rebased(state, event);
   }

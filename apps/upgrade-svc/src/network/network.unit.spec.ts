@@ -113,6 +113,19 @@ describe('the network configuration of nodes', () => {
     expect(due(...after, ...given(after), ...older.slice(0, 1))).toEqual([[CP]]);
   });
 
+  it('is given again to nodes that failed, and to no other, when an operator asks for it', () => {
+    const facts = cluster({ firewall: FIREWALL });
+    const sets = given(facts);
+    const [{ data }] = sets as [Fact<'DesiredNetworkSet'>];
+    const { node, revision, attempt } = data;
+    const failures = [{ part: 'firewall' as const, command: 'nft', message: 'NATS is not reached', reverted: true }];
+    const failed: Fact = { type: 'NodeNetworkFailed', data: { uid, node, revision, attempt, failures } };
+    const retry: Fact = { type: 'NetworkRetryRequested', data: { uid } };
+    expect(due(...facts, ...sets, retry)).toEqual([]);
+    expect(due(...facts, ...sets, failed, retry)).toEqual([[CP]]);
+    expect(due(...facts, ...sets, failed, retry, ...given(facts, 2).slice(0, 1))).toEqual([]);
+  });
+
   it('is forgotten with its cluster', () => {
     const gone: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
     expect(fold(...cluster({ firewall: FIREWALL }), gone)).toBe(decider.initial);
@@ -129,7 +142,7 @@ describe('the network configuration of nodes', () => {
 });
 
 describe('the firewall of a node', () => {
-  it('accepts what Kubernetes needs, from nodes only [ORBITER 25]', () => {
+  it('accepts what Kubernetes needs, from nodes only [ORBITER 26]', () => {
     const { firewall } = contentFor(CP, { firewall: FIREWALL });
     expect(firewall?.sets).toEqual({
       nodes: ['192.0.2.11', '192.0.2.21'],

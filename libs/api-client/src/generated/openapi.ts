@@ -906,6 +906,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/network/retry': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Apply the network configuration again where it failed
+     * @description Nodes on which a firewall or an SSH server was reverted try it once more. It changes nothing for the others.
+     */
+    post: operations['retryNetwork'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/certificates': {
     parameters: {
       query?: never;
@@ -1593,6 +1613,7 @@ export interface components {
         | 'MachinesPresent'
         | 'NodesPresent'
         | 'NetworkApplied'
+        | 'HookBlocked'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
         | 'Upgrading'
@@ -1896,6 +1917,8 @@ export interface components {
           }[];
           updatesDisabled?: boolean;
         }[];
+        /** @description Absent: none */
+        hooks?: components['schemas']['Hook'][];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
         /** @description Absent: no snapshots of etcd are taken by schedule */
@@ -1978,6 +2001,37 @@ export interface components {
       min: number;
       /** @description A larger pool gets this size */
       max: number;
+    };
+    /** @description What is asked by HTTP before or after steps of the life of the cluster */
+    Hook: {
+      /** @description A DNS label, unique in the cluster */
+      name: string;
+      /** @description Before points wait for the answer; after points do not */
+      points: (
+        | 'BeforeCreate'
+        | 'BeforeControlPlaneInitialized'
+        | 'AfterControlPlaneInitialized'
+        | 'AfterCreate'
+        | 'BeforeNodeDrain'
+        | 'AfterNodeDrain'
+        | 'BeforeNodeDelete'
+        | 'AfterNodeDelete'
+        | 'BeforeClusterDelete'
+      )[];
+      /** @description Asked by POST; its addresses must be public, or allowed */
+      url: string;
+      /** @description Authorities of its certificate, PEM. Left out: those that Node.js trusts */
+      caBundle?: string;
+      /**
+       * @description How long it may take to answer, at most 30s. Left out: 10s
+       * @example 90s
+       */
+      timeout?: string;
+      /**
+       * @description Of a hook that fails or does not answer. Fail: it is asked again, and the step waits; Ignore: the step goes on. Left out: Fail
+       * @enum {string}
+       */
+      failurePolicy?: 'Fail' | 'Ignore';
     };
     /** @description How nodes are emptied before they leave */
     DrainPolicy: {
@@ -2287,6 +2341,8 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      /** @description What is asked by HTTP before and after steps of its life */
+      hooks?: components['schemas']['Hook'][];
       etcdBackups?: components['schemas']['ManifestEtcdBackups'];
       /** @description Left out: the firewalls of nodes are not touched */
       firewall?: components['schemas']['Firewall'];
@@ -7315,7 +7371,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7471,7 +7527,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7754,7 +7810,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12256,6 +12312,140 @@ export interface operations {
         };
       };
       /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  retryNetwork: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The nodes that failed are asked again */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Cluster'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
       503: {
         headers: {
           [name: string]: unknown;

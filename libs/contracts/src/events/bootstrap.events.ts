@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Cni, OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, AGENT_CREDENTIALS_REVOKED_MAX } from '../agent.credentials.js';
-import { ClusterUid, NatsUserKey, NodeName, SecretRef } from '../ids.js';
+import { HOOK_POINTS } from '../hook.points.js';
+import { ClusterUid, NatsUserKey, NodeName, PoolName, SecretRef } from '../ids.js';
 import { KubernetesUser } from '../kubeconfig.limits.js';
 import { NodeMetadata } from '../manifest/pool.fields.js';
 import { defineEvent } from './definition.js';
@@ -10,6 +11,17 @@ import { defineEvent } from './definition.js';
 const uid = ClusterUid;
 const node = NodeName;
 const lifetimeSeconds = z.int().min(1).max(AGENT_CREDENTIAL_LIFETIME_MAX_S);
+
+const HOOK_MESSAGE_MAX = 1_000;
+
+/** Which hook was asked, at which moment. */
+const hookFields = {
+  uid,
+  hook: PoolName,
+  point: z.enum(HOOK_POINTS),
+  node: NodeName.optional().describe('Absent: it is about the cluster'),
+  attempt: z.int().min(1),
+};
 
 /** Facts about hosts becoming a cluster. Written by bootstrap-svc, the only service that declares a cluster ready or failed. */
 export const bootstrapEvents = {
@@ -163,6 +175,34 @@ export const bootstrapEvents = {
     context: 'bootstrap',
     doc: 'kubeadm init has run on the leader; from now on the cluster must never be initialised again.',
     data: z.strictObject({ uid, node, endpoint: z.string(), kubeconfigRef: SecretRef, caCertHash: z.string() }),
+  }),
+  HookBlocked: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A hook asked for more time: the step after it waits, and the hook is asked again.',
+    data: z.strictObject({ ...hookFields, message: z.string().max(HOOK_MESSAGE_MAX), nextAttemptAt: z.iso.datetime() }),
+  }),
+  HookSucceeded: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A hook has answered with Success.',
+    data: z.strictObject({ ...hookFields, message: z.string().max(HOOK_MESSAGE_MAX) }),
+  }),
+  HookFailed: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A hook has failed or did not answer in time.',
+    data: z.strictObject({
+      ...hookFields,
+      cause: Cause,
+      nextAttemptAt: z.iso
+        .datetime()
+        .nullable()
+        .describe('When it is asked again; null: it is ignored, or an after-hook that has had its attempts'),
+    }),
   }),
   KubeconfigRefreshed: defineEvent({
     version: 1,

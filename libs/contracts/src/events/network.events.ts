@@ -14,6 +14,13 @@ const of = {
 
 /** The network configuration of nodes: what is desired, written by upgrade-svc, and what came of it, written by their agents. */
 export const networkEvents = {
+  NetworkRetryRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Nodes that failed at their network configuration are asked to try it once more.',
+    data: z.strictObject({ uid: ClusterUid }),
+  }),
   DesiredNetworkSet: defineEvent({
     version: 1,
     writer: 'upgrade-svc',

@@ -10,6 +10,7 @@ import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
+import { Hooks } from './hooks.js';
 import { PlanStep } from './manifest.plan.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
@@ -98,6 +99,7 @@ export const ManifestSpec = z
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
+    hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
     etcdBackups: ManifestEtcdBackups.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
     sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),

@@ -12,6 +12,7 @@ import {
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
+import { Hooks } from './hooks.js';
 import { EtcdBackups } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
 import { Firewall } from '../network/firewall.js';
@@ -72,6 +73,7 @@ export const DeclaredSpec = z.strictObject({
     health,
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
+  hooks: Hooks.optional().describe('Absent: none'),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),

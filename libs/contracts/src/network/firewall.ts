@@ -70,6 +70,7 @@ export const Firewall = z
   .strictObject({
     enabled: z.boolean().default(true).describe('false: the rules are kept, and are not in force'),
     nodes: networks
+      .min(1)
       .optional()
       .describe(
         'Networks that only nodes of the cluster are in. Left out: the addresses of its nodes, so that each node that comes or goes changes the rules of all others',
@@ -82,6 +83,7 @@ export const Firewall = z
     allow: z.array(AllowRule).max(RULES_MAX).optional(),
     egress: z
       .array(EgressRule)
+      .min(1)
       .max(RULES_MAX)
       .optional()
       .describe(

@@ -27,8 +27,8 @@ export interface JobLater {
   readonly kind: 'later';
   readonly delayMs: number;
   readonly reason: string;
-  /** Sooner, as soon as another task of the cluster ends in this replica. */
-  readonly whenFreed?: boolean;
+  /** Its lease is held: nothing was done. It is called sooner if another task of the cluster ends in this replica. */
+  readonly isBlocked?: true;
 }
 
 export interface JobPolicy {

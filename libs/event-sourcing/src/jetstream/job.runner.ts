@@ -2,6 +2,7 @@ import { deadLetterSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
+import type { JobsProgress } from './jobs.progress.js';
 import type { JobOutcome, Meter } from './meter.js';
 import type { PartitionLog } from './partition.consumer.js';
 
@@ -18,6 +19,7 @@ export interface JobRunnerOptions {
   readonly recordFailure: RecordJobFailure;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'jobEnded'>;
+  readonly progress: JobsProgress;
 }
 
 /** What becomes of a job after an attempt. `again`: after `delayMs`. */
@@ -56,17 +58,26 @@ const againAfter = (outcome: 'later' | 'failed', delayMs: number, whenFreed = fa
 
 /** One attempt at a job, whichever queue it comes from: its handler, its time limit, and what is recorded of its failure. */
 export class JobRunner {
+  private attempts = 0;
+
   constructor(private readonly options: JobRunnerOptions) {}
 
   /** Never rejects. */
   async run(attempt: Attempt): Promise<Settled> {
     const { job } = attempt;
     const startedAtMs = performance.now();
+    const { progress, handlers } = this.options;
+    this.attempts += 1;
+    const id = String(this.attempts);
+    const limitMs = handlers.get(job.type)?.policy.timeoutMs ?? 0;
+    progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs);
     try {
       const settled = await this.settle(attempt);
+      progress.ended(id, settled.outcome, settled.outcome === 'later' && settled.whenFreed);
       this.ended(job.type, settled.outcome, performance.now() - startedAtMs);
       return settled;
     } catch (error) {
+      progress.ended(id, 'given back');
       this.options.log.warn(`job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${wordsOf(error)}`);
       return againAfter('later', GIVEN_BACK_MS);
     }
@@ -109,7 +120,7 @@ export class JobRunner {
     if (handler === undefined) return this.bury(job, `no handler for ${job.type}`);
     try {
       const result = await this.handle(handler, attempt);
-      if (result?.kind === 'later') return againAfter('later', result.delayMs, result.whenFreed);
+      if (result?.kind === 'later') return againAfter('later', result.delayMs, result.isBlocked === true);
     } catch (error) {
       if (abort.signal.aborted && isStopping()) return againAfter('later', 0);
       return this.failed(attempt, handler.policy, error);

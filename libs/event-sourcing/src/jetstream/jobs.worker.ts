@@ -10,6 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Job } from './decorators.js';
+import type { JobsProgress } from './jobs.progress.js';
 import type { JobRunner, Settled } from './job.runner.js';
 import { WakeSignal } from './wake.signal.js';
 import type { PartitionLog } from './partition.consumer.js';
@@ -22,11 +23,14 @@ export interface JobsOptions {
   /** Without a sign of life from its worker for so long, a job goes to another one. */
   readonly ackWaitMs: number;
   readonly log: PartitionLog;
+  readonly progress: JobsProgress;
 }
 
 const FETCH_MS = 5_000;
 const RETRY_MS = 250;
 const DRAIN_MS = 10_000;
+/** How often the queue is looked at while no job can be taken. */
+const LOOK_EVERY_MS = 30_000;
 const REASON_LENGTH_MAX = 200;
 
 /** undefined: it is not one of ours. */
@@ -55,6 +59,7 @@ export class JobsWorker {
   /** What waits for jobs. */
   private taking: ConsumerMessages | undefined;
   private ticker: NodeJS.Timeout | undefined;
+  private lookedAtMs = 0;
   /** Rings when a job has ended, and when there must be no more. */
   private readonly slotFree = new WakeSignal();
 
@@ -84,8 +89,10 @@ export class JobsWorker {
       try {
         consumer ??= await this.consumer();
         const free = this.options.concurrency - this.held.size;
-        if (free <= 0) await this.slotFree.pause(RETRY_MS);
-        else await this.take(consumer, free);
+        if (free <= 0) {
+          await this.lookAtQueue(consumer);
+          await this.slotFree.pause(RETRY_MS);
+        } else await this.take(consumer, free);
       } catch (error) {
         if (!this.running) return;
         consumer = undefined;
@@ -93,6 +100,14 @@ export class JobsWorker {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
+  }
+
+  /** While all places are taken, no fetch says how many jobs wait. */
+  private async lookAtQueue(consumer: Consumer): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.lookedAtMs < LOOK_EVERY_MS) return;
+    this.lookedAtMs = nowMs;
+    this.options.progress.waiting((await consumer.info()).num_pending);
   }
 
   private async consumer(): Promise<Consumer> {
@@ -114,11 +129,15 @@ export class JobsWorker {
     const messages = await consumer.fetch({ max_messages: free, expires: FETCH_MS });
     this.taking = messages;
     if (!this.running) messages.stop();
+    let left = 0;
     for await (const message of messages) {
+      left = message.info.pending;
       if (this.running) void this.work(message);
       else message.nak();
     }
     this.taking = undefined;
+    // With a place left, the server has given all that it has.
+    this.options.progress.waiting(this.held.size < this.options.concurrency ? 0 : left);
   }
 
   private async work(message: JsMsg): Promise<void> {

@@ -4,6 +4,7 @@ import { clusterKeyOf } from '../projection.js';
 import { tasksInState, type AnyReconciler, type Reconciled } from '../reconciler.js';
 import { Batcher } from './batcher.js';
 import { processConsumer } from './consumers.js';
+import type { JobsProgress } from './jobs.progress.js';
 import type { JobRunner } from './job.runner.js';
 import { jobOfTask } from './jobs.publisher.js';
 import { loadMeter } from './load.meter.js';
@@ -15,6 +16,7 @@ export interface ReconcilerTasksOptions {
   readonly reconcilers: readonly AnyReconciler[];
   readonly runner: Pick<JobRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
   readonly concurrency: number;
+  readonly progress: Pick<JobsProgress, 'waiting'>;
 }
 
 interface StateRow {
@@ -58,6 +60,7 @@ export class ReconcilerTasks {
       concurrency,
       attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
       isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
+      onWaiting: (count) => options.progress.waiting(count, 'memory'),
       load: loadMeter(),
     });
   }

@@ -18,6 +18,7 @@ import {
 import { JobRunner, type JobHandler } from './job.runner.js';
 import { JobsWorker } from './jobs.worker.js';
 import type { EventHandlers } from './event.handlers.js';
+import type { JobsProgress } from './jobs.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
 import { announceQuarantined } from './quarantine.js';
 import type { Handle } from '../handle.js';
@@ -40,6 +41,7 @@ export interface StrategyOptions {
   readonly reconcilers: readonly AnyReconciler[];
   readonly leases: TaskLeases;
   readonly handle: Handle;
+  readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
   readonly jobAckWaitMs: number;
@@ -86,8 +88,8 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   listen(callback: (error?: unknown) => void): void {
     const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
     const runner = this.jobRunner();
-    const { reconcilers, jobConcurrency: concurrency } = this.options;
-    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency });
+    const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
+    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, progress });
     this.queue = queue;
     this.partitions = new PartitionConsumers({
       service,
@@ -108,7 +110,15 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       onReleased: (partition) => queue.release(partition),
       onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),
     });
-    this.jobs = new JobsWorker({ service, nc, log, runner, concurrency, ackWaitMs: this.options.jobAckWaitMs });
+    this.jobs = new JobsWorker({
+      service,
+      nc,
+      log,
+      runner,
+      concurrency,
+      progress,
+      ackWaitMs: this.options.jobAckWaitMs,
+    });
     this.timers = new TimersWorker({ service, nc, pool, log, processes: consumers.processes });
     this.onPartitionConsumers(this.partitions);
     this.partitions.start();
@@ -124,10 +134,12 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   }
 
   private jobRunner(): JobRunner {
-    const { service, nc, pool, log, meter } = this.options;
+    const { service, nc, pool, log, meter, progress, jobConcurrency: concurrency } = this.options;
+    const handlers = this.jobHandlers();
+    const limits = [...handlers.values()].map(({ policy }) => policy.timeoutMs);
+    progress.configured({ concurrency, longestMs: Math.max(0, ...limits) });
     return new JobRunner({
-      ...{ service, nc, pool, log, meter },
-      handlers: this.jobHandlers(),
+      ...{ service, nc, pool, log, meter, progress, handlers },
       recordFailure: (job, failure) =>
         this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
     });

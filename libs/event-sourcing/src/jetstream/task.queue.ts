@@ -21,6 +21,8 @@ export type Attempted =
 export interface TaskQueueOptions {
   readonly concurrency: number;
   readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
+  /** Called with how many wait, whenever that may have changed. */
+  readonly onWaiting: (count: number) => void;
   readonly isGivenUp: (job: Job, failures: number) => boolean;
   /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
   readonly load: () => number;
@@ -198,6 +200,7 @@ export class TaskQueue {
     if (this.stopped !== undefined) return;
     this.sample();
     for (let slot = this.next(); slot !== undefined; slot = this.next()) void this.run(slot);
+    this.options.onWaiting(this.waiting.length);
     if (this.waiting.length > 0) this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
     else {
       clearInterval(this.sampler);

@@ -35,6 +35,7 @@ const queueOf = (
   const queue = new TaskQueue({
     concurrency,
     load: () => load,
+    onWaiting: () => undefined,
     isGivenUp: (_job, failures) => failures >= attemptsMax,
     attempt: (job, failures, { signal }) =>
       new Promise((resolve) => {

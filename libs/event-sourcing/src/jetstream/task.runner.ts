@@ -127,7 +127,7 @@ export class TaskRunner {
     const name = exclusive ? EXCLUSIVE : job.data.key;
     const lease = await this.options.leases.acquire(clusterKeyOf(job), name);
     if (lease === undefined)
-      return { ...requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease'), whenFreed: true };
+      return { ...requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease'), isBlocked: true };
     const reconciler = this.reconcilerOf(job);
     const withdrawn = new AbortController();
     const running = { reconciler, job, lease: name, finishes, withdrawn, recording: 0, hasEnded: false };

@@ -1,4 +1,11 @@
-import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
+import {
+  AGENT_PATHS,
+  EXTERNAL_ETCD,
+  FIREWALL_UNDO_UNIT,
+  FIREWALL_UNIT,
+  NETWORK_PATHS,
+  NFT_TABLE,
+} from '@fairlead/contracts';
 import { BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
@@ -88,6 +95,24 @@ rm -f ${[AGENT_PATHS.program, AGENT_PATHS.nextProgram, AGENT_PATHS.previousProgr
 hollow "$root/etc/fairlead"
 if [ -d "$root/var/lib/fairlead" ]; then
   find "$root/var/lib/fairlead" -mindepth 1 -maxdepth 1 ! -name steps -exec rm -rf {} + >>"$log" 2>&1 || true
+fi`;
+
+/** Firewall and SSH server as they were before. */
+const NETWORK = `
+quiet systemctl stop ${FIREWALL_UNDO_UNIT}.timer
+if [ -e ${hostPath(NETWORK_PATHS.firewall.unit)} ]; then
+  changed=true
+  quiet systemctl disable --now ${FIREWALL_UNIT}
+  rm -f ${hostPath(NETWORK_PATHS.firewall.unit)}
+  quiet systemctl daemon-reload
+fi
+rm -f ${hostPath(NETWORK_PATHS.firewall.undo)}
+if [ -z "$root" ] && has nft; then quiet nft delete table ${NFT_TABLE}; fi
+if [ -e ${hostPath(NETWORK_PATHS.sshd)} ]; then
+  changed=true
+  rm -f ${hostPath(NETWORK_PATHS.sshd)}
+  quiet systemctl reload ssh
+  quiet systemctl reload sshd
 fi`;
 
 const BALANCING = `
@@ -214,7 +239,7 @@ ${LOOKS.trim()}
 if [ -e ${hostPath(AGENT_PATHS.config)} ] && ! grep -qF ${quote(`"uid": "${of}"`)} ${hostPath(AGENT_PATHS.config)}; then
   fail 'this host belongs to another cluster by now: it is left alone'
 fi
-${removeAgent ? AGENT : ''}
+${removeAgent ? `${AGENT}${NETWORK}` : ''}
 ${BALANCING}
 ${ETCD}
 if [ -e "$root/etc/kubernetes/kubelet.conf" ] || [ -e "$root/etc/kubernetes/admin.conf" ] || [ -d "$root/var/lib/etcd/member" ]; then

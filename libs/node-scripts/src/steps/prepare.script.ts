@@ -1,4 +1,4 @@
-import { AGENT_PATHS, type AgentConfig } from '@fairlead/contracts';
+import { AGENT_PATHS, NETWORK_PATHS, SSH_CLIENTS_MAX, type AgentConfig } from '@fairlead/contracts';
 import { AGENT_UNIT, agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, writeFile, type HostScript } from '../shell/script.js';
@@ -109,6 +109,22 @@ if [ "$(cat "$mirror/.bundle" 2>/dev/null || true)" != ${quote(bundle.sha256)} ]
   fi
 fi`;
 
+/** Where Fairlead connects from: the firewall of the host goes on accepting it. sudo hides it from what it runs, but not its own. */
+const REMEMBER_CLIENT = `
+clients=${hostPath(NETWORK_PATHS.sshClients)}
+pid=$$
+client=''
+while [ -z "$root$client" ] && [ "\${pid:-0}" -gt 1 ]; do
+  client=$(tr '\\000' '\\n' <"$root/proc/$pid/environ" 2>/dev/null | sed -n 's/^SSH_CONNECTION=\\([0-9a-fA-F.:]*\\) .*/\\1/p' | head -n 1)
+  pid=$(sed -n 's/^PPid:[[:space:]]*//p' "$root/proc/$pid/status" 2>/dev/null || true)
+done
+if [ -n "$client" ] && [ "$(tail -n 1 "$clients" 2>/dev/null || true)" != "$client" ]; then
+  others=$(grep -vxF "$client" "$clients" 2>/dev/null | tail -n ${SSH_CLIENTS_MAX - 1} || true)
+  # shellcheck disable=SC2086 # Each address is an argument.
+  printf '%s\\n' $others "$client" >"$clients.new"
+  mv -f "$clients.new" "$clients"
+fi`;
+
 const takeAgent = (sha256: string): string => `
 program=${hostPath(AGENT_PATHS.program)}
 next=${hostPath(AGENT_PATHS.nextProgram)}
@@ -199,6 +215,7 @@ ${takeAgent(agent.sha256)}
 
 [ "$node" = ${AGENT_PATHS.node} ] || ln -sfn "$node" ${hostPath(AGENT_PATHS.node)}
 ${replaceAgent}
+${REMEMBER_CLIENT}
 ${writeFile(AGENT_PATHS.config, '600', `${JSON.stringify(config, null, 2)}\n`)}
 ${credentials === null ? `rm -f ${hostPath(AGENT_PATHS.credentials)}` : writeFile(AGENT_PATHS.credentials, '600', credentials)}
 ${writeFile(AGENT_PATHS.guard, '755', agentGuard())}

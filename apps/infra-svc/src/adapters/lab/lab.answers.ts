@@ -15,6 +15,7 @@ export const LabSpecs = z.object({ items: z.array(LabSpec) });
 export const LabImage = z.object({ name: z.string(), os: z.string() });
 export const LabNetwork = z.object({ cidr: z.string(), subnet: z.string() });
 export const LabSshKey = z.object({ publicKey: z.string() });
+export const LabFirewall = z.object({ rules: z.array(z.unknown()) });
 export const LabLoadBalancer = z.object({ name: z.string(), host: z.string(), port: z.int() });
 
 export const LabMachine = z.object({

@@ -24,6 +24,7 @@ import {
   LabNetwork,
   LabRegion,
   LabSpecs,
+  LabFirewall,
   LabSshKey,
   type LabMachine,
   type LabSpec,
@@ -127,7 +128,11 @@ export class LabProvider implements InfrastructureProvider {
   }
 
   async ensureFirewall({ name, rules }: Firewall, signal: AbortSignal): Promise<Firewall> {
-    await this.getOrPut({ operation: 'ensure firewall', path: path('firewalls', name), signal }, { rules }, Anything);
+    const call = { operation: 'ensure firewall', path: path('firewalls', name), signal } as const;
+    const found = await this.client.find(this.on({ ...call, method: 'GET' }), LabFirewall);
+    // An earlier release may have opened more.
+    if (JSON.stringify(found?.rules) !== JSON.stringify(rules))
+      await this.client.get(this.on({ ...call, method: 'PUT', body: { rules } }), Anything);
     return { name, rules };
   }
 

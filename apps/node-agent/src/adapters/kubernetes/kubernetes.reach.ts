@@ -1,33 +1,39 @@
 import { wordsOf } from '@fairlead/contracts';
-import { connect } from 'node:net';
 import type { HostPort } from '../../node/host.ports.js';
 import type { Reached } from '../../network/network.ports.js';
+import { KubeClient } from './kube.client.js';
 import { readKubeAccess } from './kubeconfig.js';
 
-const HTTPS_PORT = 443;
+const HTTP_ERROR_MIN = 500;
 
-/** Whether the API server accepts a new connection; undefined: the host is part of no cluster yet. */
+/**
+ * Whether the API server answers over a new connection; undefined: the host is part of no cluster yet. A load balancer between accepts
+ * connections also while it reaches no API server, so an answer is what counts.
+ */
 export const kubernetesReach = async (host: HostPort, limitMs: number): Promise<Reached | undefined> => {
-  let server = '';
+  let server = 'the API server';
   try {
     const access = await readKubeAccess(host);
     if (access === undefined) return undefined;
     server = access.server;
-    const { hostname, port } = new URL(server);
-    await connected(hostname.replace(/^\[|\]$/g, ''), port === '' ? HTTPS_PORT : Number(port), limitMs);
-    return { reached: true, sentence: `${server} is reached` };
+    const status = await statusWithin(new KubeClient(access), limitMs);
+    if (status < HTTP_ERROR_MIN) return { reached: true, sentence: `${server} answers` };
+    return { reached: false, sentence: `${server} answers ${status}` };
   } catch (error) {
     return { reached: false, sentence: `${server} cannot be reached from this host: ${wordsOf(error)}` };
   }
 };
 
-const connected = (host: string, port: number, limitMs: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const socket = connect({ host, port, timeout: limitMs });
-    socket.on('connect', () => {
-      socket.destroy();
-      resolve();
-    });
-    socket.on('timeout', () => socket.destroy(new Error(`no answer within ${limitMs} ms`)));
-    socket.on('error', reject);
+const statusWithin = async (client: KubeClient, limitMs: number): Promise<number> => {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
   });
+  try {
+    const { status } = await Promise.race([client.ask('GET', '/version'), limit]);
+    return status;
+  } finally {
+    clearTimeout(timer);
+    client.close();
+  }
+};

@@ -1,44 +1,77 @@
 import { faultOfGateUrl } from '@fairlead/contracts';
-import { deadlineAfter } from '@fairlead/service-kit';
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { faultOfAddress, type AddressRange } from '../../gates/addresses.rules.js';
-import type { GateHttp, HttpAnswer } from '../../gates/gates.ports.js';
+import { faultOfAddress, type AddressRange } from './addresses.rules.js';
+import { deadlineAfter } from './deadline.js';
 
 const TIME_LIMIT_MS = 10_000;
 const HEADER_BYTES_MAX = 16_384;
 /** Answers like 100 and 103, before the one that counts. */
 const INFORMATIONAL_MAX = 8;
 
+/** What came of asking a URL. */
+export type HttpAnswer =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      /** Of a request that was sent: as far as it was read. */
+      readonly body?: string;
+    }
+  /** It was not asked: no request was sent. */
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'silent'; readonly why: string };
+
+/** A request that is sent with POST, and how its answer is read. */
+export interface HttpPost {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Authorities of the server's certificate, PEM; absent: those that Node.js trusts. */
+  readonly ca?: string | undefined;
+  readonly timeLimitMs: number;
+  /** A larger answer is none. */
+  readonly answerBytesMax: number;
+}
+
 export interface CheckedHttpOptions {
   /** Besides public addresses. */
   readonly allowed: readonly AddressRange[];
+  /** The variable with which an administrator allows more of them. */
+  readonly setting: string;
   readonly timeLimitMs?: number;
   readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
 }
 
 /**
  * Resolves a name once, checks every address of it, and connects to these addresses alone. Follows no redirect, uses no proxy, reads
- * the status and the headers and nothing of the body.
+ * no more of an answer than it was asked to.
  */
-export class CheckedHttp implements GateHttp {
+export class CheckedHttp {
   private readonly resolve: NonNullable<CheckedHttpOptions['resolve']>;
 
   constructor(private readonly options: CheckedHttpOptions) {
     this.resolve = options.resolve ?? ((host) => lookup(host, { all: true }));
   }
 
-  async ask(text: string, signal: AbortSignal): Promise<HttpAnswer> {
+  /** By GET, for the status alone. */
+  ask(text: string, signal: AbortSignal): Promise<HttpAnswer> {
+    return this.send(text, undefined, signal);
+  }
+
+  post(text: string, post: HttpPost, signal: AbortSignal): Promise<HttpAnswer> {
+    return this.send(text, post, signal);
+  }
+
+  private async send(text: string, post: HttpPost | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     const fault = faultOfGateUrl(text);
     if (fault !== undefined) return { kind: 'refused', why: fault };
     signal.throwIfAborted();
-    const { timeLimitMs = TIME_LIMIT_MS } = this.options;
+    const timeLimitMs = post?.timeLimitMs ?? this.options.timeLimitMs ?? TIME_LIMIT_MS;
     const late = deadlineAfter(timeLimitMs);
     try {
-      return await this.askInTime(new URL(text), AbortSignal.any([signal, late.signal]));
+      return await this.sendInTime(new URL(text), post, AbortSignal.any([signal, late.signal]));
     } catch (error) {
       signal.throwIfAborted();
       return { kind: 'silent', why: late.signal.aborted ? `no answer within ${timeLimitMs} ms` : wordsOf(error) };
@@ -47,23 +80,24 @@ export class CheckedHttp implements GateHttp {
     }
   }
 
-  private async askInTime(url: URL, ended: AbortSignal): Promise<HttpAnswer> {
+  private async sendInTime(url: URL, post: HttpPost | undefined, ended: AbortSignal): Promise<HttpAnswer> {
     // The URL parser has written every form of an IPv4 address (2130706433, 0x7f.1) in four decimal parts.
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
     const found = family === 0 ? await unlessEnded(this.resolve(host), ended) : [{ address: host, family }];
     if (found.length === 0) return { kind: 'silent', why: `${host} has no address` };
+    const { allowed, setting } = this.options;
     for (const { address } of found) {
-      const fault = faultOfAddress(address, this.options.allowed);
-      if (fault !== undefined) return { kind: 'refused', why: refusalOf(host, address, fault) };
+      const fault = faultOfAddress(address, allowed);
+      if (fault !== undefined) return { kind: 'refused', why: `${refusalOf(host, address, fault)} with ${setting}` };
     }
-    return { kind: 'answered', status: await statusOf(url, { host, addresses: found, ended }) };
+    return { kind: 'answered', ...(await answerOf(url, { host, addresses: found, ended, post })) };
   }
 }
 
 const refusalOf = (host: string, address: string, fault: string): string => {
   const what = host === address ? address : `${host} resolves to ${address}, which`;
-  return `${what} is ${fault}; an administrator can allow it with GATE_ADDRESSES_ALLOWED`;
+  return `${what} is ${fault}; an administrator can allow it`;
 };
 
 interface Target {
@@ -71,9 +105,15 @@ interface Target {
   /** The only ones that are connected to. */
   readonly addresses: readonly LookupAddress[];
   readonly ended: AbortSignal;
+  readonly post: HttpPost | undefined;
 }
 
-const statusOf = (url: URL, { host, addresses, ended }: Target): Promise<number> =>
+interface Answer {
+  readonly status: number;
+  readonly body?: string;
+}
+
+const answerOf = (url: URL, { host, addresses, ended, post }: Target): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : http;
     const request = client.request({
@@ -82,7 +122,9 @@ const statusOf = (url: URL, { host, addresses, ended }: Target): Promise<number>
       host,
       port: url.port,
       path: `${url.pathname}${url.search}`,
-      headers: { accept: '*/*', 'user-agent': 'fairlead' },
+      method: post === undefined ? 'GET' : 'POST',
+      headers: { accept: '*/*', 'user-agent': 'fairlead', ...post?.headers },
+      ...(post?.ca === undefined ? {} : { ca: post.ca }),
       lookup: lookupOf(addresses),
       // A connection of its own: no proxy, none that another gate has opened.
       agent: false,
@@ -96,12 +138,26 @@ const statusOf = (url: URL, { host, addresses, ended }: Target): Promise<number>
     });
     request.on('response', (response) => {
       // One packet may hold this one and those before it that were too many.
-      if (informational <= INFORMATIONAL_MAX) resolve(response.statusCode ?? 0);
+      if (informational > INFORMATIONAL_MAX) return void response.destroy();
+      const { statusCode: status = 0 } = response;
+      if (post !== undefined) return void bodyOf(response, post).then((body) => resolve({ status, body }), reject);
+      resolve({ status });
       response.destroy();
     });
     request.on('error', reject);
-    request.end();
+    request.end(post?.body);
   });
+
+const bodyOf = async (response: http.IncomingMessage, { answerBytesMax }: HttpPost): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) throw new Error(`the answer is larger than ${answerBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+};
 
 const lookupOf =
   (addresses: readonly LookupAddress[]): LookupFunction =>

@@ -1,0 +1,63 @@
+import type { HookCall } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import type { HttpAnswer } from '@fairlead/service-kit/http';
+import { z } from 'zod';
+
+/** What a hook says, as far as it is read. It may come from anyone. */
+const Answer = z.object({
+  status: z.enum(['Success', 'Failure']),
+  retryAfterSeconds: z.int().min(0).max(86_400).optional(),
+  message: z.string().optional(),
+});
+
+const MESSAGE_MAX = 1_000;
+/** How often a hook after a step is asked; one before a step is asked until it lets the step go on. */
+const AFTER_ATTEMPTS_MAX = 5;
+const FAILED_AGAIN_MAX_MS = 5 * 60_000;
+const MS_PER_SECOND = 1_000;
+
+/** What follows from an answer. */
+export type HookOutcome =
+  | { readonly type: 'HookSucceeded'; readonly message: string }
+  | { readonly type: 'HookBlocked'; readonly message: string; readonly nextAttemptAt: string }
+  | { readonly type: 'HookFailed'; readonly message: string; readonly nextAttemptAt: string | null };
+
+export interface Patience {
+  /** RFC 3339. */
+  readonly now: string;
+  /** No hook is asked again sooner. */
+  readonly againAfterMs: number;
+}
+
+/** Control characters would end up in terminals. */
+const shown = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, MESSAGE_MAX);
+
+const isAfter = ({ point }: HookCall): boolean => point.startsWith('After');
+
+const failed = (call: HookCall, message: string, { now, againAfterMs }: Patience): HookOutcome => {
+  const isOver = call.hook.failurePolicy === 'Ignore' || (isAfter(call) && call.attempt >= AFTER_ATTEMPTS_MAX);
+  const waitMs = Math.max(againAfterMs, Math.min(againAfterMs * 2 ** (call.attempt - 1), FAILED_AGAIN_MAX_MS));
+  return { type: 'HookFailed', message, nextAttemptAt: isOver ? null : later(now, waitMs) };
+};
+
+const parsed = (body: string): z.output<typeof Answer> | undefined => {
+  try {
+    return Answer.safeParse(JSON.parse(body)).data;
+  } catch {
+    return undefined;
+  }
+};
+
+/** What a hook's answer means for the step that it is about. */
+export const outcomeOf = (call: HookCall, answer: HttpAnswer, patience: Patience): HookOutcome => {
+  if (answer.kind !== 'answered') return failed(call, shown(answer.why), patience);
+  const { status: code, body = '' } = answer;
+  if (code < 200 || code > 299) return failed(call, `it answered with the HTTP status ${code}`, patience);
+  const said = parsed(body);
+  if (said === undefined) return failed(call, 'its answer is not { "status": "Success" } or "Failure"', patience);
+  const message = shown(said.message ?? '');
+  if (said.status === 'Failure') return failed(call, message === '' ? 'it answered with Failure' : message, patience);
+  const waitMs = (said.retryAfterSeconds ?? 0) * MS_PER_SECOND;
+  if (waitMs === 0 || isAfter(call)) return { type: 'HookSucceeded', message };
+  return { type: 'HookBlocked', message, nextAttemptAt: later(patience.now, Math.max(waitMs, patience.againAfterMs)) };
+};

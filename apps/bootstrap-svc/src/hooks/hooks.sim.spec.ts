@@ -1,0 +1,178 @@
+import { declaredOf, type Fact, type Hook, type HookPoint, type StoredEvent } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { forSeeds } from '../../test/seeds.js';
+import { CALM, Simulation } from '../../test/simulation.js';
+import { answered } from '../../test/world.js';
+import { balanced, created, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
+const TIMEOUT_MS = 120_000;
+const RETRIES_MAX = 60;
+
+/** Each point with what it holds, or what it follows. */
+const POINTS: readonly (readonly [HookPoint, StoredEvent['type']])[] = [
+  ['BeforeCreate', 'HostReached'],
+  ['BeforeControlPlaneInitialized', 'ControlPlaneInitialized'],
+  ['AfterControlPlaneInitialized', 'ControlPlaneInitialized'],
+  ['AfterCreate', 'ClusterReady'],
+  ['BeforeNodeDrain', 'NodeDrained'],
+  ['AfterNodeDrain', 'NodeDrained'],
+  ['BeforeNodeDelete', 'NodeRemoved'],
+  ['AfterNodeDelete', 'NodeRemoved'],
+  ['BeforeClusterDelete', 'ClusterDismantled'],
+];
+const BEFORE = POINTS.filter(([point]) => point.startsWith('Before'));
+const AFTER = POINTS.filter(([point]) => point.startsWith('After'));
+
+const hookAt = (point: HookPoint, more: Partial<Hook> = {}): Hook => ({
+  name: 'inventory',
+  points: [point],
+  url: 'https://hooks.example.com/fairlead',
+  ...more,
+});
+
+const declare = (hooks: readonly Hook[], revision = 1): Fact => {
+  const begun = requested(3, 2);
+  if (begun.type !== 'ClusterRequested') throw new Error(begun.type);
+  const spec = { ...declaredOf(begun.data.spec), ...(hooks.length === 0 ? {} : { hooks: [...hooks] }) };
+  return { type: 'ClusterSpecChanged', data: { uid: UID, revision, spec } };
+};
+
+/** Until nothing is left to do, also when time passes. */
+const untilSettled = async (simulation: Simulation): Promise<void> => {
+  for (let before = -1; before < simulation.store.events.length;) {
+    before = simulation.store.events.length;
+    await simulation.run();
+    simulation.fireTimers();
+    await simulation.run();
+  }
+};
+
+const retried = async (simulation: Simulation): Promise<void> => {
+  await untilSettled(simulation);
+  const isFailed = (): boolean =>
+    simulation.types
+      .filter((type) => ['ClusterFailed', 'ClusterRetryRequested', 'ClusterReady'].includes(type))
+      .at(-1) === 'ClusterFailed';
+  for (let retry = 0; isFailed() && retry < RETRIES_MAX; retry += 1) {
+    await simulation.say('request', { type: 'ClusterRetryRequested', data: { uid: UID } });
+    await untilSettled(simulation);
+  }
+};
+
+/** A cluster comes, a worker leaves, and the cluster goes. */
+const life = async (simulation: Simulation, hooks: readonly Hook[]): Promise<void> => {
+  await simulation.say('request', requested(3, 2), declare(hooks));
+  await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+  await retried(simulation);
+  await simulation.say('request', { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } });
+  await retried(simulation);
+  await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+  await untilSettled(simulation);
+};
+
+const firstOf = ({ store }: Simulation, type: StoredEvent['type']): number =>
+  store.events.findIndex((event) => event.type === type);
+
+const shown = ({ store }: Simulation): readonly string[] =>
+  store.events.flatMap(({ type }) => (type.startsWith('Hook') && type !== 'HostReached' ? [type] : []));
+
+describe('a hook before a step', () => {
+  it.each(BEFORE)(
+    'at %s holds it until it lets it go on: it asks for time twice [Cluster API 29]',
+    async (point, step) => {
+      const simulation = new Simulation(1, CALM);
+      simulation.world.hookAnswer = (_moment, call) =>
+        answered({ status: 'Success', message: 'a backup runs', ...(call > 2 ? {} : { retryAfterSeconds: 60 }) });
+      await life(simulation, [hookAt(point)]);
+      expect(shown(simulation)).toEqual(['HookBlocked', 'HookBlocked', 'HookSucceeded']);
+      expect(simulation.count(step)).toBeGreaterThan(0);
+      expect(firstOf(simulation, 'HookSucceeded')).toBeLessThan(firstOf(simulation, step));
+      const [blocked] = simulation.store.events.filter(({ type }) => type === 'HookBlocked');
+      expect(blocked?.data).toMatchObject({ point, hook: 'inventory', attempt: 1, message: 'a backup runs' });
+      expect(simulation.count('ClusterDismantled')).toBe(1);
+    },
+  );
+
+  it.each(BEFORE)(
+    'at %s that does not answer is asked again with the policy Fail [Cluster API 29]',
+    async (point, step) => {
+      const simulation = new Simulation(1, CALM);
+      simulation.world.hookAnswer = (_moment, call) =>
+        call > 2 ? answered({ status: 'Success' }) : { kind: 'silent', why: 'no answer within 10000 ms' };
+      await life(simulation, [hookAt(point)]);
+      expect(shown(simulation)).toEqual(['HookFailed', 'HookFailed', 'HookSucceeded']);
+      expect(firstOf(simulation, 'HookSucceeded')).toBeLessThan(firstOf(simulation, step));
+    },
+  );
+
+  it.each(BEFORE)(
+    'at %s that does not answer is not waited for with the policy Ignore [Cluster API 29]',
+    async (point, step) => {
+      const simulation = new Simulation(1, CALM);
+      simulation.world.hookAnswer = () => ({ kind: 'silent', why: 'no answer within 10000 ms' });
+      await life(simulation, [hookAt(point, { failurePolicy: 'Ignore' })]);
+      expect(shown(simulation)).toEqual(['HookFailed']);
+      expect(firstOf(simulation, 'HookFailed')).toBeLessThan(firstOf(simulation, step));
+    },
+  );
+
+  it('lets the step go on when it is taken out of the manifest', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.hookAnswer = () => answered({ status: 'Failure', message: 'no' });
+    await simulation.say('request', requested(3, 2), declare([hookAt('BeforeCreate')]));
+    await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+    await simulation.run(300);
+    expect([simulation.count('HookFailed') > 0, simulation.count('HostReached')]).toEqual([true, 0]);
+    await simulation.say('request', declare([], 2));
+    await simulation.run();
+    expect(simulation.count('ClusterReady')).toBe(1);
+  });
+});
+
+describe('a hook after a step', () => {
+  it.each(AFTER)('at %s is asked once it is done, and holds nothing [Cluster API 29]', async (point, step) => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.hookAnswer = () => answered({ status: 'Success', retryAfterSeconds: 60 });
+    await life(simulation, [hookAt(point)]);
+    expect(shown(simulation)).toEqual(['HookSucceeded']);
+    expect(firstOf(simulation, step)).toBeLessThan(firstOf(simulation, 'HookSucceeded'));
+  });
+
+  it('that fails is asked five times', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.hookAnswer = () => ({ kind: 'answered', status: 500 });
+    await simulation.say('request', requested(3, 2), declare([hookAt('AfterCreate')]));
+    await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+    await untilSettled(simulation);
+    expect(shown(simulation)).toEqual(Array.from({ length: 5 }, () => 'HookFailed'));
+    expect(simulation.count('ClusterReady')).toBe(1);
+  });
+});
+
+describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
+  it(
+    'every hook has let its step go on before it begins, and a call that is repeated has the same id [Cluster API 29]',
+    () =>
+      forSeeds(SEEDS, async (simulation) => {
+        const hook = { ...hookAt('BeforeCreate'), points: POINTS.map(([point]) => point) } as Hook;
+        simulation.world.hookAnswer = (_moment, call) =>
+          answered({ status: 'Success', ...(call === 1 ? { retryAfterSeconds: 1 } : {}) });
+        await life(simulation, [hook]);
+        const { events } = simulation.store;
+        const letGo = (point: HookPoint): number =>
+          events.findIndex(({ type, data }) => type === 'HookSucceeded' && 'point' in data && data.point === point);
+        for (const [point, step] of BEFORE) {
+          const at = firstOf(simulation, step);
+          if (at >= 0) expect([point, letGo(point) >= 0 && letGo(point) < at]).toEqual([point, true]);
+        }
+        const recorded = events.filter(({ type }) => ['HookBlocked', 'HookSucceeded', 'HookFailed'].includes(type));
+        const attempts = recorded.map(({ data }) =>
+          'hook' in data ? [data.point, data.node, data.hook, data.attempt].join('/') : '',
+        );
+        expect(new Set(attempts).size).toBe(attempts.length);
+        expect(new Set(simulation.world.asked.map(({ id }) => id)).size).toBeLessThanOrEqual(attempts.length);
+      }),
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,145 @@
+import type { StoredEvent } from './envelope.js';
+import type { HookPoint } from './hook.points.js';
+import type { NodeName } from './ids.js';
+import type { Hook } from './manifest/hooks.js';
+
+/** A moment in the life of a cluster, or of one of its nodes. */
+export interface Moment {
+  readonly point: HookPoint;
+  /** Absent: it is about the cluster. */
+  readonly node?: NodeName | undefined;
+}
+
+export interface HookCall extends Moment {
+  readonly hook: Hook;
+  /** The number of this attempt, from 1. */
+  readonly attempt: number;
+  /** RFC 3339: when it was first answered without letting the step go on; absent: it was not asked yet. */
+  readonly since?: string;
+}
+
+interface Progress {
+  readonly done: boolean;
+  readonly attempt: number;
+  /** RFC 3339. */
+  readonly since: string;
+  /** RFC 3339; null: at once, or never again. */
+  readonly nextAttemptAt: string | null;
+}
+
+/** The hooks of a cluster, and how far they are. A plain JSON value. */
+export interface HookState {
+  readonly declared: readonly Hook[];
+  readonly calls: Readonly<Record<string, Progress>>;
+  /** Moments that have come, whose after-hooks are not done. */
+  readonly passed: readonly Moment[];
+}
+
+/** Of moments whose hooks never end, the latest are remembered. */
+const PASSED_MAX = 200;
+
+const keyOf = ({ point, node = '' as NodeName }: Moment, hook: string): string => `${point}/${node}/${hook}`;
+
+const concerned = ({ declared }: HookState, { point }: Moment): readonly Hook[] =>
+  declared.filter(({ points }) => points.includes(point));
+
+const undone = (state: HookState, moment: Moment): readonly Hook[] =>
+  concerned(state, moment).filter(({ name }) => state.calls[keyOf(moment, name)]?.done !== true);
+
+/** Whether a step has to wait for hooks of the moment before it. */
+export const isHeld = (state: HookState | undefined, moment: Moment): boolean =>
+  state !== undefined && undone(state, moment).length > 0;
+
+/** The hook that is asked next, and when; undefined: none is left. One after the other, in the order of the manifest. */
+export const nextCall = (
+  state: HookState | undefined,
+  moment: Moment,
+): { readonly call: HookCall; readonly at: string | null } | undefined => {
+  const [hook] = state === undefined ? [] : undone(state, moment);
+  if (state === undefined || hook === undefined) return undefined;
+  const progress = state.calls[keyOf(moment, hook.name)];
+  const call = { ...moment, hook, attempt: (progress?.attempt ?? 0) + 1 };
+  return {
+    call: progress === undefined ? call : { ...call, since: progress.since },
+    at: progress?.nextAttemptAt ?? null,
+  };
+};
+
+/** Whether that attempt is still to be recorded. */
+export const isAwaited = (
+  state: HookState | undefined,
+  { hook, attempt, ...moment }: Moment & { readonly hook: string; readonly attempt: number },
+): boolean => {
+  const next = nextCall(state, moment);
+  return next?.call.hook.name === hook && next.call.attempt === attempt;
+};
+
+const passedBy = (event: StoredEvent, isCreated: boolean): Moment | undefined => {
+  switch (event.type) {
+    case 'ControlPlaneInitialized':
+      return { point: 'AfterControlPlaneInitialized' };
+    case 'ClusterReady':
+      return isCreated ? undefined : { point: 'AfterCreate' };
+    case 'NodeDrained':
+      return { point: 'AfterNodeDrain', node: event.data.node };
+    case 'NodeRemoved':
+      return { point: 'AfterNodeDelete', node: event.data.node };
+    default:
+      return undefined;
+  }
+};
+
+const withPassed = (state: HookState, moment: Moment | undefined): HookState =>
+  moment === undefined || undone(state, moment).length === 0
+    ? state
+    : { ...state, passed: [...state.passed, moment].slice(-PASSED_MAX) };
+
+/** What is over is forgotten, so that the state stays small: moments whose hooks are done, and calls of nodes that are gone. */
+const tidied = (state: HookState, gone?: string): HookState => {
+  const passed = state.passed.filter((moment) => undone(state, moment).length > 0);
+  const isOpen = (key: string): boolean => passed.some(({ node }) => node !== undefined && key.includes(`/${node}/`));
+  const calls = Object.entries(state.calls).filter(
+    ([key]) => gone === undefined || !key.includes(`/${gone}/`) || isOpen(key),
+  );
+  return { ...state, passed, calls: Object.fromEntries(calls) };
+};
+
+const withProgress = (
+  state: HookState,
+  { data, meta }: StoredEvent<'HookBlocked' | 'HookSucceeded' | 'HookFailed'>,
+): HookState => {
+  const key = keyOf(data, data.hook);
+  const nextAttemptAt = 'nextAttemptAt' in data ? data.nextAttemptAt : null;
+  const progress = {
+    done: nextAttemptAt === null,
+    attempt: data.attempt,
+    since: state.calls[key]?.since ?? meta.time,
+    nextAttemptAt,
+  };
+  return tidied({ ...state, calls: { ...state.calls, [key]: progress } });
+};
+
+/** Undefined: the cluster declares no hooks. `isCreated`: it was Ready before. */
+export const hooksAfter = (
+  state: HookState | undefined,
+  event: StoredEvent,
+  { isCreated }: { readonly isCreated: boolean },
+): HookState | undefined => {
+  if (event.type === 'ClusterSpecChanged') {
+    const { hooks: declared = [] } = event.data.spec;
+    return declared.length === 0 ? undefined : { calls: {}, passed: [], ...state, declared };
+  }
+  if (state === undefined) return undefined;
+  switch (event.type) {
+    case 'HookBlocked':
+    case 'HookSucceeded':
+    case 'HookFailed':
+      return withProgress(state, event);
+    case 'VmDeleted':
+      return tidied(state, event.data.name);
+    default: {
+      const moment = passedBy(event, isCreated);
+      return moment === undefined ? state : withPassed(state, moment);
+    }
+  }
+};

@@ -1,0 +1,105 @@
+import type { JobOutcome } from './meter.js';
+
+/** A job at work in this replica. */
+export interface JobAtWork {
+  readonly what: string;
+  readonly sinceMs: number;
+  readonly limitMs: number;
+}
+
+/** What a replica's runner of jobs does. Times are milliseconds of any one clock. */
+export interface JobsStatistics {
+  readonly concurrency: number;
+  readonly atWork: readonly JobAtWork[];
+  /** When the last job ended, done or failed; one that asks to be called again has not. */
+  readonly lastEndMs: number;
+  /** Since when jobs wait to be taken; null: none does. Those with a delay do not wait: they are not due. */
+  readonly waitingSinceMs: number | null;
+  /** Since when jobs were given back because their leases are held, and none else was at work; null: none was. */
+  readonly blockedSinceMs: number | null;
+  /** The longest time that any task may take: so long another replica may hold a lease. */
+  readonly longestMs: number;
+}
+
+export const STUCK_AFTER_MS = 10 * 60_000;
+const MINUTE_MS = 60_000;
+
+const minutes = (ms: number): string => `${Math.floor(ms / MINUTE_MS)} min`;
+
+/** A handler ends at its limit, also one that does not answer: what comes after it, recording the failure, is what hangs. */
+const overdue = ({ atWork }: JobsStatistics, nowMs: number): string | undefined => {
+  const found = atWork.find(({ sinceMs, limitMs }) => nowMs - sinceMs - limitMs >= STUCK_AFTER_MS);
+  return found && `${found.what} has not ended ${minutes(nowMs - found.sinceMs - found.limitMs)} after its time limit`;
+};
+
+const untaken = (statistics: JobsStatistics, nowMs: number): string | undefined => {
+  const { waitingSinceMs, lastEndMs, atWork, concurrency } = statistics;
+  if (waitingSinceMs === null) return undefined;
+  const quietMs = nowMs - Math.max(waitingSinceMs, lastEndMs);
+  if (quietMs < STUCK_AFTER_MS) return undefined;
+  const [longest] = [...atWork].sort((one, other) => one.sinceMs - other.sinceMs);
+  const why =
+    atWork.length < concurrency || longest === undefined
+      ? 'and none of them was taken'
+      : `and all ${concurrency} places are taken, for ${minutes(nowMs - longest.sinceMs)} by ${longest.what}`;
+  return `no task has ended for ${minutes(quietMs)} although tasks wait, ${why}`;
+};
+
+const blocked = ({ blockedSinceMs, longestMs }: JobsStatistics, nowMs: number): string | undefined =>
+  blockedSinceMs !== null && nowMs - blockedSinceMs >= longestMs + STUCK_AFTER_MS
+    ? `tasks have waited ${minutes(nowMs - blockedSinceMs)} for leases, longer than any task may take`
+    : undefined;
+
+/** `ok`, or why this replica reconciles nothing although work waits. */
+export const jobsReport = (statistics: JobsStatistics, nowMs: number): string =>
+  overdue(statistics, nowMs) ?? untaken(statistics, nowMs) ?? blocked(statistics, nowMs) ?? 'ok';
+
+/** Jobs wait in NATS, the tasks of reconcilers in memory. */
+type WaitingIn = 'queue' | 'memory';
+
+/** Gathers the statistics of one replica. */
+export class JobsProgress {
+  private readonly atWork = new Map<string, JobAtWork>();
+  private lastEndMs: number;
+  private readonly waitingSinceMs = new Map<WaitingIn, number>();
+  private blockedSinceMs: number | null = null;
+  private limits = { concurrency: 1, longestMs: 0 };
+
+  constructor(private readonly nowMs: () => number) {
+    this.lastEndMs = nowMs();
+  }
+
+  configured(limits: { readonly concurrency: number; readonly longestMs: number }): void {
+    this.limits = limits;
+  }
+
+  /** So many jobs are due and not taken. */
+  waiting(count: number, place: WaitingIn = 'queue'): void {
+    if (count === 0) this.waitingSinceMs.delete(place);
+    else if (!this.waitingSinceMs.has(place)) this.waitingSinceMs.set(place, this.nowMs());
+  }
+
+  began(id: string, what: string, limitMs: number): void {
+    this.atWork.set(id, { what, sinceMs: this.nowMs(), limitMs });
+  }
+
+  /** `isBlocked`: its lease is held, and nothing was done. */
+  ended(id: string, outcome: JobOutcome | 'given back', isBlocked = false): void {
+    this.atWork.delete(id);
+    const isEnd = outcome === 'done' || outcome === 'failed' || outcome === 'buried';
+    if (isEnd) this.lastEndMs = this.nowMs();
+    const isAlone = this.atWork.size === 0;
+    this.blockedSinceMs =
+      isBlocked && isAlone ? (this.blockedSinceMs ?? this.nowMs()) : isEnd ? null : this.blockedSinceMs;
+  }
+
+  report(): string {
+    const { atWork, lastEndMs, blockedSinceMs, limits } = this;
+    const since = [...this.waitingSinceMs.values()];
+    const waitingSinceMs = since.length === 0 ? null : Math.min(...since);
+    return jobsReport(
+      { ...limits, atWork: [...atWork.values()], lastEndMs, waitingSinceMs, blockedSinceMs },
+      this.nowMs(),
+    );
+  }
+}

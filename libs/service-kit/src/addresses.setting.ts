@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { parseRanges, type AddressRange } from './addresses.rules.js';
+
+/** A variable of the environment with ranges of addresses, e.g. `10.0.0.0/8,fd00::/8`. */
+export const addressRanges = z
+  .string()
+  .default('')
+  .transform((text, context): readonly AddressRange[] => {
+    const { ranges, faults } = parseRanges(text);
+    for (const fault of faults)
+      context.addIssue({ code: 'custom', message: `${fault} is not a range of addresses like 10.0.0.0/8 or fd00::/8` });
+    return ranges;
+  });

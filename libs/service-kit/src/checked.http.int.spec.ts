@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parseRanges } from './addresses.rules.js';
+import { CheckedHttp, type HttpPost } from './checked.http.js';
+
+const asked: { readonly url: string; readonly body: string; readonly headers: NodeJS.Dict<string | string[]> }[] = [];
+let server: Server;
+let base = '';
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { url = '', headers } = request;
+      asked.push({ url, body: Buffer.concat(chunks).toString(), headers });
+      if (url === '/silent') return;
+      if (url === '/redirect') response.writeHead(307, { location: `${base}/ok` });
+      response.end(url === '/large' ? 'x'.repeat(2_000) : '{"status":"Success"}');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const POST: HttpPost = {
+  body: '{"a":1}',
+  headers: { 'idempotency-key': 'k' },
+  timeLimitMs: 10_000,
+  answerBytesMax: 1_000,
+};
+const post = (path: string, more: Partial<HttpPost> = {}, allowed = '127.0.0.0/8') =>
+  new CheckedHttp({ allowed: parseRanges(allowed).ranges, setting: 'HOOK_ADDRESSES_ALLOWED' }).post(
+    path.startsWith('http') ? path : `${base}${path}`,
+    { ...POST, ...more },
+    new AbortController().signal,
+  );
+
+describe('a POST to a URL that a user gave', () => {
+  it('sends the body and its headers, and reads the answer', async () => {
+    expect(await post('/ok')).toEqual({ kind: 'answered', status: 200, body: '{"status":"Success"}' });
+    expect(asked.at(-1)).toMatchObject({ body: '{"a":1}', headers: { 'idempotency-key': 'k' } });
+  });
+
+  it('reads no answer that is larger than allowed, and waits no longer than allowed', async () => {
+    expect(await post('/large')).toMatchObject({ kind: 'silent', why: 'the answer is larger than 1000 bytes' });
+    expect(await post('/silent', { timeLimitMs: 50 })).toMatchObject({ kind: 'silent', why: 'no answer within 50 ms' });
+  });
+
+  it('follows no redirect', async () => {
+    const before = asked.length;
+    expect(await post('/redirect')).toMatchObject({ kind: 'answered', status: 307 });
+    expect(asked.slice(before).map(({ url }) => url)).toEqual(['/redirect']);
+  });
+
+  it('is not sent to addresses that are neither public nor allowed', async () => {
+    const before = asked.length;
+    expect(await post('/ok', {}, '')).toMatchObject({
+      kind: 'refused',
+      why: expect.stringContaining('HOOK_ADDRESSES_ALLOWED'),
+    });
+    for (const url of ['http://169.254.169.254/', 'http://localhost:1/', 'file:///etc/passwd'])
+      expect((await post(url, {}, '')).kind).toBe('refused');
+    expect(asked.length).toBe(before);
+  });
+});

@@ -1,0 +1,3 @@
+export { faultOfAddress, parseRanges, type AddressRange } from './addresses.rules.js';
+export { addressRanges } from './addresses.setting.js';
+export { CheckedHttp, type CheckedHttpOptions, type HttpAnswer, type HttpPost } from './checked.http.js';
