@@ -9,6 +9,7 @@ import type {
   OperationView,
   StoredEvent,
 } from '@fairlead/contracts';
+import { KubernetesClient } from '@fairlead/kubernetes';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
 import { startSystem, type System } from './system/system.js';
@@ -68,6 +69,16 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       return { code, stdout, stderr };
     }
   };
+  /** What Kubernetes says of the node. */
+  const isCordoned = async (name: string): Promise<boolean> => {
+    const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
+    const kubernetes = new KubernetesClient('shop', body, () => undefined);
+    try {
+      return (await kubernetes.core.readNode({ name })).spec?.unschedulable === true;
+    } finally {
+      kubernetes.close();
+    }
+  };
   const power = async (name: string, action: 'partition' | 'heal' | 'reboot'): Promise<void> => {
     const { items } = (await system.lab<{ items: readonly LabMachine[] }>('GET', '/v1/machines')).body;
     const { id } = items.find((machine) => machine.name === name)!;
@@ -118,6 +129,80 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
         phase: 'Succeeded',
         steps: [{ done: 2, total: 2 }],
       });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'cordons and drains nodes with a reason that lasts over a reboot, and undoes only its own cordons',
+    async () => {
+      const [first = '', second = ''] = await namesIn('web');
+      await fairlead('node', 'cordon', 'shop', first, '--reason', 'bad disks', '--wait');
+      expect((await fairlead('node', 'list', 'shop')).stdout).toContain('cordoned by user/');
+      expect((await nodes()).find(({ name }) => name === first)).toMatchObject({ cordon: { reason: 'bad disks' } });
+      const drained = await fairlead('node', 'drain', 'shop', second, '--yes', '--wait');
+      expect([drained.code, await isCordoned(second)]).toEqual([0, true]);
+      expect((await fairlead('node', 'reboot', 'shop', first, '--yes', '--wait')).code).toBe(0);
+      expect(await isCordoned(first)).toBe(true);
+      expect((await fairlead('node', 'uncordon', 'shop', '--pool', 'web', '--wait')).code).toBe(0);
+      expect([await isCordoned(first), await isCordoned(second)]).toEqual([false, false]);
+      expect((await nodes()).some(({ cordon }) => cordon !== undefined)).toBe(false);
+      const again = await fairlead('node', 'uncordon', 'shop', first);
+      expect([again.code, again.stderr]).toEqual([6, expect.stringContaining('is not cordoned by Fairlead')]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'asks before nodes are taken down or a cluster is deleted, and refuses an unknown node with the nearest name [ORBITER 31]',
+    async () => {
+      const [first = ''] = await namesIn('web');
+      const before = await lastSeq();
+      for (const args of [
+        ['node', 'drain', 'shop', first],
+        ['node', 'remove', 'shop', first],
+        ['node', 'replace', 'shop', first],
+        ['cluster', 'delete', 'shop'],
+      ])
+        expect(await fairlead(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --yes') });
+      const misspelled = await fairlead('node', 'reboot', 'shop', `${first}x`, '--yes');
+      expect(misspelled).toMatchObject({ code: 5, stderr: expect.stringContaining(`Did you mean ${first}?`) });
+      expect(await lastSeq()).toBe(before);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'runs a command on a node once and reads logs, on record without the output [ORBITER 31]',
+    async () => {
+      const [first = ''] = await namesIn('web');
+      const before = await lastSeq();
+      const ran = await fairlead('node', 'exec', 'shop', first, '--', 'hostname');
+      expect(ran).toEqual({ code: 0, stdout: `${first}\n`, stderr: '' });
+      const failed = await fairlead(
+        'node',
+        'exec',
+        'shop',
+        first,
+        '--output',
+        'json',
+        '--',
+        'systemctl',
+        'is-active',
+        'nothing',
+      );
+      expect(failed.code).toBe((JSON.parse(failed.stdout) as { exitCode: number }).exitCode);
+      expect(failed.code).toBeGreaterThan(0);
+      expect((await fairlead('node', 'logs', 'shop', first, '--lines', '5')).code).toBe(0);
+      const requested = await since(before, 'NodeExecRequested', first);
+      expect(requested.map(({ data, meta }) => [data.purpose, data.command[0], meta.actor])).toEqual([
+        ['exec', 'hostname', expect.stringMatching(/^user\//)],
+        ['exec', 'systemctl', expect.stringMatching(/^user\//)],
+        ['logs', 'journalctl', expect.stringMatching(/^user\//)],
+      ]);
+      const [finished] = await since(before, 'NodeExecFinished', first);
+      expect(finished?.data).toMatchObject({ exitCode: 0, stdoutBytes: first.length + 1, truncated: false });
+      expect(await since(before, 'NodeExecStarted', first)).toHaveLength(3);
     },
     TIMEOUT_MS,
   );

@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'type:kit': ['type:contracts', 'type:kernel', 'type:pure', 'type:tool'],
   'type:lab': ['type:contracts', 'type:adapter', 'type:pure'],
   'type:client': ['type:contracts', 'type:client', 'type:kernel', 'type:tool'],
-  'type:agent': ['type:contracts', 'type:tool'],
+  'type:agent': ['type:contracts', 'type:pure', 'type:tool'],
   // Imports nothing, so that the specs of every project can import it; that no sources do is what the other rows say.
   'type:testing': [],
   'type:service': ['type:contracts', 'type:adapter', 'type:kernel', 'type:kit', 'type:pure', 'type:tool'],

@@ -18,6 +18,7 @@ export const LONG_STORIES = [
   'test/etcd-external',
   'test/etcd-members',
   'test/faults',
+  'test/firewall',
   'test/fresh-clone',
   'test/growth',
   'test/heal',
@@ -52,8 +53,10 @@ const seeded = (names) => ['--maxWorkers=2', '--testMatch', ...names.map((name) 
 export const SEEDED = seeded([
   'bootstrap',
   'crash',
+  'executions',
   'kubeconfigs',
   'machines',
+  'node-actions',
   'pause',
   'pool-status',
   'pools',

@@ -309,7 +309,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
         'the initial control plane is replaced',
         await namesOf('worker'),
         async () => {
-          await fairlead('node', 'replace', CLUSTER, former, '--wait');
+          await fairlead('node', 'replace', CLUSTER, former, '--yes', '--wait');
           await settled();
         },
       );
@@ -365,7 +365,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     async () => {
       await api.end();
       record.end();
-      await fairlead('cluster', 'delete', CLUSTER, '--wait');
+      await fairlead('cluster', 'delete', CLUSTER, '--yes', '--wait');
       expect(system.local.hosts.all()).toEqual([]);
       const hosts = (await log()).flatMap(({ type, data }) => (type === 'VmCreated' ? [data.machine.name] : []));
       expect(hosts.length).toBeGreaterThan(10);

@@ -29,6 +29,7 @@ import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
+import { ExecutionsEffects } from './executions/executions.effects.js';
 import { HooksEffects } from './hooks/hooks.effects.js';
 import type { HookHttp } from './hooks/hooks.ports.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
@@ -123,6 +124,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       DismantlingEffects,
       HooksEffects,
       KubeconfigsEffects,
+      ExecutionsEffects,
       SshKeysEffects,
     ],
     providers: providersOf(settings, adapters),

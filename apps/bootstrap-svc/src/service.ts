@@ -2,6 +2,7 @@ import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import { bootstrapModule, type Adapters } from './bootstrap.module.js';
 import { bootstrapReconciler } from './bootstrap/bootstrap.reconciler.js';
 import type { Settings } from './config.js';
+import { executionsReconciler } from './executions/executions.reconciler.js';
 import { kubeconfigsReconciler } from './kubeconfigs/kubeconfigs.reconciler.js';
 
 /** Everything that makes bootstrap-svc this service. It has no read models: the gateway shows what it states. */
@@ -9,6 +10,6 @@ export const bootstrapService = (settings: Settings, adapters?: Adapters): Servi
   defineService({
     name: 'bootstrap-svc',
     module: bootstrapModule(settings, adapters),
-    reconcilers: [bootstrapReconciler(settings.limits), kubeconfigsReconciler],
+    reconcilers: [bootstrapReconciler(settings.limits), kubeconfigsReconciler, executionsReconciler],
     jobConcurrency: settings.jobConcurrency,
   });

@@ -44,6 +44,8 @@ import { SshKeysEffects } from '../src/hosts/ssh.keys.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
 import { LabelsEffects } from '../src/joins/labels.effects.js';
+import { ExecutionsEffects } from '../src/executions/executions.effects.js';
+import { executionsReconciler } from '../src/executions/executions.reconciler.js';
 import { KubeconfigsEffects } from '../src/kubeconfigs/kubeconfigs.effects.js';
 import { kubeconfigsReconciler } from '../src/kubeconfigs/kubeconfigs.reconciler.js';
 import { ClusterAccess, etcdAuthorityRef } from '../src/kubernetes/cluster.access.js';
@@ -161,7 +163,7 @@ export class Simulation {
   readonly trace: string[] = [];
   troubles: Troubles;
   private readonly random: () => number;
-  private readonly reconcilers = [bootstrapReconciler(), kubeconfigsReconciler];
+  private readonly reconcilers = [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler];
   private readonly followers = this.reconcilers.map((reconciler) => follower(reconcilerProcess<unknown>(reconciler)));
   private position = 0;
   private readonly timers = new Map<string, { readonly of: Follower; readonly timer: DueTimer }>();
@@ -471,6 +473,7 @@ export class Simulation {
       removal: new NodeRemovalEffects(hosts, clusters, settings, clock),
       dismantling: new DismantlingEffects(clusters),
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
+      executions: new ExecutionsEffects(hosts, secrets, clock),
       keys: new SshKeysEffects(hosts),
       hooks: new HooksEffects(this.hookHttp(pass), settings, this.hookClock),
     };
@@ -494,6 +497,8 @@ export class Simulation {
       DestroySecrets: (task) => own.dismantling.destroySecrets(task),
       AddAuthorizedKey: (task) => own.keys.addKey(task),
       RemoveAuthorizedKey: (task) => own.keys.removeKeys(task),
+      RunOnNode: (task) => own.executions.run(task),
+      RemoveOutput: (task) => own.executions.remove(task),
       IssueKubeconfig: (task) => own.kubeconfigs.issue(task),
       RemoveKubeconfig: (task) => own.kubeconfigs.remove(task),
     };

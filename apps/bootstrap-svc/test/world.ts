@@ -57,6 +57,8 @@ interface FakeHost {
   etcd: string | null;
   /** Its kubelet runs the pod with the tools of the external etcd. */
   etcdctl: boolean;
+  /** What operators ran on it. */
+  readonly commands: string[];
   /** Private keys that open it. */
   keys: readonly string[];
 }
@@ -135,6 +137,7 @@ export class FakeWorld {
       balances: [],
       etcd: null,
       etcdctl: false,
+      commands: [],
       keys: [FIRST_KEY],
     };
     this.hosts.set(name, host);
@@ -272,6 +275,10 @@ export class FakeWorld {
         host.keys = add === null ? kept : [...new Set([...kept, privateOf(add)])];
         this.check(host.keys.length > 0, `${name} has no key left`);
         return { changed: true };
+      },
+      'node-exec': ({ command }) => {
+        host.commands.push(command.join(' '));
+        return { exitCode: 3, stdout: 'b3V0', stderr: '', stdoutBytes: 3, stderrBytes: 0 };
       },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };

@@ -390,7 +390,7 @@ describe('waiting', () => {
     gateway.on('GET', `${DEMO}/operations`, ({ query }) => ({
       body: { items: Number(query['minSeq']) >= deletion!.seq ? operations : [creation] },
     }));
-    const { code, stdout, stderr } = await ask(['cluster', 'delete', 'demo', '--wait']);
+    const { code, stdout, stderr } = await ask(['cluster', 'delete', 'demo', '--yes', '--wait']);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: 'The cluster demo is deleted; nothing of it is left but its history.\n',
@@ -500,7 +500,7 @@ describe('node', () => {
       headers: { 'x-fairlead-seq': '200' },
       body: {},
     });
-    expect((await ask(['node', 'remove', 'demo', WORKERS[0]])).stdout).toBe(
+    expect((await ask(['node', 'remove', 'demo', WORKERS[0], '--yes'])).stdout).toBe(
       `The node ${WORKERS[0]} is being removed.\n`,
     );
   });

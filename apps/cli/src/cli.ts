@@ -1,14 +1,14 @@
 import { CommanderError, type Command } from 'commander';
 import { unknownCommand } from './command/suggestions.js';
 import { failureJson, failureText } from './failure.text.js';
-import { exitCodeOf, type ExitCode } from './exit-codes.js';
+import { exitCodeOf } from './exit-codes.js';
 import { AnsweredExit, CliFailure, usageFailure, wordsOf } from './failures.js';
 import { guardedIo } from './io/guarded.io.js';
 import type { Io } from './io/io.js';
 import { buildProgram } from './program.js';
 
 /** Runs one command line (without the program's name) and answers with its exit code. Never throws. */
-export const runCli = async (args: readonly string[], given: Io): Promise<ExitCode> => {
+export const runCli = async (args: readonly string[], given: Io): Promise<number> => {
   const io = guardedIo(given);
   const program = buildProgram(io);
   try {
@@ -17,7 +17,7 @@ export const runCli = async (args: readonly string[], given: Io): Promise<ExitCo
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodeOf('ok'); // Help or version was asked for.
     if (error instanceof CommanderError && error.code === 'commander.help') return exitCodeOf('usage'); // A group alone: it printed its help.
-    if (error instanceof AnsweredExit) return exitCodeOf(error.exit);
+    if (error instanceof AnsweredExit) return typeof error.exit === 'number' ? error.exit : exitCodeOf(error.exit);
     const failure = asFailure(error, program, io);
     io.err(wantsJson(args) ? failureJson(failure) : failureText(failure, io.colors));
     return exitCodeOf(failure.exit);

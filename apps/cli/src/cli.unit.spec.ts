@@ -122,7 +122,9 @@ describe('help', () => {
 /** Parses the `fairlead …` part of an example without running it. */
 const isUnderstood = (line: string): boolean => {
   const [, words = ''] = /(?:^|[|(] *)fairlead ([^|>&)]*)/.exec(line) ?? [];
-  const args = (words.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+  // What follows -- is a command for somewhere else.
+  const [own = ''] = words.split(' -- ');
+  const args = (own.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
   const parsed = program();
   const leaf = args.reduce<Command>(
     (command, word) => command.commands.find((child) => child.name() === word) ?? command,

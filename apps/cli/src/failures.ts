@@ -44,7 +44,8 @@ export class CliFailure extends Error {
 
 /** The command ended as it should, and its answer was printed: the exit code is a part of it. */
 export class AnsweredExit extends Error {
-  constructor(readonly exit: ExitClass) {
+  /** A number is the exit code of a program that ran elsewhere. */
+  constructor(readonly exit: ExitClass | number) {
     super(`the answer has the exit code of ${exit}`);
     this.name = 'AnsweredExit';
   }

@@ -187,7 +187,7 @@ describe('in the background', () => {
     await succeeds(fairlead('node', 'add', 'demo', '--wait'));
     const names = (await succeeds(fairlead('node', 'list', 'demo', '--output', 'name'))).stdout.trimEnd().split('\n');
     const added = names.find((name) => name.includes('-w-3-')) ?? 'none was added';
-    expect((await succeeds(fairlead('node', 'remove', 'demo', added, '--wait'))).stdout).toBe(
+    expect((await succeeds(fairlead('node', 'remove', 'demo', added, '--yes', '--wait'))).stdout).toBe(
       `The node ${added} is removed.\n`,
     );
     expect(
@@ -210,7 +210,7 @@ describe('in the background', () => {
       'lab.medium',
     ];
     expect((await succeeds(fairlead(...create, '--wait'))).stdout).toContain('Provisioned');
-    expect((await succeeds(fairlead('cluster', 'delete', 'small', '--wait'))).stdout).toContain(
+    expect((await succeeds(fairlead('cluster', 'delete', 'small', '--yes', '--wait'))).stdout).toContain(
       'nothing of it is left',
     );
     expect((await fairlead('cluster', 'get', 'small')).code).toBe(5);

@@ -115,6 +115,12 @@ const Environment = z.object({
     .max(7 * 24 * 60)
     .default(30)
     .describe('A cluster whose step takes longer is Degraded, with the condition Stalled'),
+  METRICS_NAMES: z
+    .enum(['hide', 'show'])
+    .default('hide')
+    .describe(
+      'show: gauges of virtual addresses name namespaces, clusters and nodes, although /metrics needs no token',
+    ),
   LOG_DISK_RESERVE_MIB: z.coerce
     .number()
     .int()
@@ -165,6 +171,8 @@ export interface Settings {
   readonly autoscaler: { readonly address: HostPort; readonly listen: HostPort } | undefined;
   /** A step in progress for longer is stalled. */
   readonly stalledAfterMs: number;
+  /** Metrics may name clusters and nodes. */
+  readonly metricsNames: boolean;
   readonly disk: DiskConfig;
 }
 
@@ -194,6 +202,7 @@ export const readSettings = (env: Env): Settings => {
     },
     autoscaler: autoscalerOf(parsed),
     stalledAfterMs: parsed.STALLED_AFTER_MINUTES * 60_000,
+    metricsNames: parsed.METRICS_NAMES === 'show',
     disk: {
       reserveBytes: parsed.LOG_DISK_RESERVE_MIB * MIB,
       storeDir: parsed.NATS_STORE_DIR,

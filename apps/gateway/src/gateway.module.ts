@@ -45,6 +45,8 @@ import { EventReader } from './events/event.reader.js';
 import { EventStreams } from './events/event.stream.js';
 import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
 import { CommandAnswers } from './http/command.answers.js';
+import { Executions } from './executions/executions.js';
+import { ExecutionsHttp } from './executions/executions.http.js';
 import { HoldsHttp } from './holds/holds.http.js';
 import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
@@ -63,9 +65,11 @@ import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
 import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
+import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
 import { ScaleHttp } from './manifest/scale.http.js';
+import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
@@ -98,6 +102,7 @@ const CONTROLLERS: Type<unknown>[] = [
   AutoscalerHttp,
   SchemasHttp,
   ActionsHttp,
+  ExecutionsHttp,
   NodesHttp,
   UpgradesHttp,
   SteeringHttp,
@@ -151,6 +156,8 @@ const PROVIDERS: Provider[] = [
   EtcdQueries,
   EventReader,
   EventStreams,
+  AddressMetrics,
+  Executions,
   FleetMetrics,
   History,
   HoldQueries,
@@ -159,6 +166,7 @@ const PROVIDERS: Provider[] = [
   Incarnations,
   LocalToken,
   ManifestCommands,
+  VirtualAddressChecks,
   ManifestQueries,
   NamespaceQueries,
   NodeQueries,

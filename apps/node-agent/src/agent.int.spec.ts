@@ -189,6 +189,61 @@ describe('an agent at a real log', () => {
     expect(ran).toEqual(['kubeadm upgrade node', 'systemctl restart kubelet', 'systemctl reboot']);
   });
 
+  it('reboots once for a request that came while it was away; for one that is older than its boot, not at all [ORBITER 22]', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    const first = await start(config, host);
+    await eventuallyPasses(async () => expect((await typesOf(config)).at(-1)).toBe('NodeReady'));
+    const { uid, node } = config;
+    const reboots = (): number => host.changes.filter((line) => line === 'systemctl reboot').length;
+    const ask = (revision: number, id: string, since: string, bootId: string): Promise<string> => {
+      const change = {
+        ...{ id, kubeadm: null, kubernetes: null, renewCertificates: false, reboot: true, balancedEndpoint: null },
+        ...{ stopApiServerFirst: false, emulatedVersion: null, unlessBooted: { since, bootId } },
+      };
+      const data = { uid, node, revision, software: at('1.34.4'), changesAllowed: true, change };
+      return log.append(streamOf(config, 'desired'), { type: 'DesiredVersionsSet', data });
+    };
+    const until = (revision: number): Promise<void> =>
+      eventuallyPasses(async () =>
+        expect((await eventsOf(config)).at(-1)).toMatchObject({ type: 'NodeReady', data: { revision } }),
+      );
+
+    // Its agent is away when the request comes, and ends with the host that it reboots.
+    await first.stop();
+    await ask(2, 'action-1', '2026-01-01T01:00:00.000Z', 'boot-1');
+    const second = await start(config, host);
+    await eventuallyPasses(() => expect(reboots()).toBe(1));
+    await second.stop();
+    host.boot = 'boot-2';
+    host.bootTime = new Date('2026-01-01T02:00:00.000Z');
+    const third = await start(config, host);
+    await until(2);
+    expect(reboots()).toBe(1);
+
+    // A request from before that boot, which was not known then.
+    await ask(3, 'action-2', '2026-01-01T01:30:00.000Z', 'boot-1');
+    await until(3);
+    expect(reboots()).toBe(1);
+    const [confirmed] = (await eventsOf(config)).filter(
+      ({ type, data }) =>
+        type === 'NodeChangeProgressed' &&
+        'change' in data &&
+        data.change === 'action-2' &&
+        'phase' in data &&
+        data.phase === 'reboot',
+    );
+    expect(confirmed?.data).toMatchObject({ status: 'done', message: 'the host has booted since the request' });
+
+    // One from after it is carried out, however the clocks of others are.
+    await ask(4, 'action-3', '2026-01-01T01:45:00.000Z', 'boot-2');
+    await eventuallyPasses(() => expect(reboots()).toBe(2));
+    await third.stop();
+  });
+
   it('runs its probes, and reports when one does not answer and when it does again', async () => {
     const config = newConfig();
     const host = new MemoryHost();

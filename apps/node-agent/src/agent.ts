@@ -1,4 +1,5 @@
-import { wordsOf, type AgentConfig } from '@fairlead/contracts';
+import { wordsOf, type AgentConfig, type NodeLoadBalancing } from '@fairlead/contracts';
+import { ADDRESSES } from '@fairlead/node-scripts';
 import { openSource } from './adapters/files/open.source.js';
 import { httpAsk } from './adapters/host/http.ask.js';
 import { KubernetesNodeWatch } from './adapters/kubernetes/node.watch.js';
@@ -15,10 +16,13 @@ import { newState } from './agent/agent.state.js';
 import { Journal } from './agent/journal.js';
 import { loadState } from './agent/state.store.js';
 import { kubernetesReach } from './adapters/kubernetes/kubernetes.reach.js';
+import { hostAddressLooks } from './adapters/host/address.looks.js';
+import { AddressesPart, type AddressesOptions } from './network/addresses.part.js';
 import { FirewallPart } from './network/firewall.part.js';
 import { NetworkLoop } from './network/network.effects.js';
 import type { NetworkPart, Reach } from './network/network.ports.js';
 import { SshdPart } from './network/sshd.part.js';
+import { AddressProbes } from './probes/address.probes.effects.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
 /** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
@@ -74,11 +78,13 @@ const removeSteps = async (files: HostFiles, clock: AgentClock, log: AgentLog): 
 };
 
 interface NetworkPartsOptions {
+  readonly node: AgentConfig['node'];
   readonly host: HostPort;
   readonly files: HostFiles | undefined;
   readonly platform: NatsPlatform;
   readonly software: HostSoftware;
   readonly sleep: (ms: number) => Promise<void>;
+  readonly onServed: AddressesOptions['onServed'];
 }
 
 /** For hosts whose files cannot be removed: what has another name counts for nothing. */
@@ -89,15 +95,31 @@ const puttingAside = (host: HostPort): Pick<HostFiles, 'at' | 'remove'> => ({
   },
 });
 
-const networkParts = ({ host, files, platform, software, sleep }: NetworkPartsOptions): readonly NetworkPart[] => {
+const networkParts = (options: NetworkPartsOptions): readonly NetworkPart[] => {
+  const { node, host, files, platform, software, sleep, onServed } = options;
   const reach: Reach = {
     nats: (limitMs) => platform.check(limitMs),
     api: (limitMs) => kubernetesReach(host, limitMs),
   };
   const require = (packages: readonly string[]): Promise<void> => software.require(packages);
   const own = files ?? puttingAside(host);
-  return [new SshdPart({ host, files: own }), new FirewallPart({ host, files: own, reach, sleep, require })];
+  return [
+    new SshdPart({ host, files: own }),
+    new FirewallPart({ host, files: own, reach, sleep, require }),
+    new AddressesPart({ node, host, files: own, require, onServed }),
+  ];
 };
+
+const addressProbes = (
+  { uid, node }: AgentConfig,
+  { journal, ...parts }: { readonly metronome: Metronome; readonly log: AgentLog; readonly journal: Journal },
+): AddressProbes =>
+  new AddressProbes({
+    ...parts,
+    identity: { uid, node },
+    looks: hostAddressLooks(ADDRESSES.stats),
+    say: (facts) => journal.record(facts, null),
+  });
 
 /**
  * Starts the agent of one node and resolves when it works; its outcome is in the event log. Many may run in one process:
@@ -138,11 +160,15 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     random,
     log,
   });
+  const { node } = config;
+  const addresses = addressProbes(config, { metronome, log, journal });
+  const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
+  const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({
     config,
     host,
     platform,
-    parts: networkParts({ host, files, platform, software, sleep: (ms) => network.sleep(ms) }),
+    parts: networkParts({ node, host, files, platform, software, sleep, onServed }),
     metronome,
     random,
     log,
@@ -158,6 +184,7 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     stop: async () => {
       renewal.stop();
       await network.stop();
+      addresses.stop();
       await loop.stop();
       await journal.close();
       await platform.close();

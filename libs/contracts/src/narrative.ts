@@ -8,6 +8,12 @@ import type { RestoreStep } from './upgrades.js';
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const COMMAND_LENGTH_MAX = 200;
+/** In one line, and no longer than a line of a terminal or two. */
+const commandWords = (command: readonly string[]): string => {
+  const line = command.join(' ').replaceAll(/\s+/g, ' ').trim();
+  return line.length <= COMMAND_LENGTH_MAX ? line : `${line.slice(0, COMMAND_LENGTH_MAX)}…`;
+};
 /** More nodes than these are counted and not named. */
 const NAMED_NODES_MAX = 5;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
@@ -54,6 +60,15 @@ const desired = ({
     ...(reboot ? ['a boot of every node'] : []),
   ].join(', ');
 
+const addressWords = (addresses: EventData<'VirtualAddressesProbed'>['addresses']): string =>
+  addresses.length === 0
+    ? 'no virtual address any more'
+    : addresses
+        .map(({ name, held, transports }) => {
+          const ports = transports.map(({ name: transport, up, of }) => `${transport} ${up} of ${of} up`);
+          return `${name} ${held ? 'held' : 'not held'} (${ports.join(', ')})`;
+        })
+        .join('; ');
 /** What could not be applied, and whether it was taken back. */
 export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['failures']): string =>
   failures.map(({ part, message, reverted }) => `${part}: ${message}${reverted ? ' (reverted)' : ''}`).join('; ');
@@ -281,6 +296,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
     `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+  VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
   NetworkRetryRequested: () => 'the network configuration was asked to be tried again where it failed',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
     `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
@@ -389,6 +405,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeActionSucceeded: ({ node, action, tookMs }) => `${node} was ${ACTION_PARTICIPLES[action]} in ${seconds(tookMs)}`,
   NodeActionFailed: ({ cause }) => sentenceOf(cause),
   NodeActionVoided: ({ node, action, reason }) => `${node} is not ${ACTION_PARTICIPLES[action]}: ${VOID_WORDS[reason]}`,
+  NodeExecRequested: ({ node, purpose, command }) =>
+    purpose === 'logs' ? `the logs of ${node} are read: ${commandWords(command)}` : `a command is run on ${node}: ${commandWords(command)}`,
+  NodeExecStarted: ({ node }) => `the command begins on ${node}`,
+  NodeExecFinished: ({ node, exitCode, stdoutBytes, stderrBytes, tookMs }) =>
+    `the command on ${node} ended with exit code ${exitCode} after ${seconds(tookMs)} (${count(stdoutBytes + stderrBytes, 'byte')} of output)`,
+  NodeExecFailed: ({ cause }) => sentenceOf(cause),
+  NodeExecOutputRemoved: ({ node }) => `the output of a command on ${node} was deleted`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };
 

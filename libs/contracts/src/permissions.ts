@@ -87,6 +87,7 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly (readonly [ServiceN
   gateway: [
     ['bootstrap-svc', 'kubeconfig.*', '*'],
     ['bootstrap-svc', 'reader.*', '*'],
+    ['bootstrap-svc', 'exec.*', '*'],
   ],
   'infra-svc': [['gateway', 'connection.>', 'shared']],
   'bootstrap-svc': [

@@ -221,6 +221,11 @@ export const REFUSALS = {
     'Unable to {action}. Another request for nodes is not finished.',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
   ),
+  'cluster.nodes-busy': definition(
+    409,
+    'Unable to {action}. A request to {what} nodes is not over (operation {operation}).',
+    'Wait for its end, or cancel it: "fairlead node cancel {cluster} {operation}".',
+  ),
   'cluster.paused': definition(
     409,
     "Unable to {action}. The cluster '{cluster}' has been paused since {since}{reason}.",
@@ -377,6 +382,71 @@ export const REFUSALS = {
     400,
     'Volumes cannot be given {given} to be detached; the most is {max}',
     'Give a shorter time.',
+  ),
+  'address.name-taken': definition(
+    400,
+    'There are two virtual addresses {address}',
+    'Give each virtual address a name of its own.',
+  ),
+  'address.taken': definition(
+    422,
+    'The address {address} is taken: {owner} has it',
+    'Choose an address that nothing in the network has; for hosts of nspawn, one of the ten lowest of their network.',
+  ),
+  'address.unusable': definition(
+    422,
+    'The address {address} cannot be held by a node: its range is {range}',
+    'Choose a free address in the network of the nodes.',
+  ),
+  'address.in-cluster': definition(
+    422,
+    'The address {address} is in {network}, the network of {what}',
+    'Choose a free address in the network of the nodes.',
+  ),
+  'address.pool-unknown': definition(
+    422,
+    'Pool {pool} is not declared{hint}',
+    'Name pools of the manifest, or control-plane.',
+  ),
+  'address.provider': definition(
+    422,
+    'The nodes of connection {connection} ({provider}) cannot hold the virtual address {address}: its network does not let a node take another address',
+    'Name pools of own hosts (ssh, nspawn). In a cloud, use a service of type LoadBalancer.',
+  ),
+  'address.networks': definition(
+    422,
+    'The virtual address {address} has holders on several connections ({connections}), whose nodes need not share a network',
+    'Name pools of one connection.',
+  ),
+  'transport.name-taken': definition(
+    400,
+    'The virtual address has two transports {transport}',
+    'Give each transport of an address a name of its own.',
+  ),
+  'transport.port-twice': definition(
+    422,
+    'The transports {first} and {transport} have the same frontendPort {port}',
+    'Give each transport of an address a frontendPort of its own.',
+  ),
+  'transport.port-used': definition(
+    422,
+    'The transport {transport} cannot have the frontendPort {port}: nodes use it for {what}',
+    'Choose another frontendPort.',
+  ),
+  'transport.port-same': definition(
+    422,
+    'frontendPort and backendPort of the transport {transport} are both {port}',
+    'Choose another frontendPort: a node that holds the address may be one of those behind it.',
+  ),
+  'transport.allow-family': definition(
+    422,
+    'The transport {transport} allows no network of the family of {address}, so no client could connect',
+    'Add a network of that family to allow, or leave allow out.',
+  ),
+  'transport.interval': definition(
+    400,
+    'The interval of a health check cannot be {given}',
+    'Give a time between 1s and 1m.',
   ),
   'pool.rollout-blocked': definition(
     422,
@@ -642,6 +712,19 @@ export const REFUSALS = {
     'Unable to {action} {node}: it is being {done} (operation {operation})',
     'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
   ),
+  'node.exec-busy': definition(
+    409,
+    '{open} commands are under way on nodes of {cluster}',
+    'Wait until one of them has ended.',
+  ),
+  'node.exec-too-long': definition(400, 'The command is longer than {max} bytes', 'Put it into a script on the host.'),
+  'node.exec-unknown': definition(
+    404,
+    'Command {execution} of {namespace}/{cluster} does not exist, or its output was removed',
+    'Output can be read for {seconds} seconds. Run the command again.',
+  ),
+  'node.logs-failed': definition(503, 'The log of {node} could not be read: {cause}', 'Check the host, and ask again.'),
+  'node.logs-late': definition(503, 'The log of {node} has not arrived within {seconds} seconds', 'Ask again.'),
   'node.not-cordoned': definition(
     409,
     '{node} is not cordoned by Fairlead',

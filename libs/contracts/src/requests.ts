@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
+import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
@@ -203,6 +204,40 @@ export const OperationCancellation = z
   .meta({ id: 'OperationCancellation' });
 export type OperationCancellation = z.infer<typeof OperationCancellation>;
 
+const word = z
+  .string()
+  .max(EXEC_LIMITS.bytes)
+  .refine((text) => !text.includes('\0'), 'must not contain a NUL');
+
+export const NodeExecRequest = z
+  .strictObject({
+    command: z
+      .array(word)
+      .min(1)
+      .max(EXEC_LIMITS.words)
+      .describe('Program and arguments; no shell reads them. They are recorded: no secrets'),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .max(EXEC_LIMITS.timeoutSeconds.max)
+      .default(EXEC_LIMITS.timeoutSeconds.default)
+      .describe('After this time the command is ended, with exit code 124'),
+  })
+  .meta({
+    id: 'NodeExecRequest',
+    description: 'A command for a node',
+    examples: [{ command: ['systemctl', 'status', 'kubelet'] }],
+  });
+export type NodeExecRequest = z.infer<typeof NodeExecRequest>;
+
+export const NodeExecPath = z.object({
+  namespace: Namespace,
+  cluster: ClusterName,
+  node: NodeName,
+  execution: z.string().min(1).max(63),
+});
+export type NodeExecPath = z.infer<typeof NodeExecPath>;
+
 const SECRET_LENGTH_MAX = 64 * 1024;
 const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();
 
@@ -357,6 +392,18 @@ const digitsOnly = (given: unknown): unknown =>
 const wholeNumber = z.coerce.number().int();
 const sequence = z.preprocess(digitsOnly, wholeNumber.min(0));
 const sequenceOr0 = z.preprocess(digitsOnly, wholeNumber.min(0).default(0));
+
+export const NodeLogsQuery = z.strictObject({
+  unit: LogUnit.default('kubelet').describe('Which log'),
+  lines: z
+    .preprocess(digitsOnly, wholeNumber.min(1).max(LOG_LINES.max).default(LOG_LINES.default))
+    .describe('The last so many lines'),
+  sinceSeconds: z
+    .preprocess(digitsOnly, wholeNumber.min(1).max(31 * 86_400))
+    .optional()
+    .describe('Only what was logged within this time'),
+});
+export type NodeLogsQuery = z.infer<typeof NodeLogsQuery>;
 
 /** Read your writes: the answer shows everything up to this sequence of the log. */
 export const ReadQuery = z.strictObject({

@@ -1,6 +1,11 @@
 export { AGENT_UNIT, agentGuard, agentUnit } from './agent/agent.unit.js';
 export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
+export { addressesHaproxyConfig } from './balancer/addresses.haproxy.js';
+export { addressesCheck, addressesKeepalivedConfig } from './balancer/addresses.keepalived.js';
+export { ADDRESSES } from './balancer/balancer.paths.js';
+export { addressesHaproxyUnit, addressesKeepalivedUnit } from './balancer/balancer.units.js';
+export { INTERFACE } from './balancer/keepalived.config.js';
 export type { ControlPlanePeer } from './balancer/haproxy.config.js';
 export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.script.js';
 export { clientUrlOf, ETCD_CLIENT, LOCAL_ETCD, peerOfUrl, type EtcdPeer } from './etcd/etcd.paths.js';
@@ -25,6 +30,7 @@ export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-rese
 export type { LookInput, LookResult } from './steps/look.script.js';
 export type { OwnRuntime, PrepareInput, PrepareResult } from './steps/prepare.script.js';
 export type { AuthorizedKeysInput, AuthorizedKeysResult } from './steps/authorized-keys.script.js';
+export type { NodeExecInput, NodeExecResult } from './steps/node-exec.script.js';
 export { VERIFIED_SNAPSHOT, type VerifySnapshotResult } from './steps/verify-snapshot.script.js';
 export type { RemoveSnapshotInput, RemoveSnapshotResult } from './steps/remove-snapshot.script.js';
 export type { VerifyInput, VerifyResult } from './steps/verify.script.js';

@@ -1,4 +1,4 @@
-import { fnv1a32, WorldFailure } from '@fairlead/contracts';
+import { apiRouterId, WorldFailure } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
@@ -15,13 +15,9 @@ import { HOST_ACCESS, REMEMBERED_SECRETS } from '../bootstrap/tokens.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
-/** VRRP has 255 groups. Clusters of the same group on one network do not disturb each other, since each lists its peers. */
-const ROUTER_IDS = 255;
 const PASSWORD_LENGTH = 8;
 
 const AGAIN_MS = 100;
-
-const routerId = (uid: string): number => (fnv1a32(uid) % ROUTER_IDS) + 1;
 
 /** Puts the API's address onto the control planes, where no provider balances it. */
 @Controller()
@@ -61,7 +57,7 @@ export class BalancingEffects {
     return {
       uid,
       endpoint,
-      routerId: routerId(uid),
+      routerId: apiRouterId(uid),
       password: await this.password(cluster, first),
       self: { name: machine.name, address: machine.privateIp },
       peers: inOrder.map((peer) => ({ name: peer.machine.name, address: peer.machine.privateIp })),

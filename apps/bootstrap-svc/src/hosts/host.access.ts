@@ -36,14 +36,18 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'verify-snapshot': 'verify the snapshot of etcd',
   'etcd-health': 'look at the health of etcd',
   'authorized-keys': 'replace the SSH key',
+  'node-exec': 'run a command',
 };
+
+/** What of a task a connection depends on. */
+export type Attempt = Pick<Step, 'id' | 'attempt' | 'signal'>;
 
 /** A host on which a step works. */
 export class HostWorker {
   constructor(
     readonly session: HostSession,
     private readonly host: Host,
-    private readonly step: Step,
+    private readonly step: Attempt,
   ) {}
 
   /** Runs a rendered step. Its file has a name that no other run has, so that two runs never share one. */
@@ -80,7 +84,7 @@ export class HostAccess {
   }
 
   /** The same for a host that may be dead: one attempt. */
-  async onIfAlive<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
+  async onIfAlive<T>(host: Host, step: Attempt, work: (worker: HostWorker) => Promise<T>): Promise<T> {
     return this.with(host, step, { triesMax: 1, deadlineMs: 10_000 }, work);
   }
 
@@ -97,7 +101,7 @@ export class HostAccess {
 
   private async with<T>(
     host: Host,
-    step: Step,
+    step: Attempt,
     patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
     work: (worker: HostWorker) => Promise<T>,
   ): Promise<T> {

@@ -16,6 +16,9 @@ export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.joi
 /** The sealed kubeconfig that answers an operator's request. */
 export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
 
+/** The sealed output of a command that an operator ran on a node. */
+export const execRef = (requestId: string): SecretRef => `bootstrap-svc.exec.${requestId}` as SecretRef;
+
 /** What it takes to reach the API of a cluster. */
 export interface Reachable {
   readonly uid: string;

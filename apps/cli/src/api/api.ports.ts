@@ -26,6 +26,7 @@ export type ScaleView = Schemas['Scale'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
+export type NodeExecView = Schemas['NodeExec'];
 export type OperationView = Schemas['Operation'];
 export type StepView = Schemas['Step'];
 export type NodeProgressView = Schemas['NodeProgress'];
@@ -194,6 +195,19 @@ export interface Api {
     fields: NodeActionFields,
     idempotencyKey: string,
   ): Promise<Accepted & { readonly asked: NodeActionView }>;
+  /** Run once; the answer is how far it is after at most so many seconds. */
+  execOnNode(
+    at: ClusterAt,
+    node: string,
+    request: { readonly command: readonly string[]; readonly timeoutSeconds?: number },
+    waitSeconds: number,
+  ): Promise<NodeExecView>;
+  nodeExec(at: ClusterAt, node: string, id: string, waitSeconds: number): Promise<NodeExecView>;
+  nodeLogs(
+    at: ClusterAt,
+    node: string,
+    query: { readonly unit?: string; readonly lines?: number; readonly sinceSeconds?: number },
+  ): Promise<string>;
   cancelOperation(at: ClusterAt, operation: string, reason: string): Promise<NodeActionView>;
 
   /** Latest first. */

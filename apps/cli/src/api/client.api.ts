@@ -26,6 +26,7 @@ export const clientApi = (access: Access): Api => {
     ...clusterMethods(access, client),
     ...manifestMethods(access, client),
     ...nodeMethods(access, client),
+    ...actionMethods(access, client),
     ...upgradeMethods(access, client),
     ...etcdMethods(access, client),
     ...autoscalerMethods(access, client),
@@ -289,15 +290,7 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     ),
 });
 
-type NodeMethods =
-  | 'nodes'
-  | 'node'
-  | 'addNodes'
-  | 'abandonNodes'
-  | 'removeNode'
-  | 'replaceNode'
-  | 'requestNodeAction'
-  | 'cancelOperation';
+type NodeMethods = 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'replaceNode';
 
 const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
@@ -327,24 +320,57 @@ const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMeth
           body,
         }),
       ),
-    requestNodeAction: async (address, fields, key) => {
-      const body = fields as Schemas['NodeActionRequest'];
-      const { data, response } = await answerOf(
-        access,
-        client.POST('/ns/{namespace}/clusters/{cluster}/nodes/actions', { ...withKey(address, key), body }),
-      );
-      return { ...accepted(response), asked: data };
-    },
-    cancelOperation: (address, operation, reason) =>
-      dataOf(
-        access,
-        client.POST('/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel', {
-          params: { path: { ...address, operation } },
-          body: { reason },
-        }),
-      ),
   };
 };
+
+type ActionMethods = 'requestNodeAction' | 'cancelOperation' | 'execOnNode' | 'nodeExec' | 'nodeLogs';
+
+const actionMethods = (access: Access, client: FairleadClient): Pick<Api, ActionMethods> => ({
+  requestNodeAction: async (address, fields, key) => {
+    const body = fields as Schemas['NodeActionRequest'];
+    const { data, response } = await answerOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/nodes/actions', { ...withKey(address, key), body }),
+    );
+    return { ...accepted(response), asked: data };
+  },
+  execOnNode: (address, node, { command, timeoutSeconds }, waitSeconds) => {
+    const body = {
+      command: [...command],
+      ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+    } as Schemas['NodeExecRequest'];
+    return dataOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec', {
+        params: { path: { ...address, node }, header: { Prefer: `wait=${waitSeconds}` } },
+        body,
+      }),
+    );
+  },
+  nodeExec: (address, node, execution, waitSeconds) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec/{execution}', {
+        params: { path: { ...address, node, execution }, header: { Prefer: `wait=${waitSeconds}` } },
+      }),
+    ),
+  nodeLogs: (address, node, query) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}/logs', {
+        params: { path: { ...address, node }, query: query as { unit?: 'kubelet' } },
+        parseAs: 'text',
+      }),
+    ),
+  cancelOperation: (address, operation, reason) =>
+    dataOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel', {
+        params: { path: { ...address, operation } },
+        body: { reason },
+      }),
+    ),
+});
 
 /** Shorter than the time that an answer may take. */
 const PLAN_WAIT_SECONDS = 50;

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { integerBetween, kubernetesVersion } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
@@ -182,18 +183,25 @@ const addDelete = (parent: Command, io: Io): void => {
     usage: 'delete <cluster>',
     summary: 'Delete a cluster and everything that was created for it',
     description: 'Delete a cluster with its machines and load balancer, at any moment of its life. Its history stays.',
-    examples: [['fairlead cluster delete demo --wait', 'Delete it, and watch until nothing is left']],
+    examples: [
+      ['fairlead cluster delete demo --wait', 'Type its name, and watch until nothing is left'],
+      ['fairlead cluster delete demo --yes', 'Without being asked'],
+    ],
   });
-  addWaitOptions(command).action(
-    runs(io, (session, name: string, options: WaitOptions) =>
+  addWaitOptions(addConfirmOption(command)).action(
+    runs(io, (session, name: string, options: DeleteOptions) =>
       deleteCluster(session, clusterAt(session, name), options),
     ),
   );
 };
 
-export const deleteCluster = async (session: Session, at: ClusterAt, options: WaitOptions): Promise<Answer> => {
+export type DeleteOptions = WaitOptions & ConfirmOptions;
+
+export const deleteCluster = async (session: Session, at: ClusterAt, options: DeleteOptions): Promise<Answer> => {
   checkWaitOptions(options);
-  const { cluster: name } = at;
+  const { cluster: name, namespace } = at;
+  const what = `The cluster ${name} of namespace ${namespace} will be deleted with its machines and everything on them`;
+  await confirm(session.io, { what, typed: name }, options);
   const { seq } = await session.api.deleteCluster(at);
   const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
   const words = followed === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';

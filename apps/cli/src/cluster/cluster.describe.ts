@@ -55,6 +55,7 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
     ...stateText(described.cluster),
     ...remediationText(described.cluster),
     ...networkText(described.cluster),
+    ...addressesText(described.cluster),
     ...upgradesText(described.upgrades, options.all),
   ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
@@ -94,6 +95,27 @@ const networkText = (cluster: ClusterView | null): readonly string[] => {
     ...nodes.map(
       ({ name, state, since, message }) => `  ${name}: ${state} since ${since}${message === '' ? '' : `: ${message}`}`,
     ),
+  ];
+};
+
+type AddressView = NonNullable<ClusterView['virtualAddresses']>[number];
+
+const transportText = ({ name, frontendPort, reached, up, of, down }: AddressView['transports'][number]): string => {
+  const silent = down.length === 0 ? '' : `; no answer from ${down.join(', ')}`;
+  return `    ${name} (port ${frontendPort}): ${reached ? '' : 'not reached, '}${up} of ${of} nodes up${silent}`;
+};
+
+/** `ingress (198.18.7.5), held by demo-edge-1`, and how many nodes answer behind each of its ports. */
+const addressesText = (cluster: ClusterView | null): readonly string[] => {
+  const addresses = cluster?.virtualAddresses ?? [];
+  if (addresses.length === 0) return [];
+  return [
+    '',
+    'Virtual addresses:',
+    ...addresses.flatMap(({ name, address, holder, transports }) => [
+      `  ${name} (${address}), ${holder === null ? 'held by no node' : `held by ${holder}`}`,
+      ...(holder === null ? [] : transports.map(transportText)),
+    ]),
   ];
 };
 

@@ -63,10 +63,19 @@ describe('a cluster that is paused', () => {
     const message = `Unable to delete it. The cluster 'demo' has been paused since ${SINCE}.`;
     const help = 'Resume it first, with POST /ns/default/clusters/demo/resume.';
     gateway.on('DELETE', DEMO, refusal(409, 'cluster.paused', message, { help }));
-    expect(await ask('delete', 'demo')).toEqual({
+    expect(await ask('delete', 'demo', '--yes')).toEqual({
       code: 6,
       stdout: '',
       stderr: `Error: ${message} [cluster.paused]\n  Resume it first, with "fairlead cluster resume demo".\n`,
     });
+  });
+});
+
+describe('fairlead cluster retry-network', () => {
+  it('asks for another try, and shows the cluster', async () => {
+    gateway.on('POST', `${DEMO}/network/retry`, { status: 200, body: clusterView() });
+    const { code, stdout } = await ask('retry-network', 'demo');
+    expect(code).toBe(0);
+    expect(stdout).toContain('demo');
   });
 });

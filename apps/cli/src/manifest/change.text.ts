@@ -13,6 +13,7 @@ const SIGNS = {
   'label-nodes': '~',
   'configure-network': '~',
   'delete-pool': '-',
+  'balance-addresses': '~',
 } as const;
 
 const PAINT = {
@@ -35,7 +36,8 @@ const stepLines = (
   colors: Colors,
 ): readonly string[] => {
   const sign = SIGNS[action];
-  const title = pool === null ? 'cluster' : `pool ${pool}`;
+  const subject = action === 'balance-addresses' ? 'virtual addresses' : 'cluster';
+  const title = pool === null ? subject : `pool ${pool}`;
   const verb = action === 'replace-nodes' ? 'replace' : 'remove';
   return [
     `${PAINT[sign](sign, colors)} ${title}: ${reason}`,

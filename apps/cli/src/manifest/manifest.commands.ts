@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { deleteCluster } from '../cluster/cluster.commands.js';
+import { deleteCluster, type DeleteOptions } from '../cluster/cluster.commands.js';
+import { addConfirmOption } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
-import { addWaitOptions, type WaitOptions } from '../command/waiting.js';
+import { addWaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
@@ -134,10 +135,13 @@ const addDelete = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'delete',
     summary: 'Delete the cluster of a manifest, and everything that was created for it',
-    examples: [['fairlead delete -f cluster.yaml --wait', 'Delete it, and watch until nothing is left']],
+    examples: [
+      ['fairlead delete -f cluster.yaml --wait', 'Type its name, and watch until nothing is left'],
+      ['fairlead delete -f cluster.yaml --yes', 'Without being asked'],
+    ],
   });
-  addWaitOptions(fileOption(command)).action(
-    runs(io, async (session, options: FileOption & WaitOptions) =>
+  addWaitOptions(addConfirmOption(fileOption(command))).action(
+    runs(io, async (session, options: FileOption & DeleteOptions) =>
       deleteCluster(session, addressOf(await readManifest(options.file, io), session.namespace), options),
     ),
   );

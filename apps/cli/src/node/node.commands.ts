@@ -5,10 +5,12 @@ import type { NodeSetRequest } from '../api/api.ports.js';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { integerBetween } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
 import { addActionCommands } from './action.commands.js';
+import { addExecCommands } from './exec.commands.js';
 import { addHoldCommands } from '../pool/hold.commands.js';
 
 const WORKERS_MAX = 500;
@@ -23,6 +25,7 @@ export const addNodeCommands = (program: Command, io: Io): void => {
   addRemove(node, io);
   addReplace(node, io);
   addActionCommands(node, io);
+  addExecCommands(node, io);
   addHoldCommands(node, 'node', io);
 };
 
@@ -123,11 +126,12 @@ const addRemove = (parent: Command, io: Io): void => {
     summary: 'Drain a node and remove it with its machine',
     description:
       'Cordon and drain a node, take it out of etcd and Kubernetes, and delete its machine. A dead host does not block it.',
-    examples: [['fairlead node remove demo demo-w-2-k3x9q --wait', 'Remove it, and watch until its machine is gone']],
+    examples: [['fairlead node remove demo demo-w-2-k3x9q --wait', 'Be asked, and watch until its machine is gone']],
   });
-  addWaitOptions(command).action(
-    runs(io, async (session, name: string, node: string, options: WaitOptions) => {
+  addWaitOptions(addConfirmOption(command)).action(
+    runs(io, async (session, name: string, node: string, options: WaitOptions & ConfirmOptions) => {
       checkWaitOptions(options);
+      await confirm(io, { what: `${node} of ${name} will be drained and removed with its machine` }, options);
       const at = clusterAt(session, name);
       const { seq } = await session.api.removeNode(at, node);
       const followed = await waitFor(session, at, { seq, what: `the removal of ${node}` }, options);
@@ -141,11 +145,12 @@ const addRemove = (parent: Command, io: Io): void => {
   );
 };
 
-type ReplaceOptions = WaitOptions & {
-  readonly removeFirst?: true;
-  readonly reason?: string;
-  readonly idempotencyKey?: string;
-};
+type ReplaceOptions = WaitOptions &
+  ConfirmOptions & {
+    readonly removeFirst?: true;
+    readonly reason?: string;
+    readonly idempotencyKey?: string;
+  };
 
 const addReplace = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
@@ -164,9 +169,10 @@ const addReplace = (parent: Command, io: Io): void => {
     .option('--remove-first', 'drain and remove the node before the new one is made')
     .option('--reason <text>', 'why; shown in the history')
     .option('--idempotency-key <key>', 'asking again with the same key replaces nothing more (default: generated)');
-  addWaitOptions(command).action(
+  addWaitOptions(addConfirmOption(command)).action(
     runs(io, async (session, name: string, node: string, options: ReplaceOptions) => {
       checkWaitOptions(options);
+      await confirm(io, { what: `${node} of ${name} will be replaced, and its machine deleted` }, options);
       const at = clusterAt(session, name);
       const order = options.removeFirst === true ? 'remove-first' : 'create-first';
       const replacement = { order, reason: options.reason ?? '' } as const;

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 const ask = (...args: readonly string[]): Promise<Ran> =>
-  run(['--server', gateway.url, 'node', 'replace', 'demo', NODE, ...args]);
+  run(['--server', gateway.url, 'node', 'replace', 'demo', NODE, '--yes', ...args]);
 
 describe('fairlead node replace', () => {
   it('has the new node join first, and says how to watch it', async () => {

@@ -14,7 +14,7 @@ export interface Answer {
   readonly table: Table | string;
   readonly names: readonly string[];
   /** Absent: ok. The answer says why. */
-  readonly exit?: ExitClass;
+  readonly exit?: ExitClass | number;
 }
 
 /** The answer as text that ends with a newline, or as nothing. */

@@ -12,6 +12,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isReplaced } from '../lifecycle/additions.js';
+import type { OpenAction } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
@@ -41,15 +42,6 @@ export type ActionsCommand = RequestAction | CancelAction;
 
 type ActionRequestFact = Fact<'NodeActionRequested' | 'NodeActionCancelled'>;
 
-/** A request with nodes that are not through. */
-interface OpenAction {
-  readonly operation: string;
-  readonly requestId: string;
-  readonly action: NodeActionKind;
-  readonly nodes: ReadonlySet<string>;
-  readonly cancelled: boolean;
-}
-
 interface Member extends Selectable {
   readonly ready: boolean;
   readonly lost: boolean;
@@ -60,7 +52,6 @@ export interface ActionsState {
   readonly cluster: PresentCluster | undefined;
   readonly upgrade: PhasedUpgrade | undefined;
   readonly members: ReadonlyMap<string, Member>;
-  readonly open: readonly OpenAction[];
   /** Nodes that stay cordoned until someone asks for the end. */
   readonly cordoned: ReadonlySet<string>;
 }
@@ -70,7 +61,7 @@ const REQUESTS_OPEN_MAX = 20;
 
 const named = ({ namespace, cluster }: Named): { namespace: string; cluster: string } => ({ namespace, cluster });
 
-const hindranceOf = ({ cluster, upgrade, open }: ActionsState, { data }: RequestAction): Refusal | undefined => {
+const hindranceOf = ({ cluster, upgrade }: ActionsState, { data }: RequestAction): Refusal | undefined => {
   if (cluster === undefined) return refuse('cluster.unknown', named(data));
   if (cluster.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
   const action = `${data.action} a node`;
@@ -78,10 +69,10 @@ const hindranceOf = ({ cluster, upgrade, open }: ActionsState, { data }: Request
   if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action, phase: cluster.phase });
   if (upgrade !== undefined && isOpen(upgrade)) return refuseBeside(upgrade, named(data), action);
-  return open.length >= REQUESTS_OPEN_MAX ? refuse('cluster.busy', { ...named(data), action }) : undefined;
+  return cluster.actions.length >= REQUESTS_OPEN_MAX ? refuse('cluster.busy', { ...named(data), action }) : undefined;
 };
 
-const openOn = ({ open }: ActionsState, node: string): OpenAction | undefined =>
+const openOn = ({ actions: open }: PresentCluster, node: string): OpenAction | undefined =>
   open.find(({ nodes }) => nodes.has(node));
 
 /** C8, as agents report it; it is checked again before each node. */
@@ -108,7 +99,7 @@ const faultOf = (
   const { action } = data;
   if (cluster.removing.has(node)) return refuse('node.leaving', { node });
   if (isReplaced(cluster.additions, node)) return refuse('node.being-replaced', { ...named(data), node });
-  const open = openOn(state, node);
+  const open = openOn(cluster, node);
   if (open !== undefined) {
     const done = ACTION_PARTICIPLES[open.action];
     return refuse('node.action-open', { ...named(data), action, node, done, operation: open.operation });
@@ -161,10 +152,10 @@ const request = (state: ActionsState, command: RequestAction): readonly ActionRe
   ];
 };
 
-const cancel = ({ cluster, open }: ActionsState, { data }: CancelAction): readonly ActionRequestFact[] | Refusal => {
+const cancel = ({ cluster }: ActionsState, { data }: CancelAction): readonly ActionRequestFact[] | Refusal => {
   const { operation, reason } = data;
   if (cluster === undefined) return refuse('cluster.unknown', named(data));
-  const found = open.find((one) => one.operation === operation);
+  const found = cluster.actions.find((one) => one.operation === operation);
   const detail = 'it is no request about nodes that is under way';
   if (found === undefined) return refuse('operation.not-cancellable', { ...named(data), operation, detail });
   if (found.cancelled) return nothing;
@@ -224,41 +215,14 @@ const membersAfter = (state: ActionsState, event: StoredEvent): ActionsState => 
   }
 };
 
-/** The request is through on the node; with the last one it is over. */
-const ended = (
-  state: ActionsState,
-  { requestId, node }: { readonly requestId: string; readonly node: string },
-): ActionsState => ({
-  ...state,
-  open: state.open.flatMap((one) => {
-    if (one.requestId !== requestId) return [one];
-    const nodes = new Set([...one.nodes].filter((name) => name !== node));
-    return nodes.size === 0 ? [] : [{ ...one, nodes }];
-  }),
-});
-
-const actionsAfter = (state: ActionsState, event: StoredEvent): ActionsState => {
+const cordonsAfter = (state: ActionsState, event: StoredEvent): ActionsState => {
   switch (event.type) {
-    case 'NodeActionRequested': {
-      const { requestId, action, nodes } = event.data;
-      const open = { operation: event.meta.id, requestId, action, nodes: new Set(nodes), cancelled: false };
-      return { ...state, open: [...state.open, open] };
-    }
-    case 'NodeActionCancelled': {
-      const { requestId } = event.data;
-      const open = state.open.map((one) => (one.requestId === requestId ? { ...one, cancelled: true } : one));
-      return { ...state, open };
-    }
     case 'NodeActionCordoned': {
       const { node, byRequest } = event.data;
       return byRequest ? { ...state, cordoned: new Set([...state.cordoned, node]) } : state;
     }
     case 'NodeActionUncordoned':
       return { ...state, cordoned: new Set([...state.cordoned].filter((one) => one !== event.data.node)) };
-    case 'NodeActionSucceeded':
-    case 'NodeActionFailed':
-    case 'NodeActionVoided':
-      return ended(state, event.data);
     default:
       return membersAfter(state, event);
   }
@@ -266,7 +230,7 @@ const actionsAfter = (state: ActionsState, event: StoredEvent): ActionsState => 
 
 /** What people may ask of nodes that stay. */
 export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> = {
-  initial: { cluster: undefined, upgrade: undefined, members: new Map(), open: [], cordoned: new Set() },
+  initial: { cluster: undefined, upgrade: undefined, members: new Map(), cordoned: new Set() },
   reads: 'cluster',
 
   decide: (state, command) => (command.type === 'RequestAction' ? request(state, command) : cancel(state, command)),
@@ -275,6 +239,6 @@ export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> =
     const cluster = presentAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...actions.initial, cluster };
     if (isForeign(cluster, event)) return state;
-    return actionsAfter({ ...state, cluster, upgrade: latestUpgradeAfter(state.upgrade, event) }, event);
+    return cordonsAfter({ ...state, cluster, upgrade: latestUpgradeAfter(state.upgrade, event) }, event);
   },
 };

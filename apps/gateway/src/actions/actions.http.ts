@@ -139,7 +139,7 @@ export class ActionsHttp {
   ): Promise<NodeActionView> {
     const command: ActionsCommand = { type: 'CancelAction', data: { ...path, operation, reason } };
     const decided = await this.decide(command, exchange.caller);
-    const found = decided.state.open.find((one) => one.operation === operation);
+    const found = decided.state.cluster?.actions.find((one) => one.operation === operation);
     return this.answers.of(exchange, decided, {
       address: path,
       location: `/ns/${path.namespace}/clusters/${path.cluster}/operations/${operation}`,

@@ -9,6 +9,7 @@ import type { OperationDoc } from '../operations/operation.evolve.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
 import type { ClusterDoc } from './clusters.projection.js';
+import { addressFacts, addressStatuses } from './virtual-addresses.js';
 
 /** What of its latest upgrade a cluster's conditions depend on, without the plan. */
 export interface UpgradeGlimpse {
@@ -93,6 +94,7 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
     pause,
     resumedAt,
     nodes: nodes.map(nodeFacts),
+    addresses: addressFacts(addressStatuses(cluster.virtualAddresses ?? [], nodes)),
     operations: (operations?.operations ?? []).flatMap((operation) => operationFacts(uid, operation, nodes)),
     upgrade: upgrade?.uid === uid ? { ...upgrade, since: upgrade.requestedAt } : null,
     etcd:

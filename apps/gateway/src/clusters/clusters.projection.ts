@@ -10,6 +10,7 @@ import {
   type DeclaredSpec,
   type StoredEvent,
   type SuspensionReason,
+  type VirtualAddress,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
@@ -44,6 +45,8 @@ export interface ClusterDoc {
   readonly backups?: BackupsDoc;
   /** Absent: nothing was ever amiss. */
   readonly presence?: Presence;
+  /** Declared; absent: none. */
+  readonly virtualAddresses?: readonly VirtualAddress[];
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: Readonly<Record<string, HeldBy>>;
 }
@@ -123,6 +126,11 @@ const withChecks = (doc: ClusterDoc, { controlPlane, pools }: DeclaredSpec, sinc
   return [controlPlane, ...pools].some((pool) => pool.health !== undefined) ? { ...others, health } : others;
 };
 
+const withAddresses = (doc: ClusterDoc, { virtualAddresses }: DeclaredSpec): ClusterDoc => {
+  const { virtualAddresses: _before, ...others } = doc;
+  return virtualAddresses === undefined ? others : { ...others, virtualAddresses };
+};
+
 const without = (times: Presence['missing'], name: string): Presence['missing'] =>
   Object.fromEntries(Object.entries(times).filter(([key]) => key !== name));
 
@@ -189,7 +197,7 @@ const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withHooks(withChecks(doc, event.data.spec, time), event.data.spec);
+      return withHooks(withAddresses(withChecks(doc, event.data.spec, time), event.data.spec), event.data.spec);
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };

@@ -4,6 +4,7 @@ import type { HoldsDoc } from '../holds/holds.projection.js';
 import { nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
+import { addressStatuses, addressView } from './virtual-addresses.js';
 import { conditionFacts, isReady, type ConditionRows } from './clusters.facts.js';
 
 /** The rows that make up the view of a cluster. */
@@ -80,6 +81,9 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     serviceCidr: spec.kubernetes.serviceCidr,
     serviceDnsDomain: spec.kubernetes.serviceDnsDomain,
     conditions: conditions.map(conditionView),
+    ...(cluster.virtualAddresses === undefined
+      ? {}
+      : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),
     progress: progressOf(rows),
     lastSeq: seq,
   };

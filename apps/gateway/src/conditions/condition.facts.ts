@@ -30,6 +30,21 @@ export interface NodeFacts {
   readonly kubelet: string | undefined;
 }
 
+/** A declared virtual address, as its holder reports it. */
+export interface AddressFacts {
+  readonly name: string;
+  readonly address: string;
+  /** null: none says that it has the address. */
+  readonly holder: string | null;
+  readonly since: string | null;
+  /** A node that may hold it is still being configured. */
+  readonly isConfiguring: boolean;
+  /** Transports whose port does not accept connections. */
+  readonly unreached: readonly string[];
+  /** Transports behind which no node answers. */
+  readonly empty: readonly string[];
+}
+
 /** A step in progress. */
 export interface StepFacts {
   readonly title: string;
@@ -61,6 +76,7 @@ export interface ConditionFacts {
   /** When it was last resumed; null: never. */
   readonly resumedAt: string | null;
   readonly nodes: readonly NodeFacts[];
+  readonly addresses: readonly AddressFacts[];
   /** Those that run, and those that failed and wait for an operator. */
   readonly operations: readonly OperationFacts[];
   /** The latest that may change something. */

@@ -297,6 +297,45 @@ const remediationAllowed: Read = ({ health, createdAt }) => {
   });
 };
 
+/** Of a cluster that declares virtual addresses. That nothing answers behind one is up to what runs in the cluster. */
+const virtualAddressesReady: Read = ({ addresses, marks, createdAt }) => {
+  const since = marks.ready ?? createdAt;
+  const unheld = addresses.filter(({ holder }) => holder === null);
+  if (unheld.length > 0) {
+    const isConfiguring = unheld.every((one) => one.isConfiguring);
+    return found({
+      status: 'False',
+      reason: 'AddressNotHeld',
+      message: `no node holds ${named(unheld.map(({ name, address }) => `${name} (${address})`))}. ${isConfiguring ? 'Nodes are being configured for it' : 'Look at fairlead-addresses-keepalived on nodes of its holders'}`,
+      since,
+      calls: isConfiguring ? 'Maintaining' : 'Degraded',
+    });
+  }
+  const last = latestOf(
+    addresses.map((one) => one.since ?? since),
+    since,
+  );
+  const portsOf = (which: 'unreached' | 'empty'): readonly string[] =>
+    addresses.flatMap((one) => one[which].map((transport) => `${one.name}/${transport}`));
+  const [unreached, empty] = [portsOf('unreached'), portsOf('empty')];
+  if (unreached.length > 0)
+    return found({
+      status: 'False',
+      reason: 'AddressUnreachable',
+      message: `the node that holds the address gets no connection on ${named(unreached)}. Look at fairlead-addresses-haproxy there`,
+      since: last,
+      calls: 'Degraded',
+    });
+  if (empty.length > 0)
+    return {
+      status: 'False',
+      reason: 'UpstreamsDown',
+      message: `no node answers behind ${named(empty)}. Look at the service, and at the health check in the manifest`,
+      lastTransitionTime: last,
+    };
+  return holds(last);
+};
+
 /** How long a snapshot may take, with its verification and all attempts. */
 const BACKUP_MAX_MS = 2 * 60 * MINUTE_MS;
 
@@ -513,6 +552,11 @@ const CONDITIONS: readonly ConditionDefinition[] = [
     type: 'NetworkApplied',
     read: networkApplied,
     isShown: ({ nodes }) => nodes.some(({ network }) => network !== undefined),
+  },
+  {
+    type: 'VirtualAddressesReady',
+    read: after('ready', virtualAddressesReady),
+    isShown: ({ addresses }) => addresses.length > 0,
   },
   { type: 'HookBlocked', read: hookBlocked, isShown: ({ hooks }) => hooks !== undefined },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },

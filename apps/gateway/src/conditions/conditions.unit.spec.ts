@@ -6,7 +6,7 @@ import {
   type NodeNetworkView,
 } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import type { ConditionFacts, NodeFacts, OperationFacts } from './condition.facts.js';
+import type { AddressFacts, ConditionFacts, NodeFacts, OperationFacts } from './condition.facts.js';
 import { conditionsOf, lifeOf, PRECEDENCE, type Condition } from './conditions.js';
 
 const MADE = '2026-01-01T00:00:00.000Z';
@@ -45,6 +45,7 @@ const HEALTHY: ConditionFacts = {
   pause: null,
   resumedAt: null,
   nodes: NODES,
+  addresses: [],
   operations: [],
   upgrade: null,
   etcd: [],
@@ -55,6 +56,11 @@ const HEALTHY: ConditionFacts = {
   stalledAfterMs: STALLED_AFTER_MS,
 };
 
+const address = (change: Partial<AddressFacts> = {}): AddressFacts => ({
+  ...{ name: 'ingress', address: '198.18.7.5', holder: 'w-1', since: minutesAgo(5), isConfiguring: false },
+  ...{ unreached: [], empty: [] },
+  ...change,
+});
 const running = (kind: OperationFacts['kind'], since: string, title = 'Machines'): OperationFacts => ({
   ...{ kind, state: 'running', node: kind === 'remove-node' ? 'w-2' : null, message: '', since },
   steps: [{ title, startedAt: since }],
@@ -206,6 +212,21 @@ const TABLE: readonly Row[] = [
     'EventsQuarantined',
     'Quarantined',
   ]),
+  row('has a virtual address that no node holds', { addresses: [address({ holder: null, since: null })] }, [
+    'Degraded',
+    'AddressNotHeld',
+    'VirtualAddressesReady',
+  ]),
+  row('has a virtual address with a port that does not answer', { addresses: [address({ unreached: ['https'] })] }, [
+    'Degraded',
+    'AddressUnreachable',
+    'VirtualAddressesReady',
+  ]),
+  row(
+    'has a virtual address for which nodes are being configured',
+    { addresses: [address({ holder: null, since: null, isConfiguring: true })] },
+    ['Maintaining', 'AddressNotHeld', 'VirtualAddressesReady'],
+  ),
   row(
     'has a node that has not applied its network configuration',
     { nodes: instead(node('w-1', { network: network('waiting') })) },
@@ -271,16 +292,29 @@ describe('the state of a cluster', () => {
     },
   );
 
+  it('is not that of what runs in it: a virtual address behind which nothing answers is a condition alone', () => {
+    const addresses = [address({ empty: ['https'] })];
+    expect(of({ addresses }, 'VirtualAddressesReady')).toMatchObject({
+      status: 'False',
+      reason: 'UpstreamsDown',
+      message: expect.stringContaining('ingress/https'),
+    });
+    expect(stateOf({ addresses })).toBe('Running');
+    expect(of({ addresses: [address()] }, 'VirtualAddressesReady').status).toBe('True');
+  });
+
   it('has every state in its precedence, and every reason and type in the table or in a stage', () => {
     expect(new Set(TABLE.map(({ state }) => state))).toEqual(new Set(PRECEDENCE));
     const known = new Set(TABLE.map(({ reason }) => reason));
     expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
     const health = { since: MADE, suspended: {} };
     const nodes = instead(node('w-1', { network: network('applied') }));
-    expect(read({ health, nodes, hooks: {}, backups: BACKUPS }).map(({ type }) => type)).toEqual(CONDITION_TYPES);
+    const all = { health, nodes, addresses: [address()], hooks: {}, backups: BACKUPS };
+    expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);
     const types = read({}).map(({ type }) => type);
     expect(types).not.toContain('RemediationAllowed');
     expect(types).not.toContain('NetworkApplied');
+    expect(types).not.toContain('VirtualAddressesReady');
     expect(types).not.toContain('HookBlocked');
   });
 

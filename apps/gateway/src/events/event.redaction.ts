@@ -16,6 +16,7 @@ export const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   'secretRef',
   'caRef',
   'kubeconfigRef',
+  'outputRef',
   'dataRef',
   'settings',
   'host',

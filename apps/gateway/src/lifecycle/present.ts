@@ -7,6 +7,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { additionsAfter, leavingIn, NO_ADDITIONS, type Additions } from './additions.js';
+import { openActionsAfter, type OpenAction } from './node.actions.js';
 import { phaseAfter } from './cluster.phase.js';
 
 export interface PresentNode {
@@ -25,6 +26,8 @@ export interface PresentCluster {
   readonly additions: Additions;
   /** Nodes that were asked to go and still have a machine. */
   readonly removing: ReadonlySet<string>;
+  /** Requests about nodes that are not over. */
+  readonly actions: readonly OpenAction[];
 }
 
 const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
@@ -34,6 +37,7 @@ const begin = ({ data }: StoredEvent<'ClusterRequested'>): PresentCluster => ({
   nodes: new Map(),
   additions: NO_ADDITIONS,
   removing: new Set(),
+  actions: [],
 });
 
 const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
@@ -70,7 +74,8 @@ export const presentAfter = (cluster: PresentCluster | undefined, event: StoredE
   const additions = additionsAfter(cluster.additions, event);
   const phase = phaseAfter(cluster.phase, event);
   const pause = pauseAfter(cluster.pause, event);
-  return nodesAfter({ ...cluster, phase, pause, additions }, event);
+  const actions = openActionsAfter(cluster.actions, event);
+  return nodesAfter({ ...cluster, phase, pause, additions, actions }, event);
 };
 
 export const hasPool = ({ nodes }: PresentCluster, pool: string): boolean =>

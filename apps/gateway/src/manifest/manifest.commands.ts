@@ -42,6 +42,7 @@ import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
+import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
@@ -89,6 +90,7 @@ export class ManifestCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
+    @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -226,6 +228,7 @@ export class ManifestCommands {
     const plan = planFor(state, spec, named);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
+    refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew

@@ -93,6 +93,7 @@ export const manifestView = (declared: Declared, rows: ManifestRows): ClusterMan
       revision,
       controlPlane: controlPlaneOf(declared, rows),
       pools: poolsOf(declared, rows),
+      ...(cluster.virtualAddresses === undefined ? {} : { virtualAddresses: cluster.virtualAddresses }),
     },
   };
 };

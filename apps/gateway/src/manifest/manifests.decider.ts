@@ -261,9 +261,9 @@ const rolloutFacts = (
     }));
 };
 
-const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\./;
+const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\.|^virtualAddresses\[/;
 
-/** Health checks, drain rules, what nodes accept and the schedule of snapshots may always be changed: what they lead to must not keep anyone from stopping it. */
+/** Health checks, drain rules, virtual addresses, what nodes accept and the schedule of snapshots may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 

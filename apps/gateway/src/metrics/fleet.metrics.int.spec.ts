@@ -1,10 +1,18 @@
-import type { ClusterView } from '@fairlead/contracts';
+import { declaredOf, VirtualAddress, type ClusterView, type Fact } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { request, useGateway } from '../gateway.fixtures.js';
-import { nodeFact, planned } from '../story.fixtures.js';
+import { CREATE, nodeFact, planned, uid } from '../story.fixtures.js';
 
 const gateway = useGateway();
+
+const request0 = CREATE[0] as Fact<'ClusterRequested'>;
+const INGRESS = VirtualAddress.parse({
+  name: 'ingress',
+  address: '192.0.2.5',
+  holders: ['worker-1'],
+  transports: [{ name: 'https', frontendPort: 443, backendPort: 30443, backends: ['worker-1'] }],
+});
 
 const metrics = async (): Promise<readonly string[]> => {
   const { status, headers, body } = await gateway.ask<string>('GET', '/metrics', { token: null });
@@ -45,5 +53,27 @@ describe('the metrics of the gateway', () => {
         `fairlead_certificate_first_end_timestamp_seconds{service="gateway"} ${Date.parse('2031-01-01T00:00:00Z') / 1000}`,
       ),
     );
+  });
+
+  it('count virtual addresses and the nodes behind them, and name none of them [ORBITER 32]', async () => {
+    await gateway.state(CREATE[0]!);
+    const spec = { ...declaredOf(request0.data.spec), virtualAddresses: [INGRESS] };
+    await gateway.state({ type: 'ClusterSpecChanged', data: { uid, revision: 1, spec } });
+    await gateway.state(planned(['demo-cp-1', 'demo-w-1', 'demo-w-2']));
+    const upstreams = { 'demo-w-2': false, 'demo-w-1': true };
+    const transports = [{ name: 'https', reached: true, up: 1, of: 2, upstreams }];
+    const addresses = [{ name: 'ingress', held: true, transports }];
+    await gateway.state(nodeFact('VirtualAddressesProbed', 'demo-w-1', { addresses }));
+    await eventually(async () =>
+      (await metrics()).includes('fairlead_virtual_addresses{state="up",service="gateway"} 1'),
+    );
+    const lines = await metrics();
+    expect(lines).toContain('fairlead_upstreams{state="up",service="gateway"} 1');
+    expect(lines).toContain('fairlead_upstreams{state="down",service="gateway"} 1');
+    expect(lines.join('\n')).not.toMatch(/ingress|demo-w/);
+    const { body } = await gateway.ask<ClusterView>('GET', '/ns/default/clusters/demo');
+    expect(body.virtualAddresses).toMatchObject([
+      { name: 'ingress', holder: 'demo-w-1', transports: [{ down: ['demo-w-2'] }] },
+    ]);
   });
 });

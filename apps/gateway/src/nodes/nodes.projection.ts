@@ -5,6 +5,7 @@ import {
   sentenceOfFailures,
   sentenceOfEvent,
   type ClusterUid,
+  type AddressReport,
   type DesiredNetwork,
   type Machine,
   type MachinePlan,
@@ -75,6 +76,8 @@ export interface NodeDoc extends MachinePlan {
   readonly software: Readonly<Record<string, string>>;
   /** Its network configuration, once one was desired. */
   readonly network?: NodeNetworkView & { readonly attempt: number };
+  /** What it last said of the virtual addresses that it may hold, and when; absent: nothing. */
+  readonly addresses?: { readonly reports: readonly AddressReport[]; readonly since: string };
   /** What its health check led to, in one sentence; absent: nothing. */
   readonly remediation?: string;
   readonly changedAt: string;
@@ -137,6 +140,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'DesiredNetworkSet':
     case 'NodeNetworkApplied':
     case 'NodeNetworkFailed':
+    case 'VirtualAddressesProbed':
       return [event.data.node];
     default: {
       const leaving = replacedIn(event);
@@ -266,7 +270,8 @@ const acted = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   }
 };
 
-const hasNetwork = ({ firewall, sshd }: DesiredNetwork): boolean => firewall !== undefined || sshd !== undefined;
+const hasNetwork = ({ firewall, sshd, loadBalancing }: DesiredNetwork): boolean =>
+  [firewall, sshd, loadBalancing].some((part) => part !== undefined);
 
 const withoutNetwork = ({ network: _network, ...doc }: NodeDoc): NodeDoc => doc;
 
@@ -290,6 +295,8 @@ const networkAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
           : ({ state: 'failed', message: sentenceOfFailures(event.data.failures) } as const);
       return { ...doc, network: { ...network, ...outcome, since }, changedAt: since };
     }
+    case 'VirtualAddressesProbed':
+      return { ...doc, addresses: { reports: event.data.addresses, since } };
     default:
       return doc;
   }

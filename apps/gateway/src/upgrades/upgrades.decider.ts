@@ -11,6 +11,7 @@ import {
   type UpgradePhase,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isGrowing } from '../lifecycle/additions.js';
 import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
@@ -112,9 +113,9 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
   const paused = refuseWhilePaused(cluster.pause, { namespace, cluster: name }, 'upgrade');
   if (paused !== undefined) return paused;
   if (cluster.phase !== 'Provisioned') return refuse('cluster.not-ready', { action: 'upgrade', phase: cluster.phase });
-  return isGrowing(cluster.additions) || cluster.removing.size > 0
-    ? refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' })
-    : undefined;
+  if (isGrowing(cluster.additions) || cluster.removing.size > 0)
+    return refuse('cluster.busy', { namespace, cluster: name, action: 'upgrade' });
+  return refuseBesideActions(cluster.actions, { namespace, cluster: name }, 'upgrade');
 };
 
 const isRepetition = (latest: Upgrade, { data }: RequestUpgrade): boolean =>

@@ -91,6 +91,7 @@ export class UpgradesHttp {
       'cluster.not-ready',
       'cluster.paused',
       'cluster.busy',
+      'cluster.nodes-busy',
       'upgrade.open',
       'upgrade.pool-unknown',
       'conflict.concurrent',

@@ -53,8 +53,9 @@ export class StandInChannel {
 
   /** Makes exactly the programs of the installed packages callable. */
   async linkPrograms(): Promise<void> {
-    const desired = new Set([...ALWAYS_PRESENT, ...programsOf(this.host.record.packages)]);
     const own = ['sudo', 'systemd-run', 'node'];
+    const programs = [...ALWAYS_PRESENT, ...programsOf(this.host.record.packages)];
+    const desired = new Set(programs.filter((name) => !own.includes(name)));
     const present = (await readdir(this.path(STAND_IN_FOLDER))).filter((name) => !own.includes(name));
     for (const name of present.filter((name) => !desired.has(name))) await unlink(this.path(STAND_IN_FOLDER, name));
     for (const name of desired) {

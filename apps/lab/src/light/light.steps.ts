@@ -56,6 +56,7 @@ const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
 const ETCD_UNIT_FILE = `/etc/systemd/system/${EXTERNAL_ETCD.unit}`;
 const PRIVATE = 0o600;
 const PUBLIC = 0o644;
+const KILLED_EXIT_CODE = 137;
 /** What a script repeats of a failed command. */
 const WORDS_LINES_MAX = 40;
 
@@ -239,6 +240,17 @@ export const LIGHT_STEPS: Steps = {
     const [id = '', , , , , learner] = lines.map((line) => line.split(', ')).find(([, , , url]) => url === peer) ?? [];
     if (learner === 'true') await must(light, 'etcdctl', 'member', 'promote', id);
     return { members: lines.length };
+  },
+
+  'node-exec': async ({ run }, { command }) => {
+    const { code, stdout, stderr } = await run(...command);
+    return {
+      exitCode: code ?? KILLED_EXIT_CODE,
+      stdout: Buffer.from(stdout).toString('base64'),
+      stderr: Buffer.from(stderr).toString('base64'),
+      stdoutBytes: Buffer.byteLength(stdout),
+      stderrBytes: Buffer.byteLength(stderr),
+    };
   },
 
   etcdctl: async ({ files }) => {

@@ -190,6 +190,7 @@ export const evolve = (reported: Reported, fact: AgentFact): Reported => {
     case 'CertificatesReported':
     case 'ProbeFailed':
     case 'ProbeRecovered':
+    case 'VirtualAddressesProbed':
     case 'NodeNetworkApplied':
     case 'NodeNetworkFailed':
       return reported;

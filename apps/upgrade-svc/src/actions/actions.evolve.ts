@@ -171,7 +171,9 @@ const evolveNodes = (state: Known, event: StoredEvent): Known => {
     case 'NodeLost':
       return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':
-      return withMember(state, event.data.node, { lost: false });
+      return withAllowed(withMember(state, event.data.node, { lost: false }), event.data.node, ({ rebootingSince }) =>
+        rebootingSince === null ? {} : { rebootingSince: event.meta.time },
+      );
     case 'DesiredVersionsSet':
       return desired(state, event.data);
     case 'NodeChangeProgressed':
@@ -211,10 +213,16 @@ const ended = (
     Object.keys(nodes).length === 0
       ? { ...state, open: without(state.open, requestId) }
       : withOpen(state, { ...open, nodes, failed });
-  const cordon = state.cordons[node];
-  if (cordon?.requestId !== requestId) return after;
+  if (!mayHaveCordoned(state, open, node)) return after;
   const stays = staysCordoned(open, progress, event.type);
   return { ...after, cordons: { ...state.cordons, [node]: { requestId, stays } } };
+};
+
+/** Also one that was not recorded: the service may have stopped between the two. Undoing a cordon that is not there does nothing. */
+const mayHaveCordoned = ({ cordons: standing }: Known, open: Open, node: string): boolean => {
+  const { startedAt = null, cordoned: byRequest = null } = open.nodes[node] ?? {};
+  if (standing[node] !== undefined) return standing[node].requestId === open.requestId;
+  return cordons(open) && startedAt !== null && byRequest === null;
 };
 
 const staysCordoned = (

@@ -15,7 +15,7 @@ export type ActionFact = Fact<
 >;
 
 const MINUTE_MS = 60_000;
-/** From the moment at which its agent reboots it until a node is Ready again. */
+/** From the moment at which its agent reboots it until a node is Ready again; it begins again when its agent is back. */
 export const REBOOT_LIMIT_MS = 15 * MINUTE_MS;
 
 /** A node of a request that is not through. */
@@ -83,7 +83,11 @@ const failureOf = (state: Known, { open, node, progress }: Entry, now: string): 
   const { rebootingSince, readyAgain, startedAt, uncordoned } = progress;
   if (open.action === 'uncordon' && startedAt !== null && !uncordoned && state.cordons[node] === undefined)
     return 'it was not cordoned through Fairlead; kubectl uncordon undoes what others did';
-  if (rebootingSince === null || readyAgain || now < later(rebootingSince, REBOOT_LIMIT_MS)) return undefined;
+  if (rebootingSince === null || readyAgain) return undefined;
+  // Whoever is away is not late: it may be back at any time, until the request expires.
+  if (state.members[node]?.lost === true)
+    return now < open.expiresAt ? undefined : 'its agent is silent since its reboot began';
+  if (now < later(rebootingSince, REBOOT_LIMIT_MS)) return undefined;
   return `it was not Ready within ${REBOOT_LIMIT_MS / MINUTE_MS} minutes after its reboot began`;
 };
 

@@ -6,6 +6,8 @@ import {
   agentSyncSubject,
   partitionOf,
   streamSubject,
+  type AgentNetworkMessage,
+  type AgentStateMessage,
   type EventType,
   type Fact,
   type StoredEvent,
@@ -23,6 +25,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings } from '../config.js';
 import { upgradeService } from '../service.js';
+import { agentStarted, declared } from '../network/network.fixtures.js';
 import { clusterRequested, node, uid, vmsCreated, vmsPlanned } from '../nodes/nodes.fixtures.js';
 
 const CP = 'demo-cp-1-aaaaa';
@@ -46,7 +49,7 @@ class NodeClient {
     nc.subscribe(agentOutputSubject(address, 'recorded'), {
       callback: (_error, message) => void this.answers.push(message.json<Answer>()),
     });
-    for (const output of ['desired', 'state'] as const)
+    for (const output of ['desired', 'network', 'state'] as const)
       nc.subscribe(agentOutputSubject(address, output), {
         callback: (_error, message) =>
           void this.others.set(output, [...(this.others.get(output) ?? []), message.json()]),
@@ -133,6 +136,29 @@ describe('what agents send to upgrade-svc', () => {
     await service?.stop();
     await environment?.stop();
     rmSync(folder, { recursive: true });
+  });
+
+  it('follows from the network configuration that its manifest declares, which is sent when it is declared and whenever it asks', async () => {
+    const cluster = 'walled';
+    const own = await connectNode({ namespace: 'default', cluster, node });
+    await append(cluster, '/gateway', 'request', clusterRequested());
+    await append(cluster, '/infra-svc', 'machines', vmsPlanned(CP, node));
+    await append(cluster, '/infra-svc', 'machines', vmsCreated(uid, CP, node));
+    await append(cluster, '/bootstrap-svc', 'bootstrap', agentStarted(node));
+    await append(cluster, '/gateway', 'request', declared({ sshd: { hardening: true } }));
+    const [pushed] = (await eventually(() => Promise.resolve(own.others.get('network')))) as [AgentNetworkMessage];
+    expect(pushed.data).toMatchObject({ uid, node, attempt: 1, sshd: { hardening: true, tcpForwarding: false } });
+    own.nc.publish(agentSyncSubject(own.address), JSON.stringify({ uid, recover: false }));
+    const [state] = (await eventually(() => Promise.resolve(own.others.get('state')))) as [AgentStateMessage];
+    expect(state.network).toEqual(pushed);
+    const { revision, attempt } = pushed.data;
+    const id = own.send('NodeNetworkApplied', { uid, node, revision, attempt }, { desired: pushed.id });
+    expect(await own.answer(id)).toEqual({ id, rejected: null });
+    const applied = (await events(cluster)).find(({ type }) => type === 'NodeNetworkApplied');
+    expect(applied?.meta.causationId).toBe(pushed.id);
+    const said = (await events(cluster)).filter(({ type }) => type === 'DesiredNetworkSet');
+    expect(said.map(({ data }) => (data as { node: string }).node)).toEqual([node]);
+    await own.nc.close();
   });
 
   it('is in the log as the fact of that node, once, within moments, with what it was asked as its cause', async () => {

@@ -1,26 +1,25 @@
 import {
   isAddress,
+  NODE_PORTS,
   type AllowRule,
   type Cni,
   type EgressRule,
   type Firewall,
   type FirewallRule,
+  type HeldAddress,
   type NodeFirewall,
+  type NodeLoadBalancing,
   type RuleSource,
+  type Transport,
 } from '@fairlead/contracts';
 import type { NetworkBasis, NetworkNode } from './network.state.js';
 
 const SSH_PORT = 22;
 const API_PORT = 6443;
 
-type Transport = 'tcp' | 'udp';
+type Protocol = 'tcp' | 'udp';
 
-const open = (
-  name: string,
-  protocol: Transport,
-  ports: readonly (number | string)[],
-  peers: readonly RuleSource[],
-) => ({
+const open = (name: string, protocol: Protocol, ports: readonly (number | string)[], peers: readonly RuleSource[]) => ({
   name,
   protocol,
   ports: [...new Set(ports.map(String))],
@@ -75,12 +74,61 @@ const controlPlaneRules = ({ balancer }: NetworkBasis, { api = [] }: Firewall): 
   ];
 };
 
-const inboundOf = (basis: NetworkBasis, firewall: Firewall, node: NetworkNode): readonly FirewallRule[] => [
+type Balanced = ReadonlyMap<string, NodeLoadBalancing>;
+
+const vrrpWith = (peers: readonly string[]): FirewallRule => ({
+  name: 'virtual-addresses-vrrp',
+  protocol: 'vrrp',
+  ports: [],
+  peers: [...new Set(peers)],
+});
+
+/** Who may connect to a port of a virtual address: those whom haproxy lets in, and the others that may hold it, to see whether it answers. */
+const clientsOf = ({ address, peers }: HeldAddress, { allow }: Transport): readonly RuleSource[] => {
+  const everyone = address.includes(':') ? '::/0' : '0.0.0.0/0';
+  return allow.includes(everyone) ? ['any'] : [...allow, ...peers];
+};
+
+const heldRules = (balancing: NodeLoadBalancing | undefined): readonly FirewallRule[] => {
+  const addresses = balancing?.addresses ?? [];
+  const peers = addresses.flatMap((address) => address.peers);
+  return [
+    ...addresses.flatMap((address) =>
+      address.transports.map((one) =>
+        open(`address-${address.name}-${one.name}`, 'tcp', [one.frontendPort], clientsOf(address, one)),
+      ),
+    ),
+    ...(peers.length === 0 ? [] : [vrrpWith(peers)]),
+  ];
+};
+
+const [NODE_PORT_FIRST = 0, NODE_PORT_LAST = 0] = NODE_PORTS.split('-').map(Number);
+
+/** Ports behind virtual addresses: those of services of type NodePort are open to nodes anyway. */
+const behindRules = ({ declared }: NetworkBasis, { pool }: NetworkNode): readonly FirewallRule[] =>
+  (declared.virtualAddresses ?? []).flatMap(({ name, transports }) =>
+    transports.flatMap((one) => {
+      const { backendPort: port, backends } = one;
+      const isOpen = port >= NODE_PORT_FIRST && port <= NODE_PORT_LAST;
+      return isOpen || !backends.includes(pool as never)
+        ? []
+        : [open(`behind-${name}-${one.name}`, 'tcp', [port], ['@nodes'])];
+    }),
+  );
+
+const inboundOf = (
+  basis: NetworkBasis,
+  firewall: Firewall,
+  node: NetworkNode,
+  balancing: NodeLoadBalancing | undefined,
+): readonly FirewallRule[] => [
   open('ssh', 'tcp', [SSH_PORT, node.sshPort], ['@fairlead', ...(firewall.ssh ?? [])]),
   // Pods, too: metrics-server asks kubelets.
   open('kubelet', 'tcp', [10_250], ['@nodes', '@pods']),
   ...(node.role === 'control-plane' ? controlPlaneRules(basis, firewall) : []),
   ...CNI_RULES[basis.cni],
+  ...heldRules(balancing),
+  ...behindRules(basis, node),
   ...declaredRules(firewall.allow, node),
 ];
 
@@ -92,6 +140,7 @@ const outboundOf = (
   { cni, balancer }: NetworkBasis,
   { egress }: Firewall,
   node: NetworkNode,
+  balancing: NodeLoadBalancing | undefined,
 ): readonly FirewallRule[] => [
   ...everything('cluster', ['@nodes', '@pods']),
   ...(['tcp', 'udp'] as const).map((protocol) => open(`dns-${protocol}`, protocol, [53], ['any'])),
@@ -101,6 +150,7 @@ const outboundOf = (
     : [open('kubernetes-api', 'tcp', [balancer.port], [isAddress(balancer.host) ? balancer.host : 'any'])]),
   ...(balancer?.placement === 'control-planes' && node.role === 'control-plane' ? [API_VRRP] : []),
   ...CNI_RULES[cni].filter(({ protocol }) => protocol === 'ipip'),
+  ...heldRules(balancing).filter(({ protocol }) => protocol === 'vrrp'),
   ...declaredRules(egress, node),
 ];
 
@@ -108,19 +158,20 @@ const addressesOf = (nodes: readonly NetworkNode[]): string[] => [
   ...new Set(nodes.flatMap(({ addresses }) => addresses).toSorted()),
 ];
 
-/** The firewall of one node; undefined: it has none. Nodes of one role and pool have the same. */
-export const firewallOf = (basis: NetworkBasis, node: NetworkNode): NodeFirewall | undefined => {
+/** The firewall of one node; undefined: it has none. Nodes of one role and pool have the same, unless they may hold virtual addresses. */
+export const firewallOf = (basis: NetworkBasis, node: NetworkNode, balanced: Balanced): NodeFirewall | undefined => {
   const { firewall } = basis.declared;
   if (firewall === undefined || !firewall.enabled) return undefined;
   const nodes = Object.values(basis.nodes);
+  const balancing = balanced.get(node.name);
   return {
     sets: {
       nodes: firewall.nodes === undefined ? addressesOf(nodes) : [...firewall.nodes],
       'control-planes': addressesOf(nodes.filter(({ role }) => role === 'control-plane')),
       pods: [basis.podCidr],
     },
-    inbound: [...inboundOf(basis, firewall, node)],
+    inbound: [...inboundOf(basis, firewall, node, balancing)],
     nodePorts: [...new Set<RuleSource>(['@nodes', '@pods', ...(firewall.nodePorts ?? [])])],
-    ...(firewall.egress === undefined ? {} : { outbound: [...outboundOf(basis, firewall, node)] }),
+    ...(firewall.egress === undefined ? {} : { outbound: [...outboundOf(basis, firewall, node, balancing)] }),
   };
 };

@@ -27,7 +27,9 @@ export const agentStarted = (node: NodeName): Fact<'AgentStarted'> => ({
   data: { uid, node, agentVersion: '1', sha256: 'ab' },
 });
 
-export const declared = (network: Pick<DeclaredSpec, 'firewall' | 'sshd'>): Fact<'ClusterSpecChanged'> => ({
+export const declared = (
+  network: Pick<DeclaredSpec, 'firewall' | 'sshd' | 'virtualAddresses'>,
+): Fact<'ClusterSpecChanged'> => ({
   type: 'ClusterSpecChanged',
   data: { uid, revision: 1, spec: { ...declaredOf(clusterRequested().data.spec), ...network } },
 });

@@ -1,4 +1,5 @@
-import type { DesiredNetwork, NodeName } from '@fairlead/contracts';
+import type { DesiredNetwork, NodeLoadBalancing, NodeName } from '@fairlead/contracts';
+import { balancingOf } from './balancing.planner.js';
 import { firewallOf } from './firewall.planner.js';
 import { revisionOf } from './network.revision.js';
 import type { NetworkBasis, NetworkNode, Said } from './network.state.js';
@@ -9,13 +10,24 @@ export const NO_REVISION = revisionOf({});
 const isJump = ({ jumps }: NetworkBasis, { addresses }: NetworkNode): boolean =>
   addresses.some((address) => jumps.includes(address));
 
+type Balanced = ReadonlyMap<NodeName, NodeLoadBalancing>;
+
+const balancedBy = (basis: NetworkBasis): Balanced =>
+  balancingOf({ ...basis, declared: basis.declared.virtualAddresses ?? [] });
+
 /** The network configuration of a node. */
-export const contentOf = (basis: NetworkBasis, node: NetworkNode): DesiredNetwork => {
-  const firewall = firewallOf(basis, node);
+export const contentOf = (
+  basis: NetworkBasis,
+  node: NetworkNode,
+  balanced: Balanced = balancedBy(basis),
+): DesiredNetwork => {
+  const firewall = firewallOf(basis, node, balanced);
+  const loadBalancing = balanced.get(node.name);
   const hardening = basis.declared.sshd?.hardening === true;
   return {
     ...(firewall === undefined ? {} : { firewall }),
     ...(hardening ? { sshd: { hardening, tcpForwarding: isJump(basis, node) } } : {}),
+    ...(loadBalancing === undefined ? {} : { loadBalancing }),
   };
 };
 
@@ -24,18 +36,19 @@ export interface Planned {
   readonly revision: string;
 }
 
-/** What a content depends on, besides what nodes share: a cluster of 500 nodes has few contents. */
-const groupOf = (basis: NetworkBasis, node: NetworkNode): string =>
-  JSON.stringify([node.role, node.pool, node.sshPort, isJump(basis, node)]);
+/** What a content depends on, besides what nodes share: a cluster of 500 nodes has few contents. Who may hold an address has its own. */
+const groupOf = (basis: NetworkBasis, node: NetworkNode, balanced: Balanced): string =>
+  balanced.has(node.name) ? node.name : JSON.stringify([node.role, node.pool, node.sshPort, isJump(basis, node)]);
 
 /** Plans node by node; a content that several share is made once. */
 export const planner = (basis: NetworkBasis): ((node: NetworkNode) => Planned) => {
   const groups = new Map<string, Planned>();
+  const balanced = balancedBy(basis);
   return (node) => {
-    const group = groupOf(basis, node);
+    const group = groupOf(basis, node, balanced);
     const known = groups.get(group);
     if (known !== undefined) return known;
-    const content = contentOf(basis, node);
+    const content = contentOf(basis, node, balanced);
     const planned = { content, revision: revisionOf(content) };
     groups.set(group, planned);
     return planned;

@@ -1,7 +1,14 @@
 import type { ClusterUid, EventData, NodeName, StoredEvent } from '@fairlead/contracts';
 import { nothing, type Decider, type Reconciler } from '@fairlead/event-sourcing';
 import { outdated, planner } from './network.planner.js';
-import { basisAfter, NO_NETWORK, type Network, type NetworkState } from './network.state.js';
+import {
+  basisAfter,
+  NO_NETWORK,
+  withServing,
+  type Network,
+  type NetworkBasis,
+  type NetworkState,
+} from './network.state.js';
 
 /** Data of the task: these nodes must be given their present network configuration. */
 export interface SetNetwork {
@@ -27,21 +34,36 @@ const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Networ
   status: 'known',
   uid,
   basis: {
+    uid,
     cni: spec.kubernetes.networkCni,
     podCidr: spec.kubernetes.podCidr,
     declared: {},
     balancer: null,
     jumps: [],
     nodes: {},
+    routerIds: {},
+    serving: {},
   },
   said: {},
   due: {},
 });
 
+/** VRRP groups that are in use stay, and a node no longer holds what it is to give up. */
+const given = (basis: NetworkBasis, { node, loadBalancing }: EventData<'DesiredNetworkSet'>): NetworkBasis => {
+  const held = loadBalancing?.addresses ?? [];
+  const ids = Object.fromEntries(held.map(({ name, routerId }) => [name, routerId]));
+  const isKnown = Object.entries(ids).every(([name, id]) => basis.routerIds[name] === id);
+  const kept = (basis.serving[node] ?? []).filter((name) => name in ids);
+  return withServing(isKnown ? basis : { ...basis, routerIds: { ...basis.routerIds, ...ids } }, node, kept);
+};
+
 /** A task that was withdrawn may have said something older than what the node must have by now: that is said again. */
-const set = (state: NetworkState, { data, meta }: StoredEvent<'DesiredNetworkSet'>): NetworkState => {
-  const { node, revision, attempt } = data;
-  const said = { ...state.said, [node]: { revision, attempt, failed: false } };
+const set = (before: NetworkState, { data, meta }: StoredEvent<'DesiredNetworkSet'>): NetworkState => {
+  const { node, revision, attempt, loadBalancing } = data;
+  const state = { ...before, basis: given(before.basis, data) };
+  const addresses = loadBalancing?.addresses.map(({ name }) => name);
+  const words = { revision, attempt, failed: false, ...(addresses === undefined ? {} : { addresses }) };
+  const said = { ...state.said, [node]: words };
   const due = dueWithout(state.due, node);
   const known = state.basis.nodes[node];
   const isOlder = known !== undefined && planner(state.basis)(known).revision !== revision;
@@ -67,19 +89,34 @@ const forget = (state: NetworkState, name: string): Pick<NetworkState, 'said' | 
   return { said, due: dueWithout(state.due, name) };
 };
 
-/** A node whose agent starts changes nothing for others. */
+/** The nodes that must be given something after a change, from the event on. */
+const replanned = (state: NetworkState, { meta }: StoredEvent): NetworkState => {
+  const kept = Object.fromEntries(Object.entries(state.due).filter(([, { again }]) => again));
+  return { ...state, due: dueFor(kept, meta.id, outdated(state.basis, state.said), false) };
+};
+
+/** A node whose agent starts changes nothing for others, unless there are virtual addresses. */
 const rebased = (state: NetworkState, event: StoredEvent): NetworkState => {
   const basis = basisAfter(state.basis, event);
   if (basis === state.basis) return state;
   const gone = event.type === 'VmDeleted' ? forget(state, event.data.name) : {};
   const after = { ...state, ...gone, basis };
-  const nodes = outdated(basis, after.said);
-  if (event.type === 'AgentStarted') {
-    const own = nodes.filter((name) => name === event.data.node);
+  if (event.type === 'AgentStarted' && basis.declared.virtualAddresses === undefined) {
+    const own = outdated(basis, after.said).filter((name) => name === event.data.node);
     return { ...after, due: dueFor(after.due, event.meta.id, own, false) };
   }
-  const kept = Object.fromEntries(Object.entries(after.due).filter(([, { again }]) => again));
-  return { ...after, due: dueFor(kept, event.meta.id, nodes, false) };
+  return replanned(after, event);
+};
+
+/** A node that can hold an address may relieve one that leaves. */
+const applied = (state: NetworkState, event: StoredEvent<'NodeNetworkApplied'>): NetworkState => {
+  const { node, revision, attempt } = event.data;
+  const known = state.said[node];
+  const said = ended(state, event.data, false);
+  const after = said === undefined ? state : { ...state, ...said };
+  if (known?.revision !== revision || known.attempt !== attempt) return after;
+  const basis = withServing(state.basis, node, known.addresses ?? []);
+  return basis === state.basis ? after : replanned({ ...after, basis }, event);
 };
 
 const evolveKnown = (state: NetworkState, event: StoredEvent): NetworkState => {
@@ -87,8 +124,9 @@ const evolveKnown = (state: NetworkState, event: StoredEvent): NetworkState => {
     case 'DesiredNetworkSet':
       return set(state, event);
     case 'NodeNetworkApplied':
+      return applied(state, event as StoredEvent<'NodeNetworkApplied'>);
     case 'NodeNetworkFailed': {
-      const said = ended(state, event.data, event.type === 'NodeNetworkFailed');
+      const said = ended(state, event.data, true);
       return said === undefined ? state : { ...state, ...said };
     }
     case 'NetworkRetryRequested':

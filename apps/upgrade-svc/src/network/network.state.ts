@@ -1,5 +1,6 @@
 import {
   isAddress,
+  replacedIn,
   type ClusterUid,
   type Cni,
   type DeclaredSpec,
@@ -12,25 +13,39 @@ import {
 
 /** A node, as other nodes and its own rules know it. */
 export interface NetworkNode {
+  readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
   /** Sorted, each once; names are not among them, because rules are about addresses. */
   readonly addresses: readonly string[];
   readonly sshPort: number;
+  /** Where other nodes reach it; empty: not known. */
+  readonly address: string;
   /** Its agent runs, so it can be asked for something. */
   readonly hasAgent: boolean;
+  /** It is being removed. */
+  readonly isLeaving: boolean;
+  /** It is being emptied for a change, and comes back. */
+  readonly isDraining: boolean;
+  /** It sends no heartbeats. */
+  readonly isLost: boolean;
 }
 
 /** What the network configuration of nodes follows from. */
 export interface NetworkBasis {
+  readonly uid: ClusterUid;
   readonly cni: Cni;
   readonly podCidr: string;
-  readonly declared: Pick<DeclaredSpec, 'firewall' | 'sshd'>;
+  readonly declared: Pick<DeclaredSpec, 'firewall' | 'sshd' | 'virtualAddresses'>;
   /** Where the Kubernetes API is balanced; null: not known yet. */
   readonly balancer: Pick<EventData<'LoadBalancerReady'>, 'host' | 'port' | 'placement'> | null;
   /** Nodes through which Fairlead reaches others: names of hosts, as their SSH endpoints have them. */
   readonly jumps: readonly string[];
   readonly nodes: Readonly<Record<string, NetworkNode>>;
+  /** VRRP groups of virtual addresses, by address: those that nodes were given. */
+  readonly routerIds: Readonly<Record<string, number>>;
+  /** By node: the virtual addresses that it said it can hold. */
+  readonly serving: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What was said to a node last, and what came of it. */
@@ -38,6 +53,8 @@ export interface Said {
   readonly revision: string;
   readonly attempt: number;
   readonly failed: boolean;
+  /** Virtual addresses that it was given; absent: none. */
+  readonly addresses?: readonly string[];
 }
 
 export interface NetworkState {
@@ -61,15 +78,31 @@ export const NO_NETWORK: Network = { status: 'none' };
 const addressesOf = ({ publicIp, privateIp }: Pick<Machine, 'publicIp' | 'privateIp'>): readonly string[] =>
   [...new Set([publicIp, privateIp])].filter(isAddress).toSorted();
 
+const addressOf = ({ publicIp, privateIp }: Pick<Machine, 'publicIp' | 'privateIp'>): string =>
+  [privateIp, publicIp].find(isAddress) ?? '';
+
 export const nodeOfMachine = (machine: Machine): NetworkNode => ({
+  name: machine.name,
   role: machine.role,
   pool: machine.pool,
   addresses: addressesOf(machine),
   sshPort: machine.ssh.port,
+  address: addressOf(machine),
   hasAgent: false,
+  isLeaving: false,
+  isDraining: false,
+  isLost: false,
 });
 
-const without = (nodes: NetworkBasis['nodes'], name: string): NetworkBasis['nodes'] => {
+/** Changes what is known of a node; the same object where nothing changes. */
+const withChange = (basis: NetworkBasis, name: string, change: Partial<NetworkNode>): NetworkBasis => {
+  const known = basis.nodes[name];
+  if (known === undefined) return basis;
+  const isSame = Object.entries(change).every(([field, value]) => known[field as keyof NetworkNode] === value);
+  return isSame ? basis : withNode(basis, name, { ...known, ...change });
+};
+
+const without = <Value>(nodes: Readonly<Record<string, Value>>, name: string): Readonly<Record<string, Value>> => {
   const { [name]: _gone, ...others } = nodes;
   return others;
 };
@@ -86,15 +119,57 @@ const withMachine = (basis: NetworkBasis, machine: Machine): NetworkBasis => {
   return withNode({ ...basis, jumps }, machine.name, { ...nodeOfMachine(machine), hasAgent });
 };
 
+const keptIds = (
+  { routerIds }: NetworkBasis,
+  declared: NetworkBasis['declared']['virtualAddresses'] = [],
+): NetworkBasis['routerIds'] =>
+  Object.fromEntries(Object.entries(routerIds).filter(([name]) => declared.some((address) => address.name === name)));
+
+/** What only virtual addresses depend on: nodes that leave, are emptied or are lost, and what they were given. */
+const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
+  switch (event.type) {
+    case 'NodeRemovalRequested':
+      return withChange(basis, event.data.node, { isLeaving: true });
+    case 'NodesAbandoned':
+      return event.data.nodes.reduce((before, node) => withChange(before, node, { isLeaving: true }), basis);
+    case 'NodeCordoned':
+      return withChange(basis, event.data.node, { isDraining: true });
+    // A node that is only cordoned keeps its pods.
+    case 'NodeActionCordoned':
+      return event.data.action === 'cordon' ? basis : withChange(basis, event.data.node, { isDraining: true });
+    case 'NodeUncordoned':
+    case 'NodeActionUncordoned':
+      return withChange(basis, event.data.node, { isDraining: false });
+    case 'NodeLost':
+      return withChange(basis, event.data.node, { isLost: true });
+    case 'NodeRecovered':
+      return withChange(basis, event.data.node, { isLost: false });
+    default: {
+      const replaced = replacedIn(event);
+      return replaced === undefined ? basis : withChange(basis, replaced, { isLeaving: true });
+    }
+  }
+};
+
+/** What a node was given, or says that it has now. */
+export const withServing = (basis: NetworkBasis, node: NodeName, addresses: readonly string[]): NetworkBasis => {
+  const before = basis.serving[node] ?? [];
+  if (before.length === addresses.length && addresses.every((name) => before.includes(name))) return basis;
+  const others = without(basis.serving, node);
+  return { ...basis, serving: addresses.length === 0 ? others : { ...others, [node]: addresses } };
+};
+
 /** The same object where the event changes nothing of what nodes are to have. */
 export const basisAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
   switch (event.type) {
     case 'ClusterSpecChanged': {
-      const { firewall, sshd } = event.data.spec;
-      return {
-        ...basis,
-        declared: { ...(firewall === undefined ? {} : { firewall }), ...(sshd === undefined ? {} : { sshd }) },
+      const { firewall, sshd, virtualAddresses } = event.data.spec;
+      const declared = {
+        ...(firewall === undefined ? {} : { firewall }),
+        ...(sshd === undefined ? {} : { sshd }),
+        ...(virtualAddresses === undefined ? {} : { virtualAddresses }),
       };
+      return { ...basis, declared, routerIds: keptIds(basis, virtualAddresses) };
     }
     case 'LoadBalancerReady': {
       const { host, port, placement } = event.data;
@@ -107,18 +182,23 @@ export const basisAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasi
       const { node, ssh } = event.data;
       const known = basis.nodes[node];
       if (known === undefined) return basis;
-      return withNode(basis, node, { ...known, addresses: addressesOf(event.data), sshPort: ssh.port });
+      const { data } = event;
+      return withNode(basis, node, {
+        ...known,
+        addresses: addressesOf(data),
+        address: addressOf(data),
+        sshPort: ssh.port,
+      });
     }
     case 'AgentStarted': {
-      const known = basis.nodes[event.data.node];
-      if (known === undefined || known.hasAgent) return basis;
-      return withNode(basis, event.data.node, { ...known, hasAgent: true });
+      return withChange(basis, event.data.node, { hasAgent: true });
     }
     case 'VmDeleted': {
       const { name } = event.data;
-      return basis.nodes[name] === undefined ? basis : { ...basis, nodes: without(basis.nodes, name) };
+      if (basis.nodes[name] === undefined) return basis;
+      return { ...basis, nodes: without(basis.nodes, name), serving: without(basis.serving, name) };
     }
     default:
-      return basis;
+      return balancedAfter(basis, event);
   }
 };

@@ -6,7 +6,7 @@ import { desiredNetwork, type SetDesiredNetwork } from './network.decider.js';
 import { agentStarted, balanced, CP, created, declared, machineAtAddress, W1, W2 } from './network.fixtures.js';
 import { contentOf, NO_REVISION, outdated, planner } from './network.planner.js';
 import { networkReconciler } from './network.reconciler.js';
-import type { Network } from './network.state.js';
+import { nodeOfMachine, type Network } from './network.state.js';
 
 const { decider } = networkReconciler;
 
@@ -41,7 +41,7 @@ const contentFor = (node: NodeName, network: Pick<DeclaredSpec, 'firewall' | 'ss
   const { basis } = known(...cluster(network), ...more);
   return contentOf(
     basis,
-    basis.nodes[node] ?? { role: 'worker', pool: '', addresses: [], sshPort: 22, hasAgent: true },
+    basis.nodes[node] ?? { ...nodeOfMachine(machineAtAddress(node)), pool: '', addresses: [], hasAgent: true },
   );
 };
 const ruleOf = (

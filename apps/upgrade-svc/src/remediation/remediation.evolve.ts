@@ -173,6 +173,14 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
       return leaving(state, [event.data.node]);
     case 'VmDeleted':
       return gone(state, event.data.name);
+    case 'NodeActionStarted':
+      return withMember(state, event.data.node, () => ({ replacedBy: event.data.requestId }));
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided': {
+      const { requestId, node } = event.data;
+      return withMember(state, node, ({ replacedBy }) => (replacedBy === requestId ? { replacedBy: null } : {}));
+    }
     default:
       return evolveHealth(state, event);
   }

@@ -27,7 +27,7 @@ export interface Member {
   readonly wellForMs: number;
   /** Its request failed, and its user wants to look at it. */
   readonly kept: boolean;
-  /** The request by which someone else replaces it. */
+  /** The request by which someone else replaces, reboots or drains it. */
   readonly replacedBy: string | null;
   /** Someone removes it. */
   readonly leaving: boolean;

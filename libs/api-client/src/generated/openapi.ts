@@ -515,6 +515,63 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Run a command on a node as root, once
+     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.
+     */
+    post: operations['execOnNode'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/exec/{execution}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * What came of a command on a node
+     * @description With Prefer: wait=N the answer waits for its end. Its output can be read for five minutes.
+     */
+    get: operations['getNodeExec'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/logs': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The end of the log of a unit on a node; reading it is recorded */
+    get: operations['getNodeLogs'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/nodes': {
     parameters: {
       query?: never;
@@ -1492,6 +1549,8 @@ export interface components {
       serviceCidr: string;
       serviceDnsDomain: string;
       conditions: components['schemas']['Condition'][];
+      /** @description Absent: none is declared */
+      virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
@@ -1613,6 +1672,7 @@ export interface components {
         | 'MachinesPresent'
         | 'NodesPresent'
         | 'NetworkApplied'
+        | 'VirtualAddressesReady'
         | 'HookBlocked'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
@@ -1629,6 +1689,26 @@ export interface components {
       message: string;
       /** @description RFC 3339, UTC */
       lastTransitionTime: string;
+    };
+    /** @description How a virtual address is */
+    VirtualAddressStatus: {
+      name: string;
+      address: string;
+      /** @description The node that has the address; null: none says so */
+      holder: string | null;
+      /** @description When the holder last reported a change; null: there is none */
+      since: string | null;
+      transports: {
+        name: string;
+        frontendPort: number;
+        /** @description The holder gets a connection on the port of the address */
+        reached: boolean;
+        /** @description How many of the nodes behind it answer their health check */
+        up: number;
+        of: number;
+        /** @description Those that do not, 20 at most */
+        down: string[];
+      }[];
     };
     /** @description A step of an operation */
     Step: {
@@ -1921,6 +2001,8 @@ export interface components {
         hooks?: components['schemas']['Hook'][];
         /** @description Absent: nodes are emptied as without rules */
         drain?: components['schemas']['DrainPolicy'];
+        /** @description Absent: none */
+        virtualAddresses?: components['schemas']['VirtualAddress'][];
         /** @description Absent: no snapshots of etcd are taken by schedule */
         etcdBackups?: components['schemas']['EtcdBackups'];
         /** @description Absent: the firewalls of nodes are not touched */
@@ -1956,6 +2038,8 @@ export interface components {
           updatedReplicas: number;
         };
         pools: components['schemas']['PoolStatus'][];
+        /** @description Absent: none is declared */
+        virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
@@ -2068,6 +2152,68 @@ export interface components {
         [key: string]: string;
       };
     };
+    /** @description An address for services, held by one node at a time (VRRP) */
+    VirtualAddress: {
+      /** @description Unique in the cluster */
+      name: string;
+      /** @description Free, and in the network of the nodes that hold it */
+      address: string;
+      /** @description Left out: the interface that has the address of the node */
+      interface?: string;
+      /** @description Pools whose nodes may hold the address */
+      holders: string[];
+      transports: components['schemas']['VirtualAddressTransport'][];
+    };
+    /** @description One port of a virtual address */
+    VirtualAddressTransport: {
+      /** @description Unique on its address */
+      name: string;
+      /** @description Where clients connect to */
+      frontendPort: number;
+      /** @description Where connections go to on the nodes, e.g. the port of a NodePort service */
+      backendPort: number;
+      /** @description Pools on whose nodes connections end */
+      backends: string[];
+      healthCheck: components['schemas']['VirtualHealthCheck'];
+      /**
+       * @description Networks of clients that may connect; connections of all others are refused
+       * @default [
+       *       "0.0.0.0/0",
+       *       "::/0"
+       *     ]
+       */
+      allow: string[];
+      /**
+       * @description Connections to nodes begin with a PROXY protocol header (version 2), which has the address of the client
+       * @default false
+       */
+      proxyProtocol: boolean;
+    };
+    /** @description How nodes behind a virtual address are checked */
+    VirtualHealthCheck: {
+      /**
+       * @description tcp: the port accepts connections; http and https: it answers a GET
+       * @default tcp
+       * @enum {string}
+       */
+      protocol: 'tcp' | 'http' | 'https';
+      /**
+       * @description Of the GET; without a meaning for tcp
+       * @default /
+       */
+      path: string;
+      /**
+       * @description The status that the GET must have
+       * @default 200
+       */
+      code: number;
+      /**
+       * @description From 1s to 1m. Three failures take a node out, two answers bring it back
+       * @default 2s
+       * @example 90s
+       */
+      interval: string;
+    };
     EtcdBackups: {
       /**
        * @description When snapshots are taken: five fields of cron, in UTC
@@ -2179,10 +2325,11 @@ export interface components {
         | 'replace-nodes'
         | 'label-nodes'
         | 'configure-network'
-        | 'delete-pool';
+        | 'delete-pool'
+        | 'balance-addresses';
       /** @description null: the cluster */
       pool: string | null;
-      /** @description How many machines are made, removed or replaced, or nodes are changed */
+      /** @description How many machines are made, removed or replaced, or nodes or addresses are changed */
       count: number;
       /** @description Those that are removed or replaced */
       nodes: {
@@ -2341,6 +2488,8 @@ export interface components {
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
       drain?: components['schemas']['DrainPolicy'];
+      /** @description Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none */
+      virtualAddresses?: components['schemas']['VirtualAddress'][];
       /** @description What is asked by HTTP before and after steps of its life */
       hooks?: components['schemas']['Hook'][];
       etcdBackups?: components['schemas']['ManifestEtcdBackups'];
@@ -2699,6 +2848,48 @@ export interface components {
        * @default
        */
       reason: string;
+    };
+    /**
+     * @description A command for a node
+     * @example {
+     *       "command": [
+     *         "systemctl",
+     *         "status",
+     *         "kubelet"
+     *       ]
+     *     }
+     */
+    NodeExecRequest: {
+      /** @description Program and arguments; no shell reads them. They are recorded: no secrets */
+      command: string[];
+      /**
+       * @description After this time the command is ended, with exit code 124
+       * @default 60
+       */
+      timeoutSeconds: number;
+    };
+    /** @description A command on a node, and what came of it */
+    NodeExec: {
+      /** @enum {string} */
+      kind: 'NodeExec';
+      id: string;
+      node: string;
+      /**
+       * @description failed: it did not run, or its outcome is unknown
+       * @enum {string}
+       */
+      state: 'running' | 'finished' | 'failed';
+      /** @description null: it has not finished. 124: it was ended by its time limit */
+      exitCode: number | null;
+      /** @description Base64; empty until it has finished */
+      stdout: string;
+      /** @description Base64; empty until it has finished */
+      stderr: string;
+      /** @description Only the beginning of its output was kept */
+      truncated: boolean;
+      tookMs: number | null;
+      /** @description Why it failed; empty: it did not */
+      message: string;
     };
     NodeList: {
       /** @enum {string} */
@@ -7371,7 +7562,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7434,7 +7625,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7527,7 +7718,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7590,7 +7781,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7810,7 +8001,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7873,7 +8064,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;
@@ -8715,6 +8906,434 @@ export interface operations {
         };
       };
       /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  execOnNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeExecRequest'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: it has ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeExec'];
+        };
+      };
+      /** @description It is under way; Location shows its end */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeExec'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.exec-too-long */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, node.exec-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getNodeExec: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+        execution: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description How far it is */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeExec'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.exec-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getNodeLogs: {
+    parameters: {
+      query?: {
+        /** @description Which log */
+        unit?:
+          'kubelet' | 'containerd' | 'fairlead-agent' | 'etcd' | 'haproxy' | 'keepalived' | 'nftables' | 'ssh' | 'sshd';
+        /** @description The last so many lines */
+        lines?: number;
+        /** @description Only what was logged within this time */
+        sinceSeconds?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Its lines */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'text/plain': string;
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, node.exec-unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, node.logs-failed, node.logs-late */
       503: {
         headers: {
           [name: string]: unknown;
@@ -9926,7 +10545,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

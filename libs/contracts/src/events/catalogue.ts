@@ -1,6 +1,8 @@
 import type { z } from 'zod';
+import { addressEvents } from './address.events.js';
 import { actionEvents } from './action.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
+import { execEvents } from './exec.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
@@ -23,9 +25,11 @@ export const EVENTS = {
   ...rolloutEvents,
   ...rolloutFactEvents,
   ...nodeEvents,
+  ...addressEvents,
   ...networkEvents,
   ...remediationEvents,
   ...actionEvents,
+  ...execEvents,
   ...presenceEvents,
   ...quarantineEvents,
 } as const;

@@ -4,6 +4,7 @@ import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../i
 import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
+import { VirtualAddressView } from '../views/address.views.js';
 import { time } from '../views/time.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
@@ -17,6 +18,7 @@ import { Sshd } from '../network/sshd.js';
 import { Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { PoolStatus, ReplicaCounts } from './pool.status.js';
+import { VirtualAddresses } from './virtual.addresses.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
 export const MANIFEST_KIND = 'Cluster';
@@ -99,6 +101,9 @@ export const ManifestSpec = z
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
+    virtualAddresses: VirtualAddresses.optional().describe(
+      'Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none',
+    ),
     hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
     etcdBackups: ManifestEtcdBackups.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
@@ -169,9 +174,13 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
  * mention a pause, or a version, leaves it as it is: whoever keeps one in a repository does not resume what someone has paused, and a
  * newer release of Fairlead upgrades no cluster by its default.
  */
-export const specOfManifest = ({ paused, version, ...spec }: ManifestSpec, current?: DeclaredSpec): DeclaredSpec =>
+export const specOfManifest = (
+  { paused, version, virtualAddresses = [], ...spec }: ManifestSpec,
+  current?: DeclaredSpec,
+): DeclaredSpec =>
   DeclaredSpec.parse({
     ...spec,
+    ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
@@ -209,6 +218,7 @@ export const ClusterManifestView = z
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
         controlPlane: ReplicaCounts,
         pools: z.array(PoolStatus),
+        virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
       })
       .optional()
       .describe('Absent in the answer to a change: see GET'),

@@ -19,6 +19,7 @@ import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
+import { VirtualAddresses } from './virtual.addresses.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
 export const POOLS_MAX = 500;
@@ -75,6 +76,7 @@ export const DeclaredSpec = z.strictObject({
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   hooks: Hooks.optional().describe('Absent: none'),
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
+  virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),

@@ -1,5 +1,6 @@
 import { completeControlPlane, completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { taintKey } from './pool.fields.js';
+import type { Transport, VirtualAddress } from './virtual.addresses.js';
 
 /** A field that differs; null: it is not there. */
 export interface ChangedField {
@@ -26,12 +27,31 @@ const poolLeaves = (pool: DeclaredPool): readonly Leaf[] => {
   ];
 };
 
+const transportLeaves = ({ name, backends, allow, ...others }: Transport, of: string): readonly Leaf[] => {
+  const field = `${of}.transports[${name}]`;
+  const sets: readonly Leaf[] = [
+    [`${field}.backends`, backends.toSorted().join(', ')],
+    [`${field}.allow`, allow.toSorted().join(', ')],
+  ];
+  return [...leavesOf(others, field), ...sets];
+};
+
+/** Addresses and their transports are known by their names; pools and networks are sets. */
+const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress): readonly Leaf[] => {
+  const field = `virtualAddresses[${name}]`;
+  return [
+    ...leavesOf(others, field),
+    [`${field}.holders`, holders.toSorted().join(', ')],
+    ...transports.flatMap((transport) => transportLeaves(transport, field)),
+  ];
+};
+
 /** Pools are known by their names: their order means nothing. */
 const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
   if (spec === undefined) return new Map();
-  const { pools, ...rest } = spec;
+  const { pools, virtualAddresses = [], ...rest } = spec;
   const others = { ...rest, controlPlane: completeControlPlane(spec.controlPlane) };
-  return new Map([...leavesOf(others, ''), ...pools.flatMap(poolLeaves)]);
+  return new Map([...leavesOf(others, ''), ...pools.flatMap(poolLeaves), ...virtualAddresses.flatMap(addressLeaves)]);
 };
 
 /** What differs between two specs, in the order of their fields. */

@@ -10,7 +10,6 @@ import {
   type DeclaredPool,
   type DeclaredSpec,
 } from './declared.js';
-import { changedFields } from './manifest.diff.js';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
 import { nodeMetadata } from './pool.fields.js';
@@ -24,6 +23,7 @@ import {
   type PoolRollout,
 } from './pool.rollout.js';
 import { versionPath } from '../version.path.js';
+import { changedFields } from './manifest.diff.js';
 import { victimsOf, type PoolMember, type Victim } from './victims.js';
 
 export const PLAN_ACTIONS = [
@@ -37,6 +37,7 @@ export const PLAN_ACTIONS = [
   'label-nodes',
   'configure-network',
   'delete-pool',
+  'balance-addresses',
 ] as const;
 
 /** One thing that is done for a change, and why. */
@@ -44,7 +45,7 @@ export const PlanStep = z
   .strictObject({
     action: z.enum(PLAN_ACTIONS),
     pool: z.string().nullable().describe('null: the cluster'),
-    count: z.int().describe('How many machines are made, removed or replaced, or nodes are changed'),
+    count: z.int().describe('How many machines are made, removed or replaced, or nodes or addresses are changed'),
     nodes: z
       .array(z.strictObject({ name: z.string(), reason: z.string() }))
       .describe('Those that are removed or replaced'),
@@ -252,13 +253,31 @@ const upgraded = (before: DeclaredSpec, after: DeclaredSpec, count: number): rea
   return [step('upgrade', null, { reason: `${path}: ${nodesOf(count)}, control planes before workers`, count })];
 };
 
+const addressNames = (spec: DeclaredSpec | undefined): readonly string[] =>
+  (spec?.virtualAddresses ?? []).map(({ name }) => name);
+
+/** Which node holds what follows from the nodes that there are: no node is made, replaced or drained for it. */
+const balanced = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly PlanStep[] => {
+  const [old, now] = [addressNames(before), addressNames(after)];
+  const fields = changedFields(before, after);
+  const change = (name: string): string | undefined => {
+    if (!old.includes(name)) return `${name} is new`;
+    if (!now.includes(name)) return `${name} is not in the manifest`;
+    return fields.some(({ field }) => field.startsWith(`virtualAddresses[${name}].`)) ? `${name} changes` : undefined;
+  };
+  const changes = [...new Set([...now, ...old])].map(change).filter((one) => one !== undefined);
+  return changes.length === 0
+    ? []
+    : [step('balance-addresses', null, { reason: changes.join(', '), count: changes.length })];
+};
+
 /** What has to be done so that a cluster is as declared: the same for a dry run and for the change. `before` undefined: there is none. */
 export const planOf = (
   before: DeclaredSpec | undefined,
   after: DeclaredSpec,
   { members, requests = {}, named = [] }: PlanBasis,
 ): readonly PlanStep[] => {
-  if (before === undefined) return created(after);
+  if (before === undefined) return [...created(after), ...balanced(before, after)];
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
   const byName = (pools: readonly DeclaredPool[]) => new Map(pools.map((pool) => [pool.name, pool]));
   const [old, now] = [byName(before.pools), byName(after.pools)];
@@ -284,6 +303,7 @@ export const planOf = (
         named,
       }),
     ),
+    ...balanced(before, after),
   ];
 };
 

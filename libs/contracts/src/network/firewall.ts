@@ -9,6 +9,8 @@ const RULES_MAX = 50;
 const NETWORKS_MAX = 50;
 const PORTS_MAX = 20;
 const PORT_MAX = 65_535;
+/** Those of the manifest, of Kubernetes, and of the ports of virtual addresses. */
+const INBOUND_MAX = 400;
 /** As many addresses as the nodes of the largest cluster have, and those of nodes that are replaced. */
 const SET_MAX = 2_000;
 
@@ -121,7 +123,7 @@ export const NodeFirewall = z.strictObject({
     'control-planes': z.array(Cidr).max(SET_MAX),
     pods: z.array(Cidr).max(NETWORKS_MAX),
   }),
-  inbound: z.array(FirewallRule).max(4 * RULES_MAX),
+  inbound: z.array(FirewallRule).max(INBOUND_MAX),
   nodePorts: z.array(RuleSource).max(SET_MAX).describe('Who may connect to node ports'),
   outbound: z
     .array(FirewallRule)

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { VirtualAddressView } from './address.views.js';
 import { paged } from './list.views.js';
 import { NodeView } from './node.views.js';
 import { OperationKind, StepView } from './operation.views.js';
@@ -39,6 +40,7 @@ export const CONDITION_TYPES = [
   'MachinesPresent',
   'NodesPresent',
   'NetworkApplied',
+  'VirtualAddressesReady',
   'HookBlocked',
   'RemediationAllowed',
   'BackupsHealthy',
@@ -66,6 +68,8 @@ export const CONDITION_REASONS = [
   'RemediationSuspended',
   'NetworkFailed',
   'NetworkWaiting',
+  'AddressNotHeld',
+  'AddressUnreachable',
   'HookAsksForTime',
   'HookFailed',
   'NodesFailed',
@@ -131,6 +135,7 @@ export const ClusterView = z
     serviceCidr: z.string(),
     serviceDnsDomain: z.string(),
     conditions: z.array(ConditionView),
+    virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
     progress: z
       .strictObject({
         operation: OperationKind,

@@ -136,3 +136,19 @@ export const NodeActionView = z
   })
   .meta({ id: 'NodeAction', description: 'What nodes were asked to do' });
 export type NodeActionView = z.infer<typeof NodeActionView>;
+
+export const NodeExecView = z
+  .strictObject({
+    kind: z.literal('NodeExec'),
+    id: z.string(),
+    node: z.string(),
+    state: z.enum(['running', 'finished', 'failed']).describe('failed: it did not run, or its outcome is unknown'),
+    exitCode: z.int().nullable().describe('null: it has not finished. 124: it was ended by its time limit'),
+    stdout: z.string().describe('Base64; empty until it has finished'),
+    stderr: z.string().describe('Base64; empty until it has finished'),
+    truncated: z.boolean().describe('Only the beginning of its output was kept'),
+    tookMs: z.int().nullable(),
+    message: z.string().describe('Why it failed; empty: it did not'),
+  })
+  .meta({ id: 'NodeExec', description: 'A command on a node, and what came of it' });
+export type NodeExecView = z.infer<typeof NodeExecView>;

@@ -1,10 +1,17 @@
-import { BALANCER } from './balancer.paths.js';
+import { ADDRESSES, BALANCER } from './balancer.paths.js';
 
-/** Files in /run that keep a keepalived or haproxy of the host's own apart from ours. */
+/** Files in /run that keep a keepalived or haproxy of the host's own, and ours from each other, apart. */
 const RUN = '/run/fairlead';
 
-export const haproxyUnit = `[Unit]
-Description=Balances the Kubernetes API over its control planes (Fairlead)
+interface BalancerUnit {
+  readonly description: string;
+  readonly config: string;
+  /** Before the names of its files in /run. */
+  readonly prefix: string;
+}
+
+const haproxy = ({ description, config, prefix }: BalancerUnit): string => `[Unit]
+Description=${description} (Fairlead)
 After=network-online.target
 Wants=network-online.target
 StartLimitIntervalSec=0
@@ -13,9 +20,9 @@ StartLimitIntervalSec=0
 Type=notify
 RuntimeDirectory=fairlead
 RuntimeDirectoryPreserve=yes
-ExecStartPre=/usr/sbin/haproxy -c -q -f ${BALANCER.haproxy}
-ExecStart=/usr/sbin/haproxy -Ws -f ${BALANCER.haproxy} -p ${RUN}/haproxy.pid
-ExecReload=/usr/sbin/haproxy -c -q -f ${BALANCER.haproxy}
+ExecStartPre=/usr/sbin/haproxy -c -q -f ${config}
+ExecStart=/usr/sbin/haproxy -Ws -f ${config} -p ${RUN}/${prefix}haproxy.pid
+ExecReload=/usr/sbin/haproxy -c -q -f ${config}
 ExecReload=/bin/kill -USR2 $MAINPID
 KillMode=mixed
 Restart=always
@@ -25,9 +32,9 @@ RestartSec=1
 WantedBy=multi-user.target
 `;
 
-export const keepalivedUnit = `[Unit]
-Description=Holds the address of the Kubernetes API on one control plane (Fairlead)
-After=network-online.target fairlead-haproxy.service
+const keepalived = ({ description, config, prefix }: BalancerUnit, after: string): string => `[Unit]
+Description=${description} (Fairlead)
+After=network-online.target ${after}
 Wants=network-online.target
 StartLimitIntervalSec=0
 
@@ -35,7 +42,7 @@ StartLimitIntervalSec=0
 Type=simple
 RuntimeDirectory=fairlead
 RuntimeDirectoryPreserve=yes
-ExecStart=/usr/sbin/keepalived --dont-fork --log-console --vrrp --use-file ${BALANCER.keepalived} --pid ${RUN}/keepalived.pid --vrrp_pid ${RUN}/vrrp.pid
+ExecStart=/usr/sbin/keepalived --dont-fork --log-console --vrrp --use-file ${config} --pid ${RUN}/${prefix}keepalived.pid --vrrp_pid ${RUN}/${prefix}vrrp.pid
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always
 RestartSec=1
@@ -43,3 +50,29 @@ RestartSec=1
 [Install]
 WantedBy=multi-user.target
 `;
+
+export const haproxyUnit = haproxy({
+  description: 'Balances the Kubernetes API over its control planes',
+  config: BALANCER.haproxy,
+  prefix: '',
+});
+
+export const keepalivedUnit = keepalived(
+  {
+    description: 'Holds the address of the Kubernetes API on one control plane',
+    config: BALANCER.keepalived,
+    prefix: '',
+  },
+  BALANCER.units[1],
+);
+
+export const addressesHaproxyUnit = haproxy({
+  description: 'Balances virtual addresses over nodes',
+  config: ADDRESSES.haproxy,
+  prefix: 'addresses-',
+});
+
+export const addressesKeepalivedUnit = keepalived(
+  { description: 'Holds virtual addresses for services', config: ADDRESSES.keepalived, prefix: 'addresses-' },
+  ADDRESSES.units[1],
+);

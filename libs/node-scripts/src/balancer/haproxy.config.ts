@@ -1,4 +1,5 @@
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
+import { hostPort } from './host.port.js';
 
 /** A control plane, as its peers reach it. */
 export interface ControlPlanePeer {
@@ -8,9 +9,6 @@ export interface ControlPlanePeer {
 
 /** Where haproxy says, on the host itself, whether it reaches an API server. Below the node ports and the ephemeral ones. */
 export const MONITOR_PORT = 29_998;
-
-const hostPort = (address: string, port: number): string =>
-  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 
 /**
  * haproxy in front of every API server. It passes TLS through, asks each for /readyz once a second, and takes one out after

@@ -22,6 +22,7 @@ export const STEPS = [
   'prepare-verification',
   'verify-snapshot',
   'authorized-keys',
+  'node-exec',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

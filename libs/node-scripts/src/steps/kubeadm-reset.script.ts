@@ -6,7 +6,7 @@ import {
   NETWORK_PATHS,
   NFT_TABLE,
 } from '@fairlead/contracts';
-import { BALANCER } from '../balancer/balancer.paths.js';
+import { ADDRESSES, BALANCER } from '../balancer/balancer.paths.js';
 import { API_PORT, CRI_SOCKET } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
@@ -116,7 +116,7 @@ if [ -e ${hostPath(NETWORK_PATHS.sshd)} ]; then
 fi`;
 
 const BALANCING = `
-for unit in ${BALANCER.units.join(' ')}; do
+for unit in ${[...BALANCER.units, ...ADDRESSES.units].join(' ')}; do
   if [ -e "$root/etc/systemd/system/$unit" ]; then
     changed=true
     quiet systemctl disable --now "$unit"

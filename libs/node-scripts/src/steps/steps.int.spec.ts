@@ -861,6 +861,29 @@ describe('the look at a host', () => {
   });
 });
 
+describe("an operator's command", () => {
+  const ran = async (command: readonly string[], { timeoutSeconds = 30, outputBytes = 1_000 } = {}) => {
+    const { result } = await host.run(renderStep('node-exec', { command, timeoutSeconds, outputBytes }).script);
+    const { stdout, stderr, ...others } = result as Record<'stdout' | 'stderr', string>;
+    const text = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+    return { ...others, stdout: text(stdout), stderr: text(stderr) };
+  };
+
+  it('gets its words as they are, and its exit code and both outputs come back apart', async () => {
+    const odd = `a 'b' "c" $HOME \\ ; *`;
+    expect(await ran(['printf', '%s|', odd, ''])).toMatchObject({ exitCode: 0, stdout: `${odd}||`, stderr: '' });
+    const both = await ran(['sh', '-c', 'echo out; echo err >&2; exit 7']);
+    expect(both).toEqual({ exitCode: 7, stdout: 'out\n', stderr: 'err\n', stdoutBytes: 4, stderrBytes: 4 });
+    expect((await ran(['there-is-no-such-program'])).exitCode).toBe(127);
+  });
+
+  it('goes on when it prints more than is kept, and is ended by its time limit', async () => {
+    const long = await ran(['sh', '-c', 'head -c 100000 /dev/zero | tr "\\0" x; exit 3'], { outputBytes: 10 });
+    expect(long).toMatchObject({ exitCode: 3, stdout: 'xxxxxxxxxx', stdoutBytes: 100_000 });
+    expect((await ran(['sleep', '30'], { timeoutSeconds: 1 })).exitCode).toBe(124);
+  });
+});
+
 describe('the balanced API address', () => {
   const stepOf = (peers: typeof PEERS | readonly (typeof PEERS)[number][], initialises = false): string =>
     renderStep('balance-api', {

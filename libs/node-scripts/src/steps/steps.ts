@@ -29,6 +29,7 @@ import {
 } from './kubeadm-join.script.js';
 import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } from './kubeadm-reset.script.js';
 import { lookScript, type LookInput, type LookResult } from './look.script.js';
+import { nodeExecScript, type NodeExecInput, type NodeExecResult } from './node-exec.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
 import { readKubeconfigScript, type ReadKubeconfigInput, type ReadKubeconfigResult } from './read-kubeconfig.script.js';
 import { removeSnapshotScript, type RemoveSnapshotInput, type RemoveSnapshotResult } from './remove-snapshot.script.js';
@@ -64,6 +65,7 @@ export interface StepInputs {
   readonly 'prepare-verification': PrepareVerificationInput;
   readonly 'verify-snapshot': VerifySnapshotInput;
   readonly 'authorized-keys': AuthorizedKeysInput;
+  readonly 'node-exec': NodeExecInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -88,6 +90,7 @@ export interface StepResults {
   readonly 'prepare-verification': PrepareVerificationResult;
   readonly 'verify-snapshot': VerifySnapshotResult;
   readonly 'authorized-keys': AuthorizedKeysResult;
+  readonly 'node-exec': NodeExecResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -106,6 +109,8 @@ const changed = z.strictObject({ changed: z.boolean() });
 const MEMBER_NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 const PEER_URL = /^https:\/\/[0-9a-f.:[\]]{2,64}:2380$/;
 const MEMBERS_MAX = 16;
+/** Of the output of an operator's command, in Base64. */
+const OUTPUT_LENGTH_MAX = 512 * 1_024;
 const WORDS_LENGTH_MAX = 4_000;
 const words = z.string().max(WORDS_LENGTH_MAX);
 const count = z.int().min(0);
@@ -180,6 +185,16 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     }),
   },
   'authorized-keys': { render: authorizedKeysScript, result: changed },
+  'node-exec': {
+    render: nodeExecScript,
+    result: z.strictObject({
+      exitCode: z.int().min(0).max(255),
+      stdout: z.base64().max(OUTPUT_LENGTH_MAX),
+      stderr: z.base64().max(OUTPUT_LENGTH_MAX),
+      stdoutBytes: z.int().min(0),
+      stderrBytes: z.int().min(0),
+    }),
+  },
   look: {
     render: lookScript,
     result: z.strictObject({

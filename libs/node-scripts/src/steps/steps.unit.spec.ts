@@ -192,6 +192,10 @@ it.each([
       remove: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIF former'],
     }).script,
   ],
+  [
+    'node-exec.sh',
+    renderStep('node-exec', { command: ['sh', '-c', "echo 'a b'"], timeoutSeconds: 60, outputBytes: 262_144 }).script,
+  ],
   ['prepare-verification.sh', renderStep('prepare-verification', { bytes: 20_000_000 }).script],
   ['verify-snapshot.sh', renderStep('verify-snapshot', { bytes: 20_000_000 }).script],
   ['remove-snapshot.sh', renderStep('remove-snapshot', {}).script],

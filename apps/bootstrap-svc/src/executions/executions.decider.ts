@@ -1,0 +1,87 @@
+import {
+  executionsAfter,
+  type Cause,
+  type ClusterUid,
+  type Executions,
+  type Fact,
+  type OpenExecution,
+  type SecretRef,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { bootstrap } from '../bootstrap/bootstrap.decider.js';
+import type { Bootstrap, Host } from '../bootstrap/bootstrap.state.js';
+
+interface About {
+  readonly uid: ClusterUid;
+  readonly requestId: string;
+}
+
+interface Ran {
+  readonly exitCode: number;
+  readonly stdoutBytes: number;
+  readonly stderrBytes: number;
+  readonly truncated: boolean;
+  readonly tookMs: number;
+  readonly outputRef: SecretRef;
+  readonly expiresAt: string;
+}
+
+export type RecordStarted = Command<'RecordStarted', About>;
+export type RecordFinished = Command<'RecordFinished', About & Ran>;
+export type RecordFailed = Command<'RecordFailed', About & { readonly cause: Cause }>;
+export type RecordRemoved = Command<'RecordRemoved', About>;
+export type ExecutionsCommand = RecordStarted | RecordFinished | RecordFailed | RecordRemoved;
+
+export type ExecutionsFact = Fact<'NodeExecStarted' | 'NodeExecFinished' | 'NodeExecFailed' | 'NodeExecOutputRemoved'>;
+
+/** Commands on nodes, and the hosts on which they run. */
+export interface ExecutionsState {
+  readonly executions: Executions | undefined;
+  readonly bootstrap: Bootstrap;
+}
+
+const INITIAL: ExecutionsState = { executions: undefined, bootstrap: bootstrap.initial };
+
+export const openExecution = ({ executions }: ExecutionsState, { uid, requestId }: About): OpenExecution | undefined =>
+  executions?.uid === uid ? executions.open[requestId] : undefined;
+
+/** undefined: it has no machine, or no longer. */
+export const hostNamed = ({ bootstrap: state }: ExecutionsState, node: string): Host | undefined =>
+  state.status === 'absent' ? undefined : state.cluster.hosts[node];
+
+const removed = ({ executions }: ExecutionsState, { uid, requestId }: About): readonly ExecutionsFact[] => {
+  const ended = executions?.uid === uid ? executions.ended[requestId] : undefined;
+  if (ended?.outcome !== 'finished') return nothing;
+  return [{ type: 'NodeExecOutputRemoved', data: { uid, requestId, node: ended.node } }];
+};
+
+const decide = (state: ExecutionsState, command: ExecutionsCommand): readonly ExecutionsFact[] => {
+  if (command.type === 'RecordRemoved') return removed(state, command.data);
+  const open = openExecution(state, command.data);
+  if (open === undefined) return nothing;
+  const { uid, requestId } = command.data;
+  const { node, startedAt } = open;
+  switch (command.type) {
+    case 'RecordStarted':
+      return startedAt === null ? [{ type: 'NodeExecStarted', data: { uid, requestId, node } }] : nothing;
+    case 'RecordFinished':
+      return [{ type: 'NodeExecFinished', data: { ...command.data, node } }];
+    case 'RecordFailed':
+      return [{ type: 'NodeExecFailed', data: { uid, requestId, node, cause: command.data.cause } }];
+  }
+};
+
+/** Commands that operators run on nodes: each begins at most once. */
+export const executions: Decider<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
+  initial: INITIAL,
+  reads: 'cluster',
+  decide,
+
+  evolve: (state, event) => {
+    const after = {
+      executions: executionsAfter(state.executions, event),
+      bootstrap: bootstrap.evolve(state.bootstrap, event),
+    };
+    return after.executions === undefined && after.bootstrap.status === 'absent' ? INITIAL : after;
+  },
+};

@@ -1,0 +1,67 @@
+import type { Fact } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { CALM, ROUGH, Simulation } from '../../test/simulation.js';
+import { balanced, cp, created, machinesOf, requested, UID } from '../bootstrap/bootstrap.fixtures.js';
+import { execRef } from '../kubernetes/cluster.access.js';
+
+const SEEDS = Number(process.env['SIM_SEEDS'] ?? 40);
+const FIRST_SEED = Number(process.env['SIM_SEED'] ?? 1);
+const REQUESTS = Array.from({ length: 6 }, (_, index) => `00000000-0000-4000-8000-0000000000${10 + index}`);
+
+const asked = (requestId: string): Fact => ({
+  type: 'NodeExecRequested',
+  data: { uid: UID, requestId, node: cp(1), purpose: 'exec', command: ['touch', requestId], timeoutSeconds: 5 },
+});
+
+const initialized = async (seed: number): Promise<Simulation> => {
+  const simulation = new Simulation(seed, CALM);
+  await simulation.say('request', requested(1, 0));
+  await simulation.say('machines', created(machinesOf(1, 0)), balanced);
+  await simulation.run();
+  return simulation;
+};
+
+/** bootstrap-svc's own code from process to effects, with jobs delivered late and twice, lost answers and crashes. */
+describe("operators' commands under disorder", () => {
+  it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
+    'seed %i: each is run at most once and ended once; it was run if it is stated to have finished',
+    async (seed) => {
+      const simulation = await initialized(seed);
+      simulation.troubles = ROUGH;
+      for (const requestId of REQUESTS) {
+        await simulation.say('audit', asked(requestId));
+        await simulation.run();
+      }
+      const { commands } = simulation.world.host(cp(1));
+      for (const requestId of REQUESTS) {
+        const ends = simulation.store.events.filter(
+          ({ type, data }) =>
+            (type === 'NodeExecFinished' || type === 'NodeExecFailed') &&
+            'requestId' in data &&
+            data.requestId === requestId,
+        );
+        const runs = commands.filter((line) => line.endsWith(requestId)).length;
+        expect([seed, requestId, ends.length]).toEqual([seed, requestId, 1]);
+        expect([seed, requestId, runs]).toEqual([
+          seed,
+          requestId,
+          ends[0]?.type === 'NodeExecFinished' ? 1 : Math.min(runs, 1),
+        ]);
+        const isKept = simulation.secrets.values.has(execRef(requestId));
+        expect([seed, requestId, isKept]).toEqual([seed, requestId, ends[0]?.type === 'NodeExecFinished']);
+      }
+    },
+  );
+
+  it('have their output deleted after its time, and nothing of it is in the log', async () => {
+    const simulation = await initialized(7);
+    await simulation.say('audit', asked(REQUESTS[0]!));
+    await simulation.run();
+    expect(simulation.secrets.values.get(execRef(REQUESTS[0]!))?.value).toContain('b3V0');
+    expect(JSON.stringify(simulation.store.events)).not.toContain('b3V0');
+    simulation.fireTimers();
+    await simulation.run();
+    expect(simulation.count('NodeExecOutputRemoved')).toBe(1);
+    expect(simulation.secrets.values.has(execRef(REQUESTS[0]!))).toBe(false);
+  });
+});

@@ -1,0 +1,201 @@
+import {
+  apiAddressesOf,
+  CONTROL_PLANE_POOL,
+  durationMs,
+  nearestOf,
+  refuse,
+  SshSettings,
+  type DeclaredSpec,
+  type Refusal,
+  type RegisteredConnection,
+  type Transport,
+  type VirtualAddress,
+} from '@fairlead/contracts';
+import ipaddr from 'ipaddr.js';
+
+/** What the addresses of a cluster must not disturb. */
+export interface AddressSurroundings {
+  readonly connections: ReadonlyMap<string, RegisteredConnection>;
+  /** Addresses that something has already, by what has them. */
+  readonly taken: ReadonlyMap<string, string>;
+}
+
+type Addressed = Pick<DeclaredSpec, 'controlPlane' | 'pools' | 'network' | 'virtualAddresses'>;
+
+/** Providers whose nodes share a network, in which a node may take another address. Networks of clouds forbid it, and the lab has none. */
+const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn']);
+
+/** Where nodes listen on every address: haproxy could not, or would take connections that are meant for others. */
+const NODE_PORTS: readonly { readonly from: number; readonly to: number; readonly what: string }[] = [
+  { from: 22, to: 22, what: 'the SSH server' },
+  { from: 179, to: 179, what: 'BGP of the pod network' },
+  { from: 2379, to: 2381, what: 'etcd' },
+  { from: 6443, to: 6443, what: 'the Kubernetes API server' },
+  { from: 10_248, to: 10_259, what: 'the kubelet and other components of Kubernetes' },
+  { from: 30_000, to: 32_767, what: 'services of type NodePort, which kube-proxy answers on every address' },
+];
+
+const INTERVAL_MS = { min: 1_000, max: 60_000 } as const;
+
+const same = (one: string, other: string): boolean =>
+  ipaddr.parse(one).toNormalizedString() === ipaddr.parse(other).toNormalizedString();
+
+/** Whether an address is in a network that was validated before; one of the other family is not. */
+const isIn = (address: string, cidr: string): boolean => {
+  if (!ipaddr.isValidCIDR(cidr)) return false;
+  const [network, prefix] = ipaddr.parseCIDR(cidr);
+  const parsed = ipaddr.parse(address);
+  return parsed.kind() === network.kind() && parsed.match(network, prefix);
+};
+
+const isIpv6 = (text: string): boolean => text.includes(':');
+
+const poolFault = (spec: Addressed, pool: string, field: string): readonly Refusal[] => {
+  const known = [CONTROL_PLANE_POOL, ...spec.pools.map(({ name }) => name)];
+  if (known.includes(pool)) return [];
+  const near = nearestOf(pool, known);
+  const hint = near === undefined ? `; declared are ${known.join(', ')}` : `; did you mean ${near}?`;
+  return [refuse('address.pool-unknown', { pool, hint }, field)];
+};
+
+const connectionOf = ({ controlPlane, pools }: Addressed, pool: string): string | undefined =>
+  pool === CONTROL_PLANE_POOL
+    ? controlPlane.connection
+    : (pools.find(({ name }) => name === pool)?.connection as string | undefined);
+
+/** Nodes that hold an address in turn, and nodes that they send to, are in one network. */
+const networkFaults = (
+  spec: Addressed,
+  { name, holders }: VirtualAddress,
+  { connections }: AddressSurroundings,
+  field: string,
+): readonly Refusal[] => {
+  const names = [...new Set(holders.flatMap((pool) => connectionOf(spec, pool) ?? []))];
+  const other = names.find((connection) => !SHARED_NETWORK.has(connections.get(connection)?.provider ?? ''));
+  if (other !== undefined) {
+    const provider = connections.get(other)?.provider ?? 'unknown';
+    return [refuse('address.provider', { address: name, connection: other, provider }, `${field}.holders`)];
+  }
+  return names.length > 1
+    ? [refuse('address.networks', { address: name, connections: names.join(', ') }, `${field}.holders`)]
+    : [];
+};
+
+const UNUSABLE: ReadonlySet<string> = new Set([
+  'unspecified',
+  'broadcast',
+  'multicast',
+  'linkLocal',
+  'loopback',
+  'ipv4Mapped',
+]);
+
+/** What Fairlead and the provider know to have an address. */
+const takenBy = (
+  address: string,
+  { connections, taken }: AddressSurroundings,
+  names: readonly (string | undefined)[],
+): string | undefined => {
+  const owners = names.flatMap((name): readonly (readonly [string, string])[] => {
+    const settings = SshSettings.safeParse(name === undefined ? undefined : connections.get(name)?.settings);
+    if (!settings.success) return [];
+    return [
+      ...settings.data.hosts.map((host) => [host.address, `host ${host.name} of connection ${name}`] as const),
+      ...apiAddressesOf(settings.data).map((api) => [api, `apiAddress of connection ${name}`] as const),
+    ];
+  });
+  return [...taken, ...owners].find(([has]) => ipaddr.isValid(has) && same(has, address))?.[1];
+};
+
+const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroundings): readonly Refusal[] => {
+  const { virtualAddresses = [], network } = spec;
+  const { name, address, holders } = virtualAddresses[at]!;
+  const field = `spec.virtualAddresses[${at}]`;
+  const before = virtualAddresses.slice(0, at);
+  const first = before.find((other) => same(other.address, address));
+  const range = ipaddr.parse(address).range();
+  const within = [
+    { cidr: network.podCidr, what: 'pods' },
+    { cidr: network.serviceCidr, what: 'services' },
+  ].find(({ cidr }) => isIn(address, cidr));
+  const owner = takenBy(
+    address,
+    surroundings,
+    holders.map((pool) => connectionOf(spec, pool)),
+  );
+  return [
+    ...(before.some((other) => other.name === name)
+      ? [refuse('address.name-taken', { address: name }, `${field}.name`)]
+      : []),
+    ...(first === undefined ? [] : [refuse('address.taken', { address, owner: first.name }, `${field}.address`)]),
+    ...(UNUSABLE.has(range) ? [refuse('address.unusable', { address, range }, `${field}.address`)] : []),
+    ...(within === undefined
+      ? []
+      : [refuse('address.in-cluster', { address, network: within.cidr, what: within.what }, `${field}.address`)]),
+    ...(owner === undefined ? [] : [refuse('address.taken', { address, owner }, `${field}.address`)]),
+    ...holders.flatMap((pool, index) => poolFault(spec, pool, `${field}.holders[${index}]`)),
+    ...networkFaults(spec, virtualAddresses[at]!, surroundings, field),
+  ];
+};
+
+/** The API is balanced on a port of the control planes, where their connection says which. */
+const apiPortOf = (spec: Addressed, { connections }: AddressSurroundings): number | undefined => {
+  const settings = SshSettings.safeParse(connections.get(spec.controlPlane.connection)?.settings);
+  return settings.success ? settings.data.apiPort : undefined;
+};
+
+const portFaults = (
+  { name, frontendPort, backendPort }: Transport,
+  before: readonly Transport[],
+  apiPort: number | undefined,
+  field: string,
+): readonly Refusal[] => {
+  const port = frontendPort;
+  const first = before.find((other) => other.frontendPort === port);
+  const listener =
+    port === apiPort
+      ? 'the balanced Kubernetes API'
+      : NODE_PORTS.find(({ from, to }) => port >= from && port <= to)?.what;
+  return [
+    ...(first === undefined
+      ? []
+      : [refuse('transport.port-twice', { transport: name, port, first: first.name }, `${field}.frontendPort`)]),
+    ...(listener === undefined
+      ? []
+      : [refuse('transport.port-used', { transport: name, port, what: listener }, `${field}.frontendPort`)]),
+    ...(port === backendPort ? [refuse('transport.port-same', { transport: name, port }, `${field}.backendPort`)] : []),
+  ];
+};
+
+const transportFaults = (
+  spec: Addressed,
+  [at, index]: readonly [number, number],
+  surroundings: AddressSurroundings,
+): readonly Refusal[] => {
+  const { address, transports } = (spec.virtualAddresses ?? [])[at]!;
+  const transport = transports[index]!;
+  const { name, allow, backends, healthCheck } = transport;
+  const field = `spec.virtualAddresses[${at}].transports[${index}]`;
+  const before = transports.slice(0, index);
+  const every = durationMs(healthCheck.interval);
+  return [
+    ...(before.some((other) => other.name === name)
+      ? [refuse('transport.name-taken', { transport: name }, `${field}.name`)]
+      : []),
+    ...portFaults(transport, before, apiPortOf(spec, surroundings), field),
+    ...backends.flatMap((pool, place) => poolFault(spec, pool, `${field}.backends[${place}]`)),
+    ...(allow.some((network) => isIpv6(network) === isIpv6(address))
+      ? []
+      : [refuse('transport.allow-family', { transport: name, address }, `${field}.allow`)]),
+    ...(every >= INTERVAL_MS.min && every <= INTERVAL_MS.max
+      ? []
+      : [refuse('transport.interval', { given: healthCheck.interval }, `${field}.healthCheck.interval`)]),
+  ];
+};
+
+/** Everything that is wrong with the virtual addresses of a cluster, each with its place. */
+export const virtualAddressFaults = (spec: Addressed, surroundings: AddressSurroundings): readonly Refusal[] =>
+  (spec.virtualAddresses ?? []).flatMap(({ transports }, at) => [
+    ...addressFaults(spec, at, surroundings),
+    ...transports.flatMap((_, index) => transportFaults(spec, [at, index], surroundings)),
+  ]);

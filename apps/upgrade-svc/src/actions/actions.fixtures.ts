@@ -1,0 +1,158 @@
+import type { Fact, NodeActionKind, StoredEvent } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { clusterRequested, machineOf, planOf, uid } from '../nodes/nodes.fixtures.js';
+import { actions } from './actions.decider.js';
+import { factsOf } from './actions.planner.js';
+import { actionsReconciler } from './actions.reconciler.js';
+import type { Actions, Known } from './actions.state.js';
+
+export const START = '2026-11-23T10:00:00.000Z';
+export const REQUEST = 'r1';
+
+const fact = (type: string, data: object): Fact => ({ type, data: { uid, ...data } }) as unknown as Fact;
+
+/** Events of a cluster with control planes and workers of the pool web, at times of their own. */
+export class Story {
+  readonly events: StoredEvent[] = [];
+  now = START;
+  state: Actions = actions.initial;
+  private revision = 1;
+
+  constructor({ controlPlanes = 1, workers = 3 } = {}) {
+    this.say(clusterRequested());
+    for (let index = 1; index <= controlPlanes; index += 1) this.join(`cp-${index}`, 'control-plane');
+    for (let index = 1; index <= workers; index += 1) this.join(`w-${index}`, 'web');
+    this.say(fact('ClusterReady', {}));
+  }
+
+  say(...facts: readonly Fact[]): this {
+    for (const one of facts) {
+      const event = stored(one, this.events.length + 1, { time: this.now });
+      this.events.push(event);
+      this.state = actions.evolve(this.state, event);
+    }
+    return this;
+  }
+
+  tell(type: string, data: object): this {
+    return this.say(fact(type, data));
+  }
+
+  after(seconds: number): this {
+    this.now = later(this.now, seconds * 1_000);
+    return this;
+  }
+
+  join(name: string, pool: string): this {
+    const role = pool === 'control-plane' ? 'control-plane' : 'worker';
+    this.tell('VmsPlanned', { machines: [{ ...planOf(name), pool, role }] });
+    this.tell('VmCreated', { machine: { ...machineOf(name), pool, role } });
+    this.tell('NodeInitialized', {
+      node: name,
+      revision: 1,
+      software: {},
+      os: '',
+      kernel: '',
+      bootId: 'b1',
+      changed: [],
+    });
+    return this.ready(name);
+  }
+
+  ready(node: string, revision = 1): this {
+    return this.tell('NodeReady', { node, revision, software: {} });
+  }
+
+  ask(action: NodeActionKind, nodes: readonly string[], more: object = {}): this {
+    return this.tell('NodeActionRequested', {
+      ...{ requestId: REQUEST, action, nodes, reason: '', drain: true, drainTimeoutSeconds: 900, maxUnavailable: 1 },
+      expiresAt: later(this.now, 24 * 3_600_000),
+      ...more,
+    });
+  }
+
+  /** What a handler records, if it is news. */
+  record(type: string, node: string, data: object = {}, requestId = REQUEST): this {
+    const open = this.known.open[requestId];
+    const about = { requestId, action: open?.action ?? 'reboot', node };
+    const outcome = actions.decide(this.state, {
+      type: 'RecordAction',
+      data: { uid, fact: fact(type, { ...about, ...data }) as never },
+    });
+    return this.say(...(outcome as readonly Fact[]));
+  }
+
+  cordoned(node: string, byRequest = true): this {
+    return this.record('NodeActionCordoned', node, { byRequest }).settle();
+  }
+
+  drained(node: string): this {
+    return this.record('NodeActionDrained', node, { evictedPods: 1, tookMs: 1 }).settle();
+  }
+
+  uncordoned(node: string, cordonedBy = REQUEST): this {
+    return this.record('NodeActionUncordoned', node, { cordonedBy }).settle();
+  }
+
+  /** Its agent may reboot the node. */
+  allow(node: string, requestId = REQUEST): this {
+    this.revision += 1;
+    const change = { id: `action-${requestId}` };
+    return this.tell('DesiredVersionsSet', {
+      node,
+      revision: this.revision,
+      software: {},
+      changesAllowed: true,
+      change,
+    });
+  }
+
+  withdraw(node: string): this {
+    this.revision += 1;
+    return this.tell('DesiredVersionsSet', { node, revision: this.revision, software: {}, changesAllowed: false });
+  }
+
+  phase(node: string, status: 'started' | 'done' | 'failed', attempt = 1): this {
+    const phase = { change: `action-${REQUEST}`, phase: 'reboot', status, attempt };
+    return this.tell('NodeChangeProgressed', { node, revision: this.revision, ...phase, command: null, message: 'no' });
+  }
+
+  /** Its agent has rebooted it, and it is Ready. */
+  rebooted(node: string): this {
+    return this.phase(node, 'started').phase(node, 'done').ready(node, this.revision).settle();
+  }
+
+  get known(): Known {
+    if (this.state.status === 'absent') throw new Error('there is no cluster');
+    return this.state;
+  }
+
+  get tasks(): readonly string[] {
+    return actionsReconciler.tasks(this.state, this.now).map(({ key }) => key);
+  }
+
+  get wakeAt(): string | null {
+    return actionsReconciler.wakeAt?.(this.state, this.now) ?? null;
+  }
+
+  /** States what follows, until nothing follows any more. */
+  settle(): this {
+    for (let turns = 0; turns < 100; turns += 1) {
+      const facts = factsOf(this.known, this.now);
+      if (facts.length === 0) return this;
+      this.say(...facts);
+    }
+    throw new Error('facts without end');
+  }
+
+  /** What was stated of nodes since the request, as `Started w-1`. */
+  get said(): readonly string[] {
+    const from = this.events.findIndex(({ type }) => type === 'NodeActionRequested');
+    return this.events.slice(from + 1).flatMap(({ type, data }) => {
+      if (!type.startsWith('NodeAction') || !('node' in data)) return [];
+      const reason = 'reason' in data && typeof data.reason === 'string' ? ` ${data.reason}` : '';
+      return [`${type.slice('NodeAction'.length)} ${data.node}${reason}`];
+    });
+  }
+}

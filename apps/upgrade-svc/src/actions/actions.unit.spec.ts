@@ -1,0 +1,200 @@
+import { describe, expect, it } from '@jest/globals';
+import { later } from '@fairlead/event-sourcing';
+import { REQUEST, START, Story } from './actions.fixtures.js';
+import { actionsReconciler } from './actions.reconciler.js';
+
+const reboot = (story: Story, node: string): Story => {
+  story.cordoned(node).drained(node).allow(node).rebooted(node).uncordoned(node).withdraw(node);
+  return story.settle();
+};
+
+describe('a request to reboot nodes', () => {
+  it('goes from one node to the next when it is Ready and takes pods again', () => {
+    const story = new Story().ask('reboot', ['w-1', 'w-2']).settle();
+    expect(story.said).toEqual(['Started w-1']);
+    expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
+    expect(story.cordoned('w-1').tasks).toEqual([`DrainNode/w-1/${REQUEST}`]);
+    expect(story.drained('w-1').tasks).toEqual([`AllowReboot/w-1/${REQUEST}`]);
+    story.allow('w-1').settle();
+    expect(story.tasks).toEqual([]);
+    expect(story.rebooted('w-1').tasks).toEqual([`UncordonNode/w-1/${REQUEST}`]);
+    expect(story.uncordoned('w-1').said.slice(-2)).toEqual(['Succeeded w-1', 'Started w-2']);
+    expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
+    story.withdraw('w-1').settle();
+    reboot(story, 'w-2');
+    expect(story.said.at(-1)).toBe('Succeeded w-2');
+    expect([story.tasks, Object.keys(story.known.open)]).toEqual([[], []]);
+  });
+
+  it('takes as many workers at a time as it allows, and control planes one at a time', () => {
+    const nodes = ['cp-1', 'cp-2', 'cp-3', 'w-1', 'w-2', 'w-3'];
+    const story = new Story({ controlPlanes: 3 }).ask('reboot', nodes, { maxUnavailable: 2 }).settle();
+    expect(story.said).toEqual(['Started cp-1', 'Started w-1', 'Started w-2']);
+    reboot(story, 'cp-1');
+    expect(story.said).toContain('Started cp-2');
+    expect(story.said).not.toContain('Started cp-3');
+  });
+
+  it('names the boot that was known when it was requested', () => {
+    const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle();
+    const [task] = actionsReconciler.tasks(story.state, story.now);
+    expect(task?.data).toMatchObject({ unlessBooted: { since: START, bootId: 'b1' } });
+  });
+
+  it('waits for a node whose agent is away, without keeping others from their turn', () => {
+    const story = new Story();
+    story.tell('NodeLost', { node: 'w-1', lastSeenAt: null, limitMs: 1 }).ask('reboot', ['w-1', 'w-2']).settle();
+    expect(story.said).toEqual(['Postponed w-1 AgentAway', 'Started w-2']);
+    reboot(story, 'w-2');
+    story.after(3_600).tell('NodeRecovered', { node: 'w-1', lostForMs: 1 }).settle();
+    expect(story.said.at(-1)).toBe('Started w-1');
+  });
+
+  it('is void for a node that has booted since, as its agent reports, and undoes the cordon [ORBITER 22]', () => {
+    const story = new Story().ask('reboot', ['w-1']).settle();
+    story.cordoned('w-1').drained('w-1').allow('w-1').phase('w-1', 'done').settle();
+    expect(story.said.at(-1)).toBe('Voided w-1 BootedSince');
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
+    expect(story.uncordoned('w-1').withdraw('w-1').tasks).toEqual([]);
+  });
+
+  it('leaves the cordon of another request', () => {
+    const story = new Story().ask('cordon', ['w-1'], { requestId: 'c1' }).settle();
+    story.record('NodeActionCordoned', 'w-1', { byRequest: true }, 'c1').settle();
+    story.ask('reboot', ['w-1']).settle().cordoned('w-1', false).drained('w-1').allow('w-1').rebooted('w-1');
+    expect(story.said.at(-1)).toBe('Succeeded w-1');
+    expect(story.withdraw('w-1').tasks).toEqual([]);
+    expect(story.known.cordons).toEqual({ 'w-1': { requestId: 'c1', stays: true } });
+  });
+
+  it('fails when the node is not Ready in time; it stays cordoned, and no further node begins', () => {
+    const story = new Story().ask('reboot', ['w-1', 'w-2']).settle();
+    story.cordoned('w-1').drained('w-1').allow('w-1').phase('w-1', 'started').phase('w-1', 'done').settle();
+    expect(story.wakeAt).toBe(later(START, 15 * 60_000));
+    story.after(15 * 60).settle();
+    expect(story.said.slice(-2)).toEqual(['Failed w-1', 'Voided w-2 EarlierFailed']);
+    expect(story.withdraw('w-1').tasks).toEqual([]);
+    expect(story.known.cordons['w-1']).toEqual({ requestId: REQUEST, stays: true });
+  });
+
+  it('has all of its time again when an agent is back that was away while it rebooted', () => {
+    const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1').phase('w-1', 'started');
+    story.tell('NodeLost', { node: 'w-1', lastSeenAt: null, limitMs: 1 }).after(3_600).settle();
+    story.tell('NodeRecovered', { node: 'w-1', lostForMs: 1 }).settle();
+    expect(story.said).toEqual(['Started w-1']);
+    expect(story.phase('w-1', 'done').ready('w-1', 2).settle().said.at(-1)).toBe('Succeeded w-1');
+  });
+
+  it('fails for a node that is away until the request expires', () => {
+    const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1').phase('w-1', 'started');
+    story
+      .tell('NodeLost', { node: 'w-1', lastSeenAt: null, limitMs: 1 })
+      .after(24 * 3_600)
+      .settle();
+    expect(story.said).toEqual(['Started w-1', 'Failed w-1']);
+  });
+
+  it('fails when its agent gives up', () => {
+    const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1');
+    expect(story.phase('w-1', 'failed', 2).settle().said).toEqual(['Started w-1']);
+    expect(story.phase('w-1', 'failed', 3).settle().said.at(-1)).toBe('Failed w-1');
+  });
+
+  it('expires for nodes that could not begin, and for one whose agent does not carry it out', () => {
+    const story = new Story();
+    story.tell('NodeLost', { node: 'w-2', lastSeenAt: null, limitMs: 1 });
+    story.ask('reboot', ['w-1', 'w-2']).settle().cordoned('w-1').drained('w-1').allow('w-1');
+    story.after(24 * 3_600).settle();
+    expect(story.said.slice(-2)).toEqual(['Voided w-1 Expired', 'Voided w-2 Expired']);
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`, `EndReboot/w-1/${REQUEST}`]);
+  });
+
+  it('is undone where that is possible when it is cancelled; a reboot that has begun is finished', () => {
+    const story = new Story().ask('reboot', ['w-1', 'w-2', 'w-3'], { maxUnavailable: 2 }).settle();
+    story.cordoned('w-1').cordoned('w-2').drained('w-1').allow('w-1').phase('w-1', 'started');
+    story.tell('NodeActionCancelled', { requestId: REQUEST, reason: '' }).settle();
+    expect(story.said.slice(-2)).toEqual(['Voided w-2 Cancelled', 'Voided w-3 Cancelled']);
+    expect(story.tasks).toEqual([`UncordonNode/w-2/${REQUEST}`]);
+    story.phase('w-1', 'done').ready('w-1', 2).settle().uncordoned('w-1');
+    expect(story.said.at(-1)).toBe('Succeeded w-1');
+  });
+
+  it('does not begin while an upgrade or a restore of etcd is in progress, or the node changes', () => {
+    const story = new Story().tell('RolloutStarted', { upgradeId: 'u', planHash: 'x' }).ask('reboot', ['w-1']).settle();
+    expect(story.said).toEqual(['Postponed w-1 UpgradeInProgress']);
+    story.tell('EtcdRestoreRequested', { requestId: 'e', snapshot: 's' }).settle();
+    story.tell('EtcdRestored', { requestId: 'e', snapshot: 's' }).tell('RolloutCompleted', { upgradeId: 'u' });
+    story.tell('NodeReplacementRequested', { requestId: 'x', node: 'w-1', order: 'create-first', reason: '' }).settle();
+    expect(story.said.slice(1)).toEqual(['Postponed w-1 RestoreInProgress', 'Postponed w-1 NodeChanging']);
+    story.tell('VmDeleted', { name: 'w-1' }).settle();
+    expect(story.said.at(-1)).toBe('Voided w-1 NodeGone');
+  });
+
+  it('waits with a control plane that etcd needs for its quorum', () => {
+    const story = new Story({ controlPlanes: 3 });
+    story.tell('NodeNotReady', { node: 'cp-2', revision: 1, reason: 'KubernetesNotReady', message: '' });
+    story.ask('reboot', ['cp-1', 'cp-2']).settle();
+    expect(story.said).toEqual(['Postponed cp-1 NoQuorum', 'Started cp-2']);
+    const alone = new Story({ controlPlanes: 1 }).ask('reboot', ['cp-1']).settle();
+    expect(alone.said).toEqual(['Started cp-1']);
+  });
+
+  it('has its time limits again after a pause', () => {
+    const story = new Story().ask('reboot', ['w-1'], { drain: false }).settle().allow('w-1').phase('w-1', 'started');
+    story
+      .after(14 * 60)
+      .tell('ClusterResumed', { reason: '' })
+      .after(14 * 60)
+      .settle();
+    expect(story.said).toEqual(['Started w-1']);
+  });
+});
+
+describe('a request to drain or cordon nodes', () => {
+  it('leaves them cordoned until someone asks for the end', () => {
+    const story = new Story().ask('drain', ['w-1', 'w-2']).settle().cordoned('w-1').drained('w-1');
+    expect(story.said).toEqual(['Started w-1', 'Cordoned w-1', 'Drained w-1', 'Succeeded w-1', 'Started w-2']);
+    expect(story.known.cordons['w-1']).toEqual({ requestId: REQUEST, stays: true });
+    expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`]);
+  });
+
+  it('states each refusal of an eviction once', () => {
+    const story = new Story().ask('drain', ['w-1']).settle().cordoned('w-1');
+    const refusal = { budget: 'shop/web', pods: ['shop/web-0'], message: 'disrupted' };
+    story.record('NodeActionEvictionRefused', 'w-1', refusal).record('NodeActionEvictionRefused', 'w-1', refusal);
+    expect(story.said.filter((one) => one.startsWith('EvictionRefused'))).toHaveLength(1);
+  });
+
+  it('cordons all nodes at once', () => {
+    const story = new Story({ controlPlanes: 3 }).ask('cordon', ['cp-1', 'cp-2', 'w-1', 'w-2']).settle();
+    expect(story.said).toEqual(['Started cp-1', 'Started cp-2', 'Started w-1', 'Started w-2']);
+    expect(story.cordoned('w-1').said.at(-1)).toBe('Succeeded w-1');
+  });
+
+  it('fails with the words of the world after the last attempt, and lets a drained node have pods again', () => {
+    const story = new Story().ask('reboot', ['w-1']).settle().cordoned('w-1');
+    const cause = { operation: 'drain', target: 'w-1', message: 'shop/web-0 did not leave within 900 s' };
+    const [task] = actionsReconciler.tasks(story.state, story.now);
+    const failure = { cause, attempt: 1, attemptsMax: 1, nextAttemptAt: null, now: story.now };
+    story.say(...(actionsReconciler.failed?.(story.state, task!, failure) ?? [])).settle();
+    expect(story.said.at(-1)).toBe('Failed w-1');
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`]);
+  });
+});
+
+describe('a request to uncordon nodes', () => {
+  it('undoes the cordon of the request that cordoned them', () => {
+    const story = new Story().ask('cordon', ['w-1'], { requestId: 'c1' }).settle();
+    story.record('NodeActionCordoned', 'w-1', { byRequest: true }, 'c1').settle().ask('uncordon', ['w-1']).settle();
+    const [task] = actionsReconciler.tasks(story.state, story.now);
+    expect(task).toMatchObject({ type: 'UncordonNode', data: { cordonedBy: 'c1' } });
+    story.uncordoned('w-1', 'c1');
+    expect([story.said.at(-1), story.known.cordons]).toEqual(['Succeeded w-1', {}]);
+  });
+
+  it('fails for a node that someone else cordoned', () => {
+    const story = new Story().ask('uncordon', ['w-1']).settle();
+    expect(story.said).toEqual(['Started w-1', 'Failed w-1']);
+    expect(story.tasks).toEqual([]);
+  });
+});

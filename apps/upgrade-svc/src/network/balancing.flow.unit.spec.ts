@@ -1,0 +1,157 @@
+import { VirtualAddress, type EventData, type Fact, type NodeName } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
+import { agentStarted, created, CP, declared, W1, W2 } from './network.fixtures.js';
+import { planner } from './network.planner.js';
+import { networkReconciler } from './network.reconciler.js';
+import type { Network } from './network.state.js';
+
+const { decider } = networkReconciler;
+type Known = Extract<Network, { readonly status: 'known' }>;
+
+const ingress = VirtualAddress.parse({
+  name: 'ingress',
+  address: '192.0.2.5',
+  holders: ['w'],
+  transports: [{ name: 'https', frontendPort: 443, backendPort: 8443, backends: ['w'] }],
+});
+const FIREWALL = { enabled: true } as const;
+
+/** What services and agents state, one after the other: each node is given what it must have, and applies it. */
+class Story {
+  readonly facts: Fact[] = [clusterRequested()];
+
+  say(...facts: readonly Fact[]): this {
+    this.facts.push(...facts);
+    return this;
+  }
+
+  get state(): Known {
+    return this.facts.map((fact, at) => stored(fact, at + 1)).reduce(decider.evolve, decider.initial) as Known;
+  }
+
+  get due(): readonly unknown[] {
+    return networkReconciler.tasks(this.state, '').flatMap(({ data }) => data['nodes'] as unknown[]);
+  }
+
+  desired(node: NodeName): EventData<'DesiredNetworkSet'> {
+    const { basis } = this.state;
+    const { revision, content } = planner(basis)(basis.nodes[node]!);
+    return { uid, node, revision, attempt: 1, ...content };
+  }
+
+  give(...nodes: readonly NodeName[]): this {
+    for (const node of nodes) this.say({ type: 'DesiredNetworkSet', data: this.desired(node) });
+    return this;
+  }
+
+  apply(...nodes: readonly NodeName[]): this {
+    for (const node of nodes) {
+      const { revision, attempt } = this.desired(node);
+      this.say({ type: 'NodeNetworkApplied', data: { uid, node, revision, attempt } });
+    }
+    return this;
+  }
+
+  holds(node: NodeName): boolean {
+    return this.desired(node).loadBalancing !== undefined;
+  }
+
+  behind(node: NodeName): readonly string[] {
+    return Object.values(this.desired(node).loadBalancing?.pools ?? {}).flatMap((all) => all.map((one) => one.node));
+  }
+}
+
+const removed = (node: NodeName): Fact => ({ type: 'NodeRemovalRequested', data: { uid, node } });
+const made = (): Story =>
+  new Story()
+    .say(created(CP, W1, W2), agentStarted(CP), agentStarted(W1), agentStarted(W2))
+    .say(declared({ virtualAddresses: [ingress] }));
+const settled = (): Story => made().give(W1, W2).apply(W1, W2);
+
+describe('virtual addresses of a cluster', () => {
+  it('are given to the nodes of their holders, and to no other node', () => {
+    expect(made().due).toEqual([W1, W2]);
+    expect(settled().due).toEqual([]);
+    expect([CP, W1, W2].map((node) => settled().holds(node))).toEqual([false, true, true]);
+  });
+
+  it('send nothing to a node from the request of its removal on', () => {
+    const story = settled().say(removed(W1));
+    expect(story.due).toContain(W2);
+    expect(story.behind(W2)).toEqual([W2]);
+  });
+
+  it('are handed over by a node that is removed, as soon as another one can hold them', () => {
+    expect(settled().say(removed(W1)).holds(W1)).toBe(false);
+    const early = made().give(W1, W2).apply(W1).say(removed(W1));
+    expect(early.holds(W1)).toBe(true);
+    early.give(W1, W2).apply(W2);
+    expect([early.due, early.holds(W1)]).toEqual([[W1, W2], false]);
+  });
+
+  it('stay with the only node that can hold them, until it is gone', () => {
+    const last = settled().say({ type: 'NodeLost', data: { uid, node: W2 } } as Fact, removed(W1));
+    expect(last.holds(W1)).toBe(true);
+  });
+
+  it('send to a node that is emptied only as the last resort, and again when it is back', () => {
+    const change = { uid, upgradeId: 'u-1', operation: 'op', node: W1 };
+    const story = settled().say({ type: 'NodeCordoned', data: { ...change, byPlan: true } } as Fact);
+    const reserve = (): unknown =>
+      story.desired(W2).loadBalancing?.pools['w']?.map(({ node, reserve: isReserve }) => [node, isReserve === true]);
+    expect(reserve()).toEqual([
+      [W1, true],
+      [W2, false],
+    ]);
+    story.say({ type: 'NodeUncordoned', data: change } as Fact);
+    const action = { uid, requestId: 'r-1', node: W1 };
+    story.say({ type: 'NodeActionCordoned', data: { ...action, action: 'cordon', byRequest: true } } as Fact);
+    expect(reserve()).toEqual([
+      [W1, false],
+      [W2, false],
+    ]);
+    story.say({ type: 'NodeActionCordoned', data: { ...action, action: 'drain', byRequest: true } } as Fact);
+    expect(reserve()).toEqual([
+      [W1, true],
+      [W2, false],
+    ]);
+  });
+
+  it('keep their VRRP groups when others come and go', () => {
+    const other = VirtualAddress.parse({ ...ingress, name: 'other', address: '192.0.9.5' });
+    const idOf = (story: Story, name: string): number | undefined =>
+      story.desired(W1).loadBalancing?.addresses.find((one) => one.name === name)?.routerId;
+    const story = settled().say(declared({ virtualAddresses: [other, ingress] }));
+    expect([idOf(story, 'ingress'), idOf(story, 'other')]).toEqual([5, 6]);
+    story.give(W1, W2).say(declared({ virtualAddresses: [other] }));
+    expect(idOf(story, 'other')).toBe(6);
+  });
+
+  it('are taken from nodes when they are declared no longer', () => {
+    const story = settled().say(declared({}));
+    expect(story.due).toEqual([W1, W2]);
+    expect([W1, W2].some((node) => story.holds(node))).toBe(false);
+    story.give(W1, W2);
+    expect(story.state.basis).toMatchObject({ serving: {}, routerIds: {} });
+  });
+
+  it('open the ports of their clients, VRRP among their holders, and the ports behind them to nodes', () => {
+    const allow = ['198.51.100.0/24'];
+    const closed = { ...ingress, transports: ingress.transports.map((one) => ({ ...one, allow })) };
+    const rulesOf = (address: VirtualAddress, node: NodeName) =>
+      made()
+        .say(declared({ virtualAddresses: [address], firewall: FIREWALL }))
+        .desired(node)
+        .firewall?.inbound.filter(({ name }) => /address|behind/.test(name))
+        .map(({ name, protocol, ports, peers }) => [name, protocol, ports, peers]);
+    expect(rulesOf(closed, W1)).toEqual([
+      ['address-ingress-https', 'tcp', ['443'], [...allow, '192.0.2.22']],
+      ['virtual-addresses-vrrp', 'vrrp', [], ['192.0.2.22']],
+      ['behind-ingress-https', 'tcp', ['8443'], ['@nodes']],
+    ]);
+    expect(rulesOf(ingress, W1)?.[0]).toEqual(['address-ingress-https', 'tcp', ['443'], ['any']]);
+    expect(rulesOf(closed, CP)).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import {
+  apiRouterId,
+  fnv1a32,
+  HOLDERS_MAX,
+  ROUTER_IDS,
+  type HeldAddress,
+  type NodeLoadBalancing,
+  type NodeName,
+  type Upstream,
+  type VirtualAddress,
+} from '@fairlead/contracts';
+
+/** A node, as far as virtual addresses are concerned. */
+export interface BalancingNode {
+  /** control-plane for control planes. */
+  readonly pool: string;
+  /** Where other nodes reach it; empty: not known. */
+  readonly address: string;
+  /** Its agent runs, so it can be asked to hold an address. */
+  readonly hasAgent: boolean;
+  /** It is being removed. */
+  readonly isLeaving: boolean;
+  /** It is being emptied for a change, and comes back. */
+  readonly isDraining: boolean;
+  /** It sends no heartbeats. */
+  readonly isLost: boolean;
+}
+
+/** What virtual addresses follow from. */
+export interface BalancingBasis {
+  readonly uid: string;
+  readonly declared: readonly VirtualAddress[];
+  readonly nodes: Readonly<Record<string, BalancingNode>>;
+  /** By address: what nodes were given before, and keep. */
+  readonly routerIds: Readonly<Record<string, number>>;
+  /** By node: the addresses that it is known to be able to hold. */
+  readonly serving: Readonly<Record<string, readonly string[]>>;
+}
+
+/** 255 is for routers that own an address. */
+const PRIORITY_FIRST = 254;
+
+/** IPv4 addresses of a small network differ in their last part, so that their groups do, also between clusters. */
+const preferredId = (address: string): number => {
+  const last = address.includes('.') ? Number(address.split('.').at(-1)) : fnv1a32(address);
+  return ((last + ROUTER_IDS - 1) % ROUTER_IDS) + 1;
+};
+
+const freeFrom = (first: number, used: ReadonlySet<number>): number => {
+  const ids = Array.from({ length: ROUTER_IDS }, (_, away) => ((first - 1 + away) % ROUTER_IDS) + 1);
+  return ids.find((id) => !used.has(id)) ?? first;
+};
+
+/** The VRRP group of each address: another one than that of the API, and the same as long as the address is declared. */
+export const routerIdsOf = ({
+  uid,
+  declared,
+  routerIds: before,
+}: Pick<BalancingBasis, 'uid' | 'declared' | 'routerIds'>): Readonly<Record<string, number>> => {
+  const ids: Record<string, number> = {};
+  for (const { name } of declared) if (before[name] !== undefined) ids[name] = before[name];
+  const used = new Set([apiRouterId(uid), ...Object.values(ids)]);
+  for (const { name, address } of declared) {
+    if (ids[name] !== undefined) continue;
+    const id = freeFrom(preferredId(address), used);
+    ids[name] = id;
+    used.add(id);
+  }
+  return ids;
+};
+
+type Named = readonly [name: NodeName, node: BalancingNode];
+
+const namedNodes = ({ nodes }: BalancingBasis): readonly Named[] =>
+  Object.entries(nodes) as [NodeName, BalancingNode][];
+
+/** Each address has an order of its own, so that addresses are spread over nodes; a node that comes or goes turns no others round. */
+const inOrder = (address: string, names: readonly NodeName[]): readonly NodeName[] => {
+  const weight = (name: NodeName): number => fnv1a32(`${address}/${name}`);
+  return names.toSorted((one, other) => weight(one) - weight(other) || (one < other ? -1 : 1));
+};
+
+/**
+ * The nodes that may hold an address, in order of preference. A node that is being removed may until another one has said that
+ * it can: an address is never taken from its last holder.
+ */
+export const holdersOf = (basis: BalancingBasis, address: VirtualAddress): readonly NodeName[] => {
+  const able = namedNodes(basis).filter(
+    ([, node]) => node.hasAgent && node.address !== '' && address.holders.includes(node.pool as never),
+  );
+  const isServing = (name: NodeName): boolean =>
+    basis.nodes[name]?.isLost === false && basis.serving[name]?.includes(address.name) === true;
+  const staying = able.filter(([, node]) => !node.isLeaving).map(([name]) => name);
+  const leaving = able.filter(([, node]) => node.isLeaving).map(([name]) => name);
+  const isRelieved = staying.some(isServing);
+  const names = inOrder(address.name, [...staying, ...(isRelieved ? [] : leaving)]);
+  if (names.length <= HOLDERS_MAX) return names;
+  const chosen = new Set(
+    names.toSorted((one, other) => Number(isServing(other)) - Number(isServing(one))).slice(0, HOLDERS_MAX),
+  );
+  return names.filter((name) => chosen.has(name));
+};
+
+/** The nodes of a pool. One that is removed gets no connections from now on, one that is emptied only as the last resort. */
+const membersOf = (basis: BalancingBasis, name: string): Upstream[] =>
+  namedNodes(basis).flatMap(([node, { pool, address, isLeaving, isDraining, hasAgent }]) =>
+    isLeaving || !hasAgent || address === '' || pool !== name
+      ? []
+      : [{ node, address, ...(isDraining ? { reserve: true } : {}) }],
+  );
+
+const poolsBehind = (basis: BalancingBasis, addresses: readonly HeldAddress[]): NodeLoadBalancing['pools'] => {
+  const names = new Set<string>(addresses.flatMap(({ transports }) => transports.flatMap(({ backends }) => backends)));
+  return Object.fromEntries([...names].toSorted().map((name) => [name, membersOf(basis, name)]));
+};
+
+/** What each node that may hold an address does for it. Others do nothing for any. */
+export const balancingOf = (basis: BalancingBasis): ReadonlyMap<NodeName, NodeLoadBalancing> => {
+  const held = new Map<NodeName, HeldAddress[]>();
+  const ids = routerIdsOf(basis);
+  const addressOf = (name: NodeName): string => basis.nodes[name]?.address ?? '';
+  for (const declared of basis.declared) {
+    const { holders: _pools, ...address } = declared;
+    const holders = holdersOf(basis, declared);
+    for (const [place, self] of holders.entries()) {
+      const peers = holders.filter((peer) => peer !== self).map(addressOf);
+      const routerId = ids[address.name] ?? 1;
+      const one = { ...address, routerId, priority: PRIORITY_FIRST - place, peers: peers.toSorted() };
+      held.set(self, [...(held.get(self) ?? []), one]);
+    }
+  }
+  return new Map(
+    [...held].map(([name, addresses]) => [
+      name,
+      { self: addressOf(name), pools: poolsBehind(basis, addresses), addresses },
+    ]),
+  );
+};

@@ -1,0 +1,171 @@
+import { apiRouterId, upstreamsOf, VirtualAddress, type NodeName } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { balancingOf, holdersOf, routerIdsOf, type BalancingBasis, type BalancingNode } from './balancing.planner.js';
+
+const UID = '7d1c9f0e-6a6b-4b8e-9c55-2f3e1d4a5b6c';
+
+const ingress = VirtualAddress.parse({
+  name: 'ingress',
+  address: '198.18.7.5',
+  holders: ['edge'],
+  transports: [{ name: 'https', frontendPort: 443, backendPort: 30443, backends: ['web', 'edge'] }],
+});
+const second = VirtualAddress.parse({ ...ingress, name: 'second', address: '198.18.9.5' });
+
+const node = (pool: string, last: number, more: Partial<BalancingNode> = {}): BalancingNode => ({
+  pool,
+  address: `198.18.7.${last}`,
+  hasAgent: true,
+  isLeaving: false,
+  isDraining: false,
+  isLost: false,
+  ...more,
+});
+
+const basis = (nodes: BalancingBasis['nodes'], more: Partial<BalancingBasis> = {}): BalancingBasis => ({
+  uid: UID,
+  declared: [ingress],
+  nodes,
+  routerIds: {},
+  serving: {},
+  ...more,
+});
+
+const of = (given: BalancingBasis, name: string) => balancingOf(given).get(name as NodeName)?.addresses[0];
+const behind = (given: BalancingBasis, name: string) => {
+  const balancing = balancingOf(given).get(name as NodeName);
+  const transport = balancing?.addresses[0]?.transports[0];
+  return balancing === undefined || transport === undefined ? undefined : upstreamsOf(balancing, transport);
+};
+
+describe('the nodes that hold a virtual address', () => {
+  const two = { e1: node('edge', 21), e2: node('edge', 22), w1: node('web', 31) };
+
+  it('are those of its pools, each with the others as its peers and a priority of its own', () => {
+    const [e1, e2] = [of(basis(two), 'e1'), of(basis(two), 'e2')];
+    expect([e1?.peers, e2?.peers]).toEqual([['198.18.7.22'], ['198.18.7.21']]);
+    expect([e1?.priority, e2?.priority].toSorted()).toEqual([253, 254]);
+    expect(of(basis(two), 'w1')).toBeUndefined();
+  });
+
+  it('send to the nodes behind it, wherever these are', () =>
+    expect(behind(basis(two), 'e1')?.map(({ node: name }) => name)).toEqual(['e1', 'e2', 'w1']));
+
+  it('send to a new node once its agent runs, and to its new address when that changes', () => {
+    expect(behind(basis({ ...two, w2: node('web', 32, { hasAgent: false }) }), 'e1')).toHaveLength(3);
+    const moved = basis({ ...two, w1: node('web', 99) });
+    expect(behind(moved, 'e1')?.at(-1)).toEqual({ node: 'w1', address: '198.18.7.99' });
+  });
+
+  it('send nothing to a node that is being removed', () =>
+    expect(behind(basis({ ...two, w1: node('web', 31, { isLeaving: true }) }), 'e1')).toHaveLength(2));
+
+  it('send to a node that is emptied only while no other one answers', () =>
+    expect(behind(basis({ ...two, w1: node('web', 31, { isDraining: true }) }), 'e1')?.at(-1)).toEqual({
+      node: 'w1',
+      address: '198.18.7.31',
+      reserve: true,
+    }));
+
+  it('keep an address until another one has said that it can hold it', () => {
+    const leaving = { ...two, e1: node('edge', 21, { isLeaving: true }) };
+    expect([...holdersOf(basis(leaving), ingress)].toSorted()).toEqual(['e1', 'e2']);
+    expect(holdersOf(basis(leaving, { serving: { e2: ['ingress'] } }), ingress)).toEqual(['e2']);
+    const lost = { ...leaving, e2: node('edge', 22, { isLost: true }) };
+    expect(holdersOf(basis(lost, { serving: { e2: ['ingress'] } }), ingress)).toContain('e1');
+    expect(holdersOf(basis({ e1: leaving.e1 }), ingress)).toEqual(['e1']);
+  });
+
+  it('are at most 16, and those that hold it already are among them', () => {
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`e${at}`, node('edge', at + 1)]));
+    const chosen = holdersOf(basis(many), ingress);
+    expect(chosen).toHaveLength(16);
+    const other = Object.keys(many).find((name) => !chosen.includes(name as NodeName))!;
+    expect(holdersOf(basis(many, { serving: { [other]: ['ingress'] } }), ingress)).toContain(other);
+  });
+});
+
+describe('the VRRP group of a virtual address', () => {
+  const ids = (more: Partial<BalancingBasis> = {}) => routerIdsOf(basis({}, { declared: [ingress, second], ...more }));
+
+  it('is the last part of an IPv4 address, and another one for each address', () =>
+    expect(ids()).toEqual({ ingress: 5, second: 6 }));
+
+  it('is not that of the Kubernetes API', () => {
+    const own = VirtualAddress.parse({ ...ingress, address: `198.18.7.${apiRouterId(UID)}` });
+    expect(ids({ declared: [own] })['ingress']).not.toBe(apiRouterId(UID));
+  });
+
+  it('stays the same when other addresses come and go', () =>
+    expect(ids({ routerIds: { second: 6 }, declared: [second] })).toEqual({ second: 6 }));
+});
+
+type Step = readonly [what: 'join' | 'apply' | 'leave' | 'vanish' | 'drain' | 'move' | 'lose', at: number];
+const steps = fc.array(
+  fc.tuple(
+    fc.constantFrom('join', 'apply', 'leave', 'vanish', 'drain', 'move', 'lose'),
+    fc.nat(11),
+  ) as fc.Arbitrary<Step>,
+  { maxLength: 60 },
+);
+
+/** What a cluster, and the agents of its nodes, can do in any order. */
+const after = (before: BalancingBasis, [what, at]: Step): BalancingBasis => {
+  const name = `n${at}`;
+  const known = before.nodes[name];
+  const withNode = (changed: BalancingNode) => ({ ...before, nodes: { ...before.nodes, [name]: changed } });
+  if (known === undefined) return what === 'join' ? withNode(node(at % 2 === 0 ? 'edge' : 'web', at + 10)) : before;
+  switch (what) {
+    case 'leave':
+      return withNode({ ...known, isLeaving: true });
+    case 'drain':
+      return withNode({ ...known, isDraining: !known.isDraining });
+    case 'lose':
+      return withNode({ ...known, isLost: !known.isLost });
+    case 'move':
+      return withNode({ ...known, address: `198.18.8.${at}` });
+    case 'apply': {
+      const names =
+        balancingOf(before)
+          .get(name as NodeName)
+          ?.addresses.map((held) => held.name) ?? [];
+      return { ...before, routerIds: routerIdsOf(before), serving: { ...before.serving, [name]: names } };
+    }
+    case 'vanish': {
+      if (!known.isLeaving) return before;
+      const { [name]: _gone, ...nodes } = before.nodes;
+      const { [name]: _words, ...serving } = before.serving;
+      return { ...before, nodes, serving };
+    }
+    default:
+      return before;
+  }
+};
+
+describe('virtual addresses through any change of nodes', () => {
+  it('have a holder while one is possible, keep one that serves, and send to no node that leaves', () =>
+    fc.assert(
+      fc.property(steps, (all) => {
+        let now = basis({}, { declared: [ingress, second] });
+        for (const step of all) {
+          now = after(now, step);
+          for (const address of now.declared) {
+            const holders = holdersOf(now, address);
+            const possible = Object.entries(now.nodes).filter(([, { pool }]) => pool === 'edge');
+            expect(holders.length > 0).toBe(possible.length > 0);
+            const serving = possible.filter(
+              ([name, { isLost }]) => !isLost && now.serving[name]?.includes(address.name),
+            );
+            if (serving.length > 0) expect(serving.some(([name]) => holders.includes(name as NodeName))).toBe(true);
+          }
+          for (const { pools } of balancingOf(now).values())
+            for (const { node: upstream } of Object.values(pools).flat())
+              expect(now.nodes[upstream]?.isLeaving).toBe(false);
+          const given = Object.values(routerIdsOf(now));
+          expect(new Set([...given, apiRouterId(UID)]).size).toBe(given.length + 1);
+        }
+      }),
+      { numRuns: 300 },
+    ));
+});

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { ClusterUid, NodeName } from '../ids.js';
+import { AddressReports } from '../network/address.reports.js';
+import { defineEvent } from './definition.js';
+
+/** What nodes that may hold a virtual address see of it. */
+export const addressEvents = {
+  VirtualAddressesProbed: defineEvent({
+    version: 1,
+    writer: 'node-agent',
+    context: 'node-<node>',
+    doc: 'What this node, which may hold these virtual addresses, sees of them; stated when it changes.',
+    data: z.strictObject({ uid: ClusterUid, node: NodeName, addresses: AddressReports }),
+  }),
+} as const;
