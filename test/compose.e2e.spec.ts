@@ -147,7 +147,7 @@ describe('docker-compose.yml', () => {
     for (const name of SCALABLE) {
       const { container_name: containerName, ports = [] } = serviceOf(name);
       expect([name, containerName]).toEqual([name, undefined]);
-      for (const port of ports) expect(interpolated(port)).toMatch(/^127\.0\.0\.1:\d+-\d+:8080$/);
+      for (const port of ports) expect(interpolated(port)).toMatch(/^127\.0\.0\.1:\d+-\d+:(8080|7443)$/);
     }
   });
 

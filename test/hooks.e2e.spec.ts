@@ -59,6 +59,40 @@ describe('hooks of a cluster', () => {
   }, 60_000);
 
   it(
+    'hold an upgrade before its first change: asked for time, then silent, and then its end is asked for [Cluster API 29]',
+    async () => {
+      const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
+      const hooks = [{ name: 'change-board', points: ['BeforeUpgrade'], url, timeout: '1s' }];
+      const put = await system.call('PUT', `${path}/manifest`, { ...body, spec: { ...body.spec, hooks } });
+      expect(put.status).toBe(200);
+      const wait = { status: 'Success', retryAfterSeconds: 3_600, message: 'the board meets at noon' };
+      script.set('BeforeUpgrade', [{ silent: true }, wait]);
+      const request = { renewCertificates: true, pools: [] };
+      const planned = await system.call<{ id: string; planHash: string }>('POST', `${path}/upgrades`, request, {
+        prefer: 'wait=60',
+      });
+      const of = `${path}/upgrades/${planned.body.id}`;
+      expect(asked.filter(({ point }) => point === 'BeforeUpgrade')).toEqual([]);
+      await system.call('POST', `${of}/approve`, { planHash: planned.body.planHash });
+      const blocked = await until(({ type }) => type === 'UpgradeHookBlocked');
+      expect(await ofHooks('BeforeUpgrade')).toEqual(['UpgradeHookFailed', 'UpgradeHookBlocked']);
+      const shown = await system.call<{ phase: string; message: string }>('GET', `${of}?minSeq=${blocked.meta.seq}`);
+      expect(shown.body).toMatchObject({ phase: 'Approved' });
+      expect(shown.body.message).toMatch(
+        /the hook change-board \(BeforeUpgrade\) holds it: the board meets at noon; next/,
+      );
+      const cluster = await system.call<Shown>('GET', `${path}?minSeq=${blocked.meta.seq}`);
+      expect(cluster.body.conditions.find(({ type }) => type === 'HookBlocked')?.message ?? '').toContain(
+        'paused by hook change-board (BeforeUpgrade)',
+      );
+      expect((await system.call('POST', `${of}/abort`, { reason: 'not today' })).status).toBe(202);
+      await until(({ type }) => type === 'RolloutAborted');
+      expect((await system.events('hooked')).map(({ type }) => type)).not.toContain('RolloutStarted');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'hold a drain twice, fail under one policy and not under the other, and are asked before the cluster goes [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);

@@ -25,6 +25,8 @@ const WITHOUT_HOSTS = ['kubernetes-api'];
 const BY_DEFAULT = ['kubernetes-api', 'create', 'ssh', 'kill'];
 const PACKAGES_WITHOUT_HOSTS = ['iproute2'];
 const PACKAGES = ['systemd-container', 'mmdebstrap', 'iproute2', 'haproxy', 'openssh-client', 'openssl'];
+/** These stories need more. */
+const PACKAGES_OF = { 'day-two': ['nmap'] };
 
 /** What each takes on two cores, with room for a busy machine: a story that would not end in time is not begun. */
 const MINUTES = {
@@ -41,6 +43,7 @@ const MINUTES = {
   restore: 6,
   surge: 8,
   chain: 8,
+  'day-two': 14,
   keep: 14,
   upgrade: 20,
   ratio: 25,
@@ -106,7 +109,8 @@ const whyNot = () => {
   if (process.platform !== 'linux') return `these stories need Linux; this is ${process.platform}`;
   if (process.getuid() !== 0) return 'these stories need root; run it as root, or: sudo npm run e2e:real';
   if (spawnSync('unshare', ['--net', 'true']).status !== 0) return 'this process may not make network namespaces';
-  return whyNotInstalled(onHosts.length > 0 ? PACKAGES : PACKAGES_WITHOUT_HOSTS);
+  const packages = onHosts.length > 0 ? PACKAGES : PACKAGES_WITHOUT_HOSTS;
+  return whyNotInstalled([...packages, ...desired.flatMap((story) => PACKAGES_OF[story] ?? [])]);
 };
 
 const whyNotInstalled = (packages) => {

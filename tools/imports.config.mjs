@@ -115,6 +115,7 @@ const LAYERS = {
     'gates',
     'drain',
     'actions',
+    'hooks',
     'remediation',
     'presence',
     'preflight',

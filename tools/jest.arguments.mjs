@@ -36,15 +36,18 @@ export const LONG_STORIES = [
   'test/version',
   'test/watch',
 ];
+/** The story of what one machine holds takes a quarter of an hour. */
+export const LARGE_STORY = 'test/large';
 const fileOf = (story) => `**/${story}.e2e.spec.ts`;
 /** The other stories: they wait so much for the product that two at a time fit on two cores. */
 export const SHORT = [
   '--maxWorkers=2',
   ...ENDED_BY_FORCE,
   '**/*.e2e.spec.ts',
-  ...LONG_STORIES.map((story) => `!${fileOf(story)}`),
+  ...[...LONG_STORIES, LARGE_STORY].map((story) => `!${fileOf(story)}`),
 ];
 export const LONG = [...ONE_BY_ONE, ...LONG_STORIES.map(fileOf)];
+export const LARGE = [...ONE_BY_ONE, fileOf(LARGE_STORY)];
 /** The story whose sample of events becomes all of them. */
 export const CRASHES = [...ONE_BY_ONE, fileOf('test/crash')];
 
@@ -54,6 +57,7 @@ export const SEEDED = seeded([
   'bootstrap',
   'crash',
   'executions',
+  'hooks',
   'kubeconfigs',
   'machines',
   'node-actions',

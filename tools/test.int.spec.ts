@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, jest } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CRASHES, jestArguments, LONG, LONG_STORIES, SEEDED, SHORT, SPECS, STORIES } from './jest.arguments.mjs';
+import { CRASHES, jestArguments, LARGE, LONG, LONG_STORIES, SEEDED, SHORT, SPECS, STORIES } from './jest.arguments.mjs';
 
 jest.setTimeout(180_000);
 
@@ -34,10 +34,12 @@ describe('npm test -- <path>', () => {
 
 describe('the sizes of tests', () => {
   it('leave out no story: each is long or it is not, and the long ones are there', () => {
-    const [long, short] = [chosen(undefined, LONG), chosen(undefined, SHORT)];
+    const [long, short, large] = [LONG, SHORT, LARGE].map((options) => [...chosen(undefined, options)]);
+    if (long === undefined || short === undefined || large === undefined) throw new Error('no stories were listed');
     expect(long).toHaveLength(LONG_STORIES.length);
+    expect(large).toHaveLength(1);
     expect(long.filter((file) => short.includes(file))).toEqual([]);
-    expect([...long, ...short].sort()).toEqual([...chosen(undefined, STORIES)].sort());
+    expect([...long, ...short, ...large].sort()).toEqual([...chosen(undefined, STORIES)].sort());
     expect(short).toEqual(expect.arrayContaining([...chosen(undefined, CRASHES)]));
   });
 
@@ -59,9 +61,15 @@ describe('what npm test leaves out', () => {
     const args = ['tools/test-rest.mjs', '--minutes=0'];
     const env = { ...process.env, FAIRLEAD_REAL_STORIES: '', FAIRLEAD_TEST_REPORT: undefined };
     const { status, stdout } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env });
-    for (const part of ['checks', 'stories: the long ones', 'simulations: all seeds', 'kills at every event'])
+    for (const part of [
+      'checks',
+      'stories: the long ones',
+      'simulations: all seeds',
+      'stories: the large one',
+      'kills at every event',
+    ])
       expect(stdout).toContain(`!!! NOT RUN: ${part}\n`);
-    expect(stdout.trim().split('\n').at(-1)).toBe('0 passed, 0 failed, 4 skipped');
+    expect(stdout.trim().split('\n').at(-1)).toBe('0 passed, 0 failed, 5 skipped');
     expect(status).toBe(0);
   });
 });

@@ -3,10 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { benchClusters, benchFiveNodes } from './clusters.bench.js';
+import { benchClusters, benchFiveNodes, benchLarge } from './clusters.bench.js';
 import { benchFacts } from './facts.bench.js';
 import { benchHeartbeats } from './heartbeats.bench.js';
 import { benchLog } from './log.bench.js';
+import { benchOneMore } from './one-more.bench.js';
 import { profileTable } from './profiles.js';
 import { benchStart } from './start.bench.js';
 import { benchUpgrade } from './upgrade.bench.js';
@@ -22,6 +23,8 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   five: benchFiveNodes,
   hundred: () => benchClusters(100),
   thousand: () => benchClusters(1_000),
+  large: benchLarge,
+  'one-more': benchOneMore,
   log: benchLog,
   facts: benchFacts,
   heartbeats: benchHeartbeats,

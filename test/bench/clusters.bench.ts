@@ -20,6 +20,7 @@ interface Size {
 }
 const SINGLE_NODE: Size = { controlPlanes: 1, workers: 0 };
 const FIVE_NODES: Size = { controlPlanes: 3, workers: 2 };
+const LARGEST: Size = { controlPlanes: 3, workers: 500 };
 
 const everyEvent = async (system: System): Promise<StoredEvent[]> => {
   const events: StoredEvent[] = [];
@@ -96,6 +97,10 @@ export const benchClusters = (count: number): Promise<Figure[]> =>
 /** One cluster of 3 control planes and 2 workers, whose hosts are real shells with an agent each, lab delays 0; then idle. */
 export const benchFiveNodes = (): Promise<Figure[]> =>
   benchCreation({ count: 1, size: FIVE_NODES, light: false, goals: FIVE, what: 'a cluster of 3 + 2' });
+
+/** One cluster of 3 control planes and 500 workers with the default networks, lab delays 0; then idle. */
+export const benchLarge = (): Promise<Figure[]> =>
+  benchCreation({ count: 1, size: LARGEST, light: true, goals: {}, what: 'a cluster of 3 + 500' });
 
 interface Creation {
   readonly count: number;

@@ -5,7 +5,7 @@ import { clusterBody, startSystem, type System } from '../system/system.js';
 import { distributionOf, rounded, type Figure } from './figures.js';
 import { useOfTree } from './processes.js';
 
-/** A cluster may have 500 nodes: CLUSTER_NODES_MAX of the contracts. */
+/** A cluster may have 507 nodes: CLUSTER_NODES_MAX of the contracts. */
 const SIZES = { small: 10, large: 490 } as const;
 /** Room for 1,024 nodes. */
 const POD_CIDR = '10.128.0.0/14';

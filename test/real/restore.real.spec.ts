@@ -50,6 +50,15 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
       process.stdout.write(`${JSON.stringify(checked.data)}\n`);
       const { revision, keys } = taken.data as { readonly revision: number; readonly keys: number };
       expect(checked).toMatchObject({ type: 'EtcdSnapshotVerified', data: { snapshot, revision, keys } });
+      const left = [
+        'ls -d /var/lib/fairlead/etcd-verification* /run/fairlead/etcd-verification* 2>/dev/null',
+        "systemctl list-units --all --plain --no-legend 'fairlead-etcd-verification*'",
+        'pgrep -af "[n]ame=scratch"',
+        'grep etcd-verification /proc/mounts',
+      ].join('; ');
+      expect(await system.onHost(machine.providerId.split('/').at(-1) ?? '', 'sh', '-c', `{ ${left}; } || true`)).toBe(
+        '',
+      );
 
       await kubectl('create', 'configmap', 'after', '--from-literal=made=after');
       expect(await configMaps()).toEqual(expect.arrayContaining(['configmap/before', 'configmap/after']));

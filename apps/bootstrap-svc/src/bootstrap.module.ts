@@ -6,7 +6,7 @@ import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp } from '@fairlead/service-kit/http';
+import { CheckedHttp, type HookHttp } from '@fairlead/service-kit/http';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
   AGENT_KIT,
@@ -31,7 +31,6 @@ import { JoinsEffects } from './joins/joins.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
 import { ExecutionsEffects } from './executions/executions.effects.js';
 import { HooksEffects } from './hooks/hooks.effects.js';
-import type { HookHttp } from './hooks/hooks.ports.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
 import { AgentUpdatesEffects } from './hosts/agent.updates.effects.js';

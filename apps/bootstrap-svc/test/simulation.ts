@@ -36,7 +36,7 @@ import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
 import { HooksEffects } from '../src/hooks/hooks.effects.js';
-import type { HookHttp } from '../src/hooks/hooks.ports.js';
+import type { HookHttp } from '@fairlead/service-kit/http';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';

@@ -269,6 +269,13 @@ export class FakeWorld {
         return { kubeconfig: this.asRead(this.renewed) };
       },
       'remove-snapshot': () => ({}),
+      'prepare-verification': () => ({ problem: null }),
+      'verify-snapshot': () => ({
+        problem: null,
+        status: { hash: 1, revision: 7, totalKey: 3 },
+        revision: 7,
+        objects: 3,
+      }),
       'authorized-keys': ({ add, remove }) => {
         const gone = remove.map(privateOf);
         const kept = host.keys.filter((key) => !gone.includes(key));

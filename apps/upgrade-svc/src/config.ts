@@ -29,6 +29,8 @@ const Environment = z.object({
   UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two checks whether leases are renewed (C5)'),
   UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is checked again (D7)"),
   GATE_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that user gates may connect to'),
+  HOOK_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that hooks of manifests may be at'),
+  HOOK_RETRY_MIN_MS: milliseconds(10_000).describe('No hook is asked again sooner'),
   ETCD_SNAPSHOTS_KEPT: z.coerce.number().int().min(1).max(1_000).default(5).describe('Of each cluster, the newest'),
   ETCD_SNAPSHOT_MAX_MIB: z.coerce
     .number()
@@ -54,6 +56,8 @@ export interface Settings {
   readonly leaseIntervalMs: number;
   readonly userGateEveryMs: number;
   readonly gateAddressesAllowed: readonly AddressRange[];
+  readonly hookAddressesAllowed: readonly AddressRange[];
+  readonly hookAgainAfterMs: number;
   readonly snapshotsKept: number;
   readonly snapshotMaxBytes: number;
   readonly jobConcurrency: number;
@@ -79,6 +83,8 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     leaseIntervalMs: parsed.UPGRADE_LEASE_INTERVAL_MS,
     userGateEveryMs: parsed.UPGRADE_USER_GATE_EVERY_MS,
     gateAddressesAllowed: parsed.GATE_ADDRESSES_ALLOWED,
+    hookAddressesAllowed: parsed.HOOK_ADDRESSES_ALLOWED,
+    hookAgainAfterMs: parsed.HOOK_RETRY_MIN_MS,
     snapshotsKept: parsed.ETCD_SNAPSHOTS_KEPT,
     snapshotMaxBytes: parsed.ETCD_SNAPSHOT_MAX_MIB * MIB,
     jobConcurrency: parsed.JOB_CONCURRENCY,

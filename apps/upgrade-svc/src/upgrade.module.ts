@@ -12,7 +12,7 @@ import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetr
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp } from '@fairlead/service-kit/http';
+import { CheckedHttp, type HookHttp } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
 import { ActionsEffects } from './actions/actions.effects.js';
@@ -32,6 +32,7 @@ import { RestoreEffects } from './etcd/restore.effects.js';
 import { SnapshotsEffects } from './etcd/snapshots.effects.js';
 import { GatesEffects } from './gates/gates.effects.js';
 import type { GateSources } from './gates/gates.ports.js';
+import { HooksEffects } from './hooks/hooks.effects.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';
@@ -45,7 +46,15 @@ import { PresenceEffects } from './presence/presence.effects.js';
 import { ClusterSurvey } from './preflight/cluster.survey.effects.js';
 import { CheckEffects } from './preflight/check.effects.js';
 import { RemediationEffects } from './remediation/remediation.effects.js';
-import { CLUSTER_ACCESS, CLUSTER_SURVEY, GATE_SOURCES, KUBERNETES_API, SETTINGS, SNAPSHOT_KEEPER } from './tokens.js';
+import {
+  CLUSTER_ACCESS,
+  CLUSTER_SURVEY,
+  GATE_SOURCES,
+  HOOK_HTTP,
+  KUBERNETES_API,
+  SETTINGS,
+  SNAPSHOT_KEEPER,
+} from './tokens.js';
 
 /** Jobs that are no tasks state nothing when they fail. */
 const logFailure: RecordJobFailure = async (job, { cause, attempt, attemptsMax }) =>
@@ -70,6 +79,11 @@ const providersOf = (settings: Settings): Provider[] => [
       http: new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: settings.gateAddressesAllowed }),
     }),
     inject: [CLUSTER_SURVEY],
+  },
+  {
+    provide: HOOK_HTTP,
+    useFactory: (): HookHttp =>
+      new CheckedHttp({ setting: 'HOOK_ADDRESSES_ALLOWED', allowed: settings.hookAddressesAllowed }),
   },
   { provide: KUBERNETES_API, useFactory: () => new ClientNodeKubernetes() },
   {
@@ -123,6 +137,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       RemediationEffects,
       ActionsEffects,
       GatesEffects,
+      HooksEffects,
       NetworkEffects,
       HealthEvents,
       AgentStates,

@@ -164,7 +164,7 @@ const movesFrom = (world: World): readonly Move[] => {
   const isAdvancing = !isRefusal(facts) && facts.length > 0;
   return [
     ...(isAdvancing ? [{ name: 'StateFacts', to: stating(world, facts) }] : []),
-    ...tasks(state).flatMap((task) => taskMoves(world, task)),
+    ...tasks(state, NOW).flatMap((task) => taskMoves(world, task)),
     ...agentMoves(world),
     ...surgeMoves(world),
     ...leaderMoves(world),

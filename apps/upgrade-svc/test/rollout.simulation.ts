@@ -1,4 +1,14 @@
-import { isRefusal, sentenceOfEvent, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import {
+  hookOutcomeOf,
+  hookRequestOf,
+  isRefusal,
+  nextCall,
+  sentenceOfEvent,
+  type Fact,
+  type HookReply,
+  type Refusal,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import {
   reconcilerDecider,
   reconcilerProcess,
@@ -19,7 +29,8 @@ import { rollout } from '../src/rollout/rollout.decider.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
-import type { AnyRolloutTask, EmptyNode } from '../src/rollout/rollout.tasks.js';
+import { hookFact } from '../src/hooks/hook.facts.js';
+import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout.tasks.js';
 import {
   agentStep,
   changeNode,
@@ -81,6 +92,10 @@ export class RolloutSimulation {
   readonly lost = new Set<string>();
   /** Agents that report, but whose nodes never become Ready. */
   readonly stuck = new Set<string>();
+  /** What hooks answer, one call after the other; then Success. */
+  hookReplies: HookReply[] = [];
+  /** The ids of the calls, and of the attempts that they were made for. */
+  readonly hookIds: { readonly id: string; readonly attempt: string }[] = [];
   atOnce = 1;
   private readonly random: () => number;
   private readonly troubles: Troubles;
@@ -242,6 +257,10 @@ export class RolloutSimulation {
       this.check();
       return;
     }
+    if (task.type === 'CallHook') {
+      this.callHook(queued, task);
+      return;
+    }
     const failure = this.failing.get(`${type}/${task.node ?? task.operation ?? ''}`);
     if (failure !== undefined) this.fail(queued, task, { attempt, message: failure });
     else this.work(queued, task, attempt);
@@ -257,6 +276,23 @@ export class RolloutSimulation {
       type: 'RecordCheck',
       data: check.outcome === 'planned' ? { ...base, ...check, planHash: planHash(check.plan) } : { ...base, ...check },
     });
+  }
+
+  /** What the handler does, with scripted replies; a crash between the call and its record loses the reply. */
+  private callHook(queued: Queued, task: CallHook): void {
+    const { uid, upgradeId, point, hook, attempt } = task;
+    const call = this.state.status === 'known' ? nextCall(this.state.hooks, { point })?.call : undefined;
+    if (call === undefined) throw new Error(`${hook} is asked and not declared`);
+    const { id } = hookRequestOf({ namespace: 'default', cluster: 'demo', uid, upgradeId }, call, this.now);
+    this.hookIds.push({ id, attempt: `${upgradeId}/${hook}/${attempt}` });
+    if (this.random() < this.troubles.crash) {
+      this.at(3, task.type, () => this.deliver(queued, 1));
+      return;
+    }
+    const reply = this.hookReplies.shift() ?? { kind: 'answered', status: 200, body: '{"status":"Success"}' };
+    const outcome = hookOutcomeOf(call, reply, { now: this.now, againAfterMs: 10 * SECOND });
+    const fact = hookFact({ uid, upgradeId, hook: call.hook.name, point, attempt }, outcome);
+    this.decide({ type: 'RecordFact', data: { facts: [fact], now: this.now } });
   }
 
   private fail(

@@ -34,6 +34,9 @@ export const ServiceType = z.enum(SERVICE_TYPES);
 export const Cni = z.enum(CNIS);
 export type Cni = z.infer<typeof Cni>;
 
+/** Kubernetes' default of kube-controller-manager's --node-cidr-mask-size for IPv4: each node gets 256 addresses for pods. */
+export const NODE_CIDR_MASK = 24;
+
 /** `v1.34.4`: what kubelets report, so that desired and observed compare as text. */
 export const KubernetesVersion = z
   .string()
@@ -52,6 +55,12 @@ export const ClusterSpec = z.strictObject({
     version: KubernetesVersion,
     networkCni: Cni,
     podCidr: z.string(),
+    nodeCidrMask: z
+      .int()
+      .min(NODE_CIDR_MASK)
+      .max(NODE_CIDR_MASK + 1)
+      .optional()
+      .describe(`Prefix length of each node's range of the pod network; absent: ${NODE_CIDR_MASK}`),
     serviceCidr: z.string(),
     serviceDnsDomain: z.string(),
     loadbalancer: z.enum(LOAD_BALANCERS),

@@ -4,6 +4,7 @@ export const HOOK_POINTS = [
   'BeforeControlPlaneInitialized',
   'AfterControlPlaneInitialized',
   'AfterCreate',
+  'BeforeUpgrade',
   'BeforeNodeDrain',
   'AfterNodeDrain',
   'BeforeNodeDelete',

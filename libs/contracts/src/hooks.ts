@@ -104,10 +104,10 @@ const tidied = (state: HookState, gone?: string): HookState => {
   return { ...state, passed, calls: Object.fromEntries(calls) };
 };
 
-const withProgress = (
-  state: HookState,
-  { data, meta }: StoredEvent<'HookBlocked' | 'HookSucceeded' | 'HookFailed'>,
-): HookState => {
+type HookFact = 'HookBlocked' | 'HookSucceeded' | 'HookFailed';
+type UpgradeHookFact = `Upgrade${HookFact}`;
+
+const withProgress = (state: HookState, { data, meta }: StoredEvent<HookFact | UpgradeHookFact>): HookState => {
   const key = keyOf(data, data.hook);
   const nextAttemptAt = 'nextAttemptAt' in data ? data.nextAttemptAt : null;
   const progress = {
@@ -119,16 +119,21 @@ const withProgress = (
   return tidied({ ...state, calls: { ...state.calls, [key]: progress } });
 };
 
+const withDeclared = (
+  state: HookState | undefined,
+  { data }: StoredEvent<'ClusterSpecChanged'>,
+): HookState | undefined => {
+  const { hooks: declared = [] } = data.spec;
+  return declared.length === 0 ? undefined : { calls: {}, passed: [], ...state, declared };
+};
+
 /** Undefined: the cluster declares no hooks. `isCreated`: it was Ready before. */
 export const hooksAfter = (
   state: HookState | undefined,
   event: StoredEvent,
   { isCreated }: { readonly isCreated: boolean },
 ): HookState | undefined => {
-  if (event.type === 'ClusterSpecChanged') {
-    const { hooks: declared = [] } = event.data.spec;
-    return declared.length === 0 ? undefined : { calls: {}, passed: [], ...state, declared };
-  }
+  if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
   if (state === undefined) return undefined;
   switch (event.type) {
     case 'HookBlocked':
@@ -141,5 +146,21 @@ export const hooksAfter = (
       const moment = passedBy(event, isCreated);
       return moment === undefined ? state : withPassed(state, moment);
     }
+  }
+};
+
+/** The same for upgrades. A plan begins with no calls, so that the hooks are asked for each upgrade. */
+export const upgradeHooksAfter = (state: HookState | undefined, event: StoredEvent): HookState | undefined => {
+  if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
+  if (state === undefined) return undefined;
+  switch (event.type) {
+    case 'UpgradePlanned':
+      return { ...state, calls: {} };
+    case 'UpgradeHookBlocked':
+    case 'UpgradeHookSucceeded':
+    case 'UpgradeHookFailed':
+      return withProgress(state, event);
+    default:
+      return state;
   }
 };

@@ -33,6 +33,13 @@ const listed = (software: Readonly<Record<string, string>>): string =>
 const hookOf = (hook: string, point: string, node?: string): string =>
   `the hook ${hook} (${point}${node === undefined ? '' : ` of ${node}`})`;
 
+const hookBlocked = ({ hook, point, node, message, nextAttemptAt }: EventData<'HookBlocked'>): string =>
+  `${hookOf(hook, point, node)} asked for more time${because(message)}; next attempt at ${nextAttemptAt}`;
+const hookSucceeded = ({ hook, point, node, message }: EventData<'HookSucceeded'>): string =>
+  `${hookOf(hook, point, node)} succeeded${because(message)}`;
+const hookFailed = ({ hook, point, node, cause, nextAttemptAt }: EventData<'HookFailed'>): string =>
+  `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not asked again' : `; next attempt at ${nextAttemptAt}`}`;
+
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
     case undefined:
@@ -134,11 +141,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
-  HookBlocked: ({ hook, point, node, message, nextAttemptAt }) =>
-    `${hookOf(hook, point, node)} asked for more time${because(message)}; next attempt at ${nextAttemptAt}`,
-  HookSucceeded: ({ hook, point, node, message }) => `${hookOf(hook, point, node)} succeeded${because(message)}`,
-  HookFailed: ({ hook, point, node, cause, nextAttemptAt }) =>
-    `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not asked again' : `; next attempt at ${nextAttemptAt}`}`,
+  HookBlocked: (data) => hookBlocked(data),
+  HookSucceeded: (data) => hookSucceeded(data),
+  HookFailed: (data) => hookFailed(data),
+  UpgradeHookBlocked: (data) => hookBlocked(data),
+  UpgradeHookSucceeded: (data) => hookSucceeded(data),
+  UpgradeHookFailed: (data) => hookFailed(data),
   KubeconfigRead: () => 'the administrator kubeconfig was read',
   KubeconfigRequested: ({ user, ttlSeconds }) =>
     `a kubeconfig for ${user} was asked for, valid for ${Math.round(ttlSeconds / 60)} min`,
@@ -406,7 +414,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeActionFailed: ({ cause }) => sentenceOf(cause),
   NodeActionVoided: ({ node, action, reason }) => `${node} is not ${ACTION_PARTICIPLES[action]}: ${VOID_WORDS[reason]}`,
   NodeExecRequested: ({ node, purpose, command }) =>
-    purpose === 'logs' ? `the logs of ${node} are read: ${commandWords(command)}` : `a command is run on ${node}: ${commandWords(command)}`,
+    purpose === 'logs'
+      ? `the logs of ${node} are read: ${commandWords(command)}`
+      : `a command is run on ${node}: ${commandWords(command)}`,
   NodeExecStarted: ({ node }) => `the command begins on ${node}`,
   NodeExecFinished: ({ node, exitCode, stdoutBytes, stderrBytes, tookMs }) =>
     `the command on ${node} ended with exit code ${exitCode} after ${seconds(tookMs)} (${count(stdoutBytes + stderrBytes, 'byte')} of output)`,

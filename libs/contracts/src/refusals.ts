@@ -589,8 +589,8 @@ export const REFUSALS = {
   'cluster.cidr-overlap': definition(400, '{first} and {second} overlap', 'Choose networks that do not overlap.'),
   'cluster.pod-cidr-small': definition(
     400,
-    'podCidr {value} has room for {room} nodes, not {count}',
-    'Each node takes a /24 of it; choose a larger network.',
+    'podCidr {value} has room for {room} nodes, not {count}: each takes a /{mask} of it',
+    'Ask for fewer nodes; a new cluster may have a larger network.',
   ),
   'cluster.service-cidr-size': definition(
     400,

@@ -22,9 +22,6 @@ import { PROVIDER_ID_MAX } from './watch.js';
 /** Longest free text that a request may carry. */
 export const TEXT_LENGTH_MAX = 1_000;
 
-/** Most nodes of one cluster. */
-export const CLUSTER_NODES_MAX = 500;
-
 /** Most node sets in one request. */
 export const NODE_SETS_MAX = 50;
 

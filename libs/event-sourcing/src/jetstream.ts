@@ -9,6 +9,7 @@ export { decode, encode, entryOf, read, sha256, type Decoded } from './jetstream
 export { JetStreamStore } from './jetstream/jetstream.store.js';
 export { readNewest } from './jetstream/last.reader.js';
 export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
+export { readStates, type Ask } from './jetstream/partition.store.js';
 export type { Stall } from './jetstream/partition.progress.js';
 export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { PartitionConsumers, type Partitions } from './jetstream/partition.consumers.js';

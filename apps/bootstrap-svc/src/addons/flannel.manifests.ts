@@ -21,13 +21,17 @@ export const flannel =
   (settings: NetworkSettings): readonly Manifest[] =>
     patched(upstreamManifests(`flannel/${version}/kube-flannel.yml`), [network(settings)]);
 
+/** flanneld writes down the first address of the node's range with its mask, such as 10.244.1.129/25; `subnet` is 10.244.1.128/25. */
+export const SUBNET_OF_NODE =
+  'address=${FLANNEL_SUBNET%/*}; subnet=${address%.*}.$((${address##*.} - 1))/${FLANNEL_SUBNET#*/}';
+
 /**
  * flannel's own CNI plugin is in no mirror, so a bridge with the node's subnet does its work: flanneld writes down which
  * subnet that is, and this container makes the configuration of it. It stays, because pods of a DaemonSet must.
  */
 const WRITE_CONFIGURATION = `until [ -s /run/flannel/subnet.env ]; do sleep 0.2; done
 . /run/flannel/subnet.env
-subnet=$(echo "$FLANNEL_SUBNET" | sed 's#[.][0-9]*/#.0/#')
+${SUBNET_OF_NODE}
 printf '{"cniVersion":"1.0.0","name":"flannel","plugins":[{"type":"bridge","bridge":"cni0","mtu":%s,"isDefaultGateway":true,"hairpinMode":true,"ipMasq":false,"ipam":{"type":"host-local","ranges":[[{"subnet":"%s"}]],"routes":[{"dst":"%s"}]}},{"type":"portmap","capabilities":{"portMappings":true}}]}' "$FLANNEL_MTU" "$subnet" "$FLANNEL_NETWORK" >/cni/.10-flannel.conflist
 mv /cni/.10-flannel.conflist /cni/10-flannel.conflist
 trap 'exit 0' TERM

@@ -11,6 +11,7 @@ import {
   lacksMember,
   newHostsOf,
   renewedKubeconfig,
+  unfitSetsOf,
   type Bootstrap,
   type Cluster,
   type Host,
@@ -72,8 +73,7 @@ export const keyOf = ({ step, node, snapshot, call }: NamedStep): StepKey => {
 const onNode = (step: NodeStep, { machine }: Host, reason: string): Operation => ({ step, node: machine.name, reason });
 
 /** No join before every agent of the set has reported and every host was found fit. */
-const setIsFit = (cluster: Cluster, set: number): boolean =>
-  newHostsOf(cluster).every((host) => host.set !== set || host.bootstrapped);
+const setIsFit = (cluster: Cluster, set: number): boolean => !unfitSetsOf(cluster).has(set);
 
 const prepareHosts = (cluster: Cluster): readonly Operation[] => {
   const fresh = newHostsOf(cluster);

@@ -71,21 +71,30 @@ const latest = (one: string, other: string): string => (one > other ? one : othe
 const earliest = (...times: readonly (string | null)[]): string | null =>
   times.filter((time) => time !== null).toSorted()[0] ?? null;
 
-/** Hosts that the cluster waits for, and until when. Hosts without an agent are our own work, which has limits of its own. */
-const waits = (bootstrap: Bootstrap, limits: Limits): readonly Wait[] => {
-  if (bootstrap.status !== 'building') return [];
+/** Since when the cluster waits for the host; undefined: it does not. A host without an agent is our own work, which has limits of its own. */
+const waitsSince = (what: Wait['what'], { agentStartedAt, joinedAt, initialized, ready }: Host): string | undefined => {
+  if (agentStartedAt !== null && !initialized) return what === 'agent' ? agentStartedAt : undefined;
+  return joinedAt !== null && !ready && what === 'ready' ? joinedAt : undefined;
+};
+
+/** The wait that ends first, of those that end after a moment; undefined: the cluster waits for no host. */
+const nextWait = (bootstrap: Bootstrap, limits: Limits, after?: string): Wait | undefined => {
+  if (bootstrap.status !== 'building') return undefined;
   const { cluster } = bootstrap;
-  const waiting = newHostsOf(cluster).flatMap((host): readonly Wait[] => {
-    const { agentStartedAt, joinedAt, initialized, ready } = host;
-    if (agentStartedAt !== null && !initialized) {
-      return [{ host, what: 'agent', dueAt: later(latest(agentStartedAt, cluster.runStartedAt), limits.agentMs) }];
+  // Every wait of a kind has the same limit, so the one that began first ends first.
+  const firstOf = (what: Wait['what'], limitMs: number): readonly Wait[] => {
+    const beganAfter = after === undefined ? '' : later(after, -limitMs);
+    let first: { readonly host: Host; readonly since: string } | undefined;
+    for (const host of newHostsOf(cluster)) {
+      const began = waitsSince(what, host);
+      const since = began === undefined ? '' : latest(began, cluster.runStartedAt);
+      if (since > beganAfter && (first === undefined || since < first.since)) first = { host, since };
     }
-    if (joinedAt !== null && !ready) {
-      return [{ host, what: 'ready', dueAt: later(latest(joinedAt, cluster.runStartedAt), limits.readyMs) }];
-    }
-    return [];
-  });
-  return waiting.toSorted((one, other) => (one.dueAt < other.dueAt ? -1 : 1));
+    return first === undefined ? [] : [{ host: first.host, what, dueAt: later(first.since, limitMs) }];
+  };
+  return [...firstOf('agent', limits.agentMs), ...firstOf('ready', limits.readyMs)].toSorted((one, other) =>
+    one.dueAt < other.dueAt ? -1 : 1,
+  )[0];
 };
 
 const failureOf = ({ host, what }: Wait, limits: Limits): Failure => {
@@ -113,7 +122,7 @@ const failures = (bootstrap: Bootstrap, now: string, limits: Limits): readonly B
   if (bootstrap.status !== 'building') return [];
   const { cluster, broken } = bootstrap;
   if (broken !== null) return failCluster(cluster, broken);
-  const [overdue] = waits(bootstrap, limits);
+  const overdue = nextWait(bootstrap, limits);
   return overdue === undefined || overdue.dueAt > now ? [] : failCluster(cluster, failureOf(overdue, limits));
 };
 
@@ -136,7 +145,7 @@ export const bootstrapReconciler = (
   // A cluster that waits for hosts is not ready, and only in one that is are agents renewed.
   wakeAt: (state, now) =>
     earliest(
-      waits(state, limits).find(({ dueAt }) => dueAt > now)?.dueAt ?? renewalDueAfter(state, now),
+      nextWait(state, limits, now)?.dueAt ?? renewalDueAfter(state, now),
       nextLookAt(state, now),
       hookDueAfter(state, now),
     ),

@@ -242,9 +242,19 @@ export type Present = Exclude<Bootstrap, { readonly status: 'absent' }>;
 
 export const ABSENT: Bootstrap = { status: 'absent' };
 
+/** What follows from the hosts of a cluster, found once: a plan asks for it many times, and hosts are never changed in place. */
+const onceOf = <T>(find: (hosts: Cluster['hosts']) => T): ((cluster: Pick<Cluster, 'hosts'>) => T) => {
+  const found = new WeakMap<Cluster['hosts'], T>();
+  return ({ hosts }) => {
+    if (!found.has(hosts)) found.set(hosts, find(hosts));
+    return found.get(hosts) as T;
+  };
+};
+
 /** Hosts in the order of their names, which is the order of all work on them. */
-export const hostsOf = (cluster: Cluster): readonly Host[] =>
-  Object.values(cluster.hosts).toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1));
+export const hostsOf = onceOf((hosts): readonly Host[] =>
+  Object.values(hosts).toSorted((one, other) => (one.machine.name < other.machine.name ? -1 : 1)),
+);
 
 /** Whether that incarnation of the cluster has the node, on its way in, in it, or on its way out. */
 export const isMember = (bootstrap: Bootstrap, uid: string, node: string): boolean =>
@@ -273,10 +283,17 @@ export const isOnItsWay = ({ settled, removal, failed }: Host): boolean => !sett
  * Hosts that are still on their way into the cluster. Earlier sets come first: under a limit, nodes of a later request must not interrupt
  * those that are being prepared or joined.
  */
-export const newHostsOf = (cluster: Cluster): readonly Host[] =>
-  hostsOf(cluster)
+export const newHostsOf = onceOf((hosts): readonly Host[] =>
+  hostsOf({ hosts })
     .filter(isOnItsWay)
-    .toSorted((one, other) => one.set - other.set);
+    .toSorted((one, other) => one.set - other.set),
+);
+
+/** Sets with a host that is not found fit yet. */
+export const unfitSetsOf = onceOf(
+  (hosts): ReadonlySet<number> =>
+    new Set(newHostsOf({ hosts }).flatMap(({ bootstrapped, set }) => (bootstrapped ? [] : [set]))),
+);
 
 /** The surge that a machine is extra for; null: it is of its pool's requested size. */
 export const surgeOf = ({ surge, pool }: Pick<Machine, 'surge' | 'pool'>): string | null =>
@@ -329,7 +346,7 @@ export const desiredKeyOf = ({ sshKeys }: Cluster, { machine }: Host): DesiredKe
   return desired?.former.keyRef === machine.ssh.keyRef ? desired : undefined;
 };
 
-export const controlPlanesOf = (cluster: Cluster): readonly Host[] => hostsOf(cluster).filter(isControlPlane);
+export const controlPlanesOf = onceOf((hosts): readonly Host[] => hostsOf({ hosts }).filter(isControlPlane));
 
 /** The control plane on which the cluster begins, or began; once neither is there, the first of the others. */
 export const initialControlPlane = (cluster: Cluster): Host | undefined => {

@@ -8,6 +8,7 @@ export const desiredMetadata = ({ pools = {} }: Cluster, { machine }: Host): Nod
 /** Whether the node has the labels and taints of its pool. */
 export const hasMetadata = (cluster: Cluster, host: Host): boolean =>
   isControlPlane(host) ||
+  (host.metadata === undefined && cluster.pools?.[host.machine.pool] === undefined) ||
   JSON.stringify(nodeMetadata(host.metadata?.set ?? {})) === JSON.stringify(desiredMetadata(cluster, host));
 
 const keysOf = ({ labels, taints }: NodeMetadata): { labels: readonly string[]; taints: readonly string[] } => ({

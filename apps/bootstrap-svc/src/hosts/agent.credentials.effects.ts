@@ -10,7 +10,7 @@ import {
   type NodeAddress,
 } from '@fairlead/contracts';
 import type { Reconciled } from '@fairlead/event-sourcing';
-import { HANDLE, NATS, processConsumer, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, NATS, processConsumer, readStates, type Ask, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
@@ -95,11 +95,11 @@ export class AgentCredentialsEffects implements OnApplicationBootstrap {
   /** How long claims of the user may last, in seconds; a string: why it gets none. */
   private async lifetimeOf(address: NodeAddress, { uid, user }: AgentRenewMessage): Promise<number | string> {
     const { namespace, cluster, node } = address;
-    const found = await this.database.query<{ doc: Reconciled<Bootstrap> }[]>(
-      `select doc from process_state where process = $1 and cluster_key = $2`,
-      [BOOTSTRAP_PROCESS, `${namespace}/${cluster}`],
-    );
-    const bootstrapped = found.map(({ doc }) => doc.state).find((state) => isMember(state, uid, node));
+    const ask: Ask = (text, values) => this.database.query(text, [...values]);
+    const states = await readStates(ask, BOOTSTRAP_PROCESS, [`${namespace}/${cluster}`]);
+    const bootstrapped = [...states.values()]
+      .map((doc) => (doc as Reconciled<Bootstrap>).state)
+      .find((state) => isMember(state, uid, node));
     if (bootstrapped === undefined) return 'no cluster has this node';
     const credentials = credentialsOf(bootstrapped, node);
     if (credentials === undefined) return this.adopt(address, { uid, user });

@@ -83,6 +83,7 @@ export const clusterSettings = (
     clusterName: name,
     endpoint: cluster.endpoint,
     podCidr: kubernetes.podCidr,
+    ...(kubernetes.nodeCidrMask === undefined ? {} : { nodeCidrMask: kubernetes.nodeCidrMask }),
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
     etcdEndpoints: endpointsOf(cluster),

@@ -80,7 +80,10 @@ describe('join credentials', () => {
     const settings = { tuning: DEFAULT_TUNING };
     const credentials = new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, settings);
     const effects = new JoinsEffects(hosts, credentials, settings);
-    const step = { ...stepOf(node), record: async (outcome: unknown) => void recorded.push(outcome) } as Step;
+    const step = {
+      ...stepOf(node),
+      record: async (outcome: unknown) => void recorded.push(outcome),
+    } as unknown as Step;
     const work = kind === 'JoinWorker' ? effects.joinWorker(step) : effects.joinControlPlane(step);
     return { work, issued: issuedAt, joins, recorded };
   };

@@ -32,6 +32,10 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
     (namespace = '', cluster = '') => `node abandon ${cluster}${within(namespace)}`,
   ],
   [
+    /^POST \/ns\/([^/]+)\/clusters\/([^/]+)\/operations\/([^/]+)\/cancel$/,
+    (namespace = '', cluster = '', operation = '') => `node cancel ${cluster} ${operation}${within(namespace)}`,
+  ],
+  [
     /^DELETE \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes\/([^/]+)$/,
     (namespace = '', cluster = '', node = '') => `node remove ${cluster} ${node}${within(namespace)}`,
   ],

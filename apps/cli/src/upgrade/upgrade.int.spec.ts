@@ -249,6 +249,8 @@ describe('what belongs to upgrades', () => {
       keys: 1_290,
       sha256: 'x',
       upgrade: null,
+      reason: 'command',
+      verification: { state: 'verified', at: '2026-11-21T09:00:00.000Z', message: '' },
       restorable: true,
     };
     gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
@@ -256,7 +258,9 @@ describe('what belongs to upgrades', () => {
     const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
     expect(stderr).toContain('since s1 (1h06m old) will be lost');
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)[0]?.body).toEqual({ snapshot: 's1', confirm: 'demo' });
-    expect((await ask(['etcd', 'snapshots', 'demo'])).stdout).toMatch(/s1 +1h06m .* 19\.5 MiB +1290 +- +yes/);
+    expect((await ask(['etcd', 'snapshots', 'demo'])).stdout).toMatch(
+      /s1 +1h06m .* 19\.5 MiB +1290 +command +2026-11-21T09:00:00\.000Z +yes/,
+    );
   });
 
   it('lists certificates, and renews them by an upgrade', async () => {

@@ -117,6 +117,7 @@ export class AutoscalerCalls {
       await change();
       if (call.signal.aborted) this.unanswered.set(key, delta);
     });
+    // The next turn begins also after one that failed; whoever asked for that one gets its error below.
     const settled = turn.catch(() => undefined);
     this.underWay.set(key, settled);
     void settled.then(() => {

@@ -1,5 +1,11 @@
 import * as grpc from '@grpc/grpc-js';
-import type { ClusterUid, ClusterView, Fact, SignedAutoscalerCredentialView } from '@fairlead/contracts';
+import {
+  NodeName,
+  type ClusterUid,
+  type ClusterView,
+  type Fact,
+  type SignedAutoscalerCredentialView,
+} from '@fairlead/contracts';
 import { newClientRequest } from '@fairlead/embedded/credentials';
 import { request, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, machine, nodeFact, plan, uid as storyUid } from '../story.fixtures.js';
@@ -121,10 +127,10 @@ export const added = (
     ...names.map((name): Fact => ({ type: 'VmCreated', data: { uid, machine: { ...machine(name), pool } } })),
     { type: 'VmsCreated', data: { uid, machines: names.map((name) => ({ ...machine(name), pool })) } },
     ...names.map((name) => ({ ...nodeFact('WorkerJoined', name), data: { uid, node: name } }) as Fact),
-    ...names.map(
-      (name) =>
-        ({ type: 'NodeReady', data: { uid, node: name, revision: 1, software: { kubelet: '1.34.4' } } }) as Fact,
-    ),
+    ...names.map((name): Fact => ({
+      type: 'NodeReady',
+      data: { uid, node: NodeName.parse(name), revision: 1, software: { kubelet: '1.34.4' } },
+    })),
     { type: 'ClusterReady', data: { uid } },
   ];
 };

@@ -20,7 +20,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
-import { nodesIn, parseNetwork } from './networks.js';
+import { nodeCidrMaskFor, parseNetwork, podRoomFault } from './networks.js';
 import {
   additionsAfter,
   awaitedIn,
@@ -159,10 +159,21 @@ export type ClusterState = { readonly status: 'absent' } | Present;
 
 const unknown = ({ namespace, cluster }: Named): Refusal => refuse('cluster.unknown', { namespace, cluster });
 
+/** Nodes get their ranges of the pod network by what is decided when the cluster is requested; it stays so. */
+const withNodeCidrMask = (spec: ClusterSpec): ClusterSpec => {
+  const pods = parseNetwork(spec.kubernetes.podCidr);
+  if (pods === undefined) return spec;
+  return { ...spec, kubernetes: { ...spec.kubernetes, nodeCidrMask: nodeCidrMaskFor(pods) } };
+};
+
 const request = (state: ClusterState, { data }: RequestCluster): readonly ClusterRequestFact[] | Refusal => {
   const { uid, spec, requestHash, actor, namespace, cluster } = data;
   if (state.status === 'absent')
-    return data.connectionFaults[0] ?? [{ type: 'ClusterRequested', data: { uid, spec, requestHash } }];
+    return (
+      data.connectionFaults[0] ?? [
+        { type: 'ClusterRequested', data: { uid, spec: withNodeCidrMask(spec), requestHash } },
+      ]
+    );
   if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster });
   // The same request of the same person is a repetition, e.g. after an answer that was lost.
   if (state.requestHash === requestHash && state.actor === actor) return nothing;
@@ -185,13 +196,6 @@ const withoutRequests = (additions: Additions, instead: readonly string[] = []):
 const hindranceOf = (state: Present, address: Named, action: string): Refusal | undefined =>
   isReplacing(state.additions) ? busy(address, action) : upgrading(state, address, action);
 
-/** Each node takes its share of the pod network. */
-const podsTooFew = ({ kubernetes: { podCidr } }: ClusterSpec, count: number): Refusal | undefined => {
-  const pods = parseNetwork(podCidr);
-  if (pods === undefined || count <= nodesIn(pods)) return undefined;
-  return refuse('cluster.pod-cidr-small', { value: podCidr, room: nodesIn(pods), count }, 'worker');
-};
-
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
   const { requestId, workers, controlPlane, onFailure, instead = [] } = data;
   if (state.status === 'absent') return unknown(data);
@@ -213,7 +217,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
   const added = sets.reduce((total, set) => total + set.count, 0);
   const count = state.members.size + awaitedIn(withoutRequests(state.additions, instead)) + added;
   if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
-  const crowded = podsTooFew(state.spec, count);
+  const crowded = podRoomFault(state.spec.kubernetes, count, 'worker');
   if (crowded !== undefined) return crowded;
   return (
     data.connectionFaults[0] ?? [

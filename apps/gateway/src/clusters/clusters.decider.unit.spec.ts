@@ -9,7 +9,8 @@ import { toClusterSpec } from './clusters.rules.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 const otherUid = '00000000-0000-4000-8000-000000000002' as ClusterUid;
-const spec = toClusterSpec(goodRequest);
+const asked = toClusterSpec(goodRequest);
+const spec = { ...asked, kubernetes: { ...asked.kubernetes, nodeCidrMask: 25 } };
 const named = { namespace: 'default', cluster: 'demo' };
 
 const requested: Fact = { type: 'ClusterRequested', data: { uid, spec, requestHash: 'hash' } };
@@ -69,7 +70,7 @@ const provisioned: readonly Fact[] = [
 
 const ask = (change: Partial<RequestCluster['data']> = {}): RequestCluster => ({
   type: 'RequestCluster',
-  data: { ...named, uid, spec, requestHash: 'hash', actor: 'user/spec', connectionFaults: [], ...change },
+  data: { ...named, uid, spec: asked, requestHash: 'hash', actor: 'user/spec', connectionFaults: [], ...change },
 });
 const workers = [
   { connection: 'lab', count: 1, spec: 's', rootDisk: { type: 'default', size: 'default' } },
@@ -95,6 +96,24 @@ describe('a request for a cluster', () => {
     given()
       .when(ask())
       .then(requested as Fact<'ClusterRequested'>));
+
+  it.each([
+    ['10.244.0.0/16', 25],
+    ['10.244.0.0/22', 25],
+    ['10.244.0.0/15', 24],
+    ['10.128.0.0/12', 24],
+  ])(
+    'with the pod network %s gives each node a /%i of it: 507 nodes have room if any mask allows it',
+    (podCidr, mask) => {
+      const sized = (nodeCidrMask?: number) => ({
+        ...asked,
+        kubernetes: { ...asked.kubernetes, podCidr, ...(nodeCidrMask === undefined ? {} : { nodeCidrMask }) },
+      });
+      given()
+        .when(ask({ spec: sized() }))
+        .then({ type: 'ClusterRequested', data: { uid, spec: sized(mask), requestHash: 'hash' } });
+    },
+  );
 
   it('is refused when a connection is not known, and not before the name was looked at [CB-Ladybug 6]', () => {
     const connectionFaults = [refuse('connection.unknown', { connection: 'moon' }, 'worker[0].connection')];
@@ -275,17 +294,23 @@ describe('more workers', () => {
 
   it('are refused beyond the size of a cluster', () =>
     given(...provisioned)
-      .when(more({ workers: workers.map((set) => ({ ...set, count: 496 })) }))
+      .when(more({ workers: workers.map((set) => ({ ...set, count: 503 })) }))
       .thenRefused('cluster.too-many-nodes'));
 
-  it('are refused beyond the room of the pod network, of which each node takes a /24', () => {
-    const small: Fact = {
+  it.each([
+    ['what was decided when the cluster was requested', { podCidr: '10.244.0.0/24', nodeCidrMask: 25 }],
+    ['a /24 in a cluster of an earlier release', { podCidr: '10.244.0.0/23' }],
+  ])('are refused beyond the room of the pod network, of which each node takes %s', (_range, network) => {
+    const { nodeCidrMask: _, ...kubernetes } = spec.kubernetes;
+    const two: Fact = {
       type: 'ClusterRequested',
-      data: { uid, requestHash: 'h', spec: { ...spec, kubernetes: { ...spec.kubernetes, podCidr: '10.244.0.0/24' } } },
+      data: { uid, requestHash: 'h', spec: { ...spec, kubernetes: { ...kubernetes, ...network } } },
     };
-    given(small, ready)
-      .when(more({ workers: workers.map((set) => ({ ...set, count: 2 })) }))
-      .thenRefused('cluster.pod-cidr-small');
+    const added = (count: number): RequestNodes => more({ workers: workers.map((set) => ({ ...set, count })) });
+    given(two, ready)
+      .when(added(2))
+      .then({ ...request, data: { ...request.data, workers: [...added(2).data.workers] } });
+    given(two, ready).when(added(3)).thenRefused('cluster.pod-cidr-small');
   });
 });
 

@@ -276,16 +276,21 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
     'Worker count must be at least one. (connection=lab)',
     'worker[0].count',
   ]),
-  wrong('more nodes than a cluster may have', { ...kubernetes({ podCidr: '10.0.0.0/11' }), worker: workers(498) }, [
+  wrong('more nodes than a cluster may have', { ...kubernetes({ podCidr: '10.0.0.0/11' }), worker: workers(505) }, [
     'cluster.too-many-nodes',
     400,
-    'A cluster may have at most 500 nodes, not 501',
+    'A cluster may have at most 507 nodes, not 508',
     'worker',
   ]),
   wrong(
     'more nodes than the pod network has room for',
-    { ...kubernetes({ podCidr: '10.244.0.0/22' }), worker: workers(2) },
-    ['cluster.pod-cidr-small', 400, 'podCidr 10.244.0.0/22 has room for 4 nodes, not 5', 'config.kubernetes.podCidr'],
+    { ...kubernetes({ podCidr: '10.244.0.0/22' }), worker: workers(6) },
+    [
+      'cluster.pod-cidr-small',
+      400,
+      'podCidr 10.244.0.0/22 has room for 8 nodes, not 9: each takes a /25 of it',
+      'config.kubernetes.podCidr',
+    ],
   ),
   wrong('two connections in a single cluster', { ...goodRequest, serviceType: 'single', worker: workers(1, 'other') }, [
     'cluster.single-connection',

@@ -171,17 +171,24 @@ const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   switch (event.type) {
     case 'HookBlocked':
     case 'HookSucceeded':
-    case 'HookFailed': {
+    case 'HookFailed':
+    case 'UpgradeHookBlocked':
+    case 'UpgradeHookSucceeded':
+    case 'UpgradeHookFailed': {
       const { hook, point, node = null } = event.data;
       const key = `${point}/${node ?? ''}/${hook}`;
       const { [key]: before, ...others } = doc.hooks ?? {};
       const nextAttemptAt = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
       if (nextAttemptAt === null || point.startsWith('After')) return { ...doc, hooks: others };
-      const failed = event.type === 'HookFailed';
-      const message = event.type === 'HookFailed' ? event.data.cause.message : event.data.message;
+      const failed = 'cause' in event.data;
+      const message = 'cause' in event.data ? event.data.cause.message : event.data.message;
       const { since = event.meta.time } = before ?? {};
       const held = { hook, point, node, failed, message, since, nextAttemptAt };
       return { ...doc, hooks: { ...others, [key]: held } };
+    }
+    case 'RolloutAborted': {
+      const left = Object.entries(doc.hooks ?? {}).filter(([, { point }]) => point !== 'BeforeUpgrade');
+      return doc.hooks === undefined ? doc : { ...doc, hooks: Object.fromEntries(left) };
     }
     case 'NodeRemoved': {
       const left = Object.entries(doc.hooks ?? {}).filter(([, { node }]) => node !== event.data.node);
@@ -307,6 +314,10 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'HookBlocked',
   'HookSucceeded',
   'HookFailed',
+  'UpgradeHookBlocked',
+  'UpgradeHookSucceeded',
+  'UpgradeHookFailed',
+  'RolloutAborted',
   'NodeMissing',
   'NodeReturned',
   'NodeRemoved',

@@ -23,7 +23,15 @@ import {
   type Refusal,
 } from '@fairlead/contracts';
 import { isHost, isPath } from './nfs.js';
-import { maskBits, nodesIn, overlap, parseNetwork, specialRangeOf, type Network } from './networks.js';
+import {
+  maskBits,
+  nodeCidrMaskFor,
+  overlap,
+  parseNetwork,
+  podRoomFault,
+  specialRangeOf,
+  type Network,
+} from './networks.js';
 
 /** Looks at one thing; answers with everything that is wrong about it. */
 type Rule = (request: ClusterRequest) => readonly Refusal[];
@@ -154,11 +162,10 @@ const networksApart: Rule = (request) => {
 const podCapacity: Rule = (request) => {
   const pods = parseNetwork(podCidrOf(request));
   if (pods === undefined) return fine;
-  const room = nodesIn(pods);
   const count = sum(controlPlanesOf(request)) + sum(workersOf(request));
-  return when(count > room, () =>
-    refuse('cluster.pod-cidr-small', { value: podCidrOf(request), room, count }, `${KUBERNETES}.podCidr`),
-  );
+  const network = { podCidr: podCidrOf(request), nodeCidrMask: nodeCidrMaskFor(pods) };
+  const fault = podRoomFault(network, count, `${KUBERNETES}.podCidr`);
+  return fault === undefined ? fine : [fault];
 };
 
 /** RFC 1123 subdomain, which is what kubeadm asks of networking.dnsDomain. */

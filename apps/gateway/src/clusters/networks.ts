@@ -1,3 +1,4 @@
+import { CLUSTER_NODES_MAX, NODE_CIDR_MASK, refuse, type ClusterSpec, type Refusal } from '@fairlead/contracts';
 import ipaddr from 'ipaddr.js';
 
 /** An IPv4 network. */
@@ -42,11 +43,25 @@ const SPECIAL: readonly Special[] = [
 export const specialRangeOf = (network: Network): Special | undefined =>
   SPECIAL.find((range) => overlap(network, range));
 
-/** The node mask of kube-controller-manager: each node takes a /24 of the pod network. */
-const NODE_PREFIX = 24;
+/** The smallest range of a node: 128 addresses, for the 110 pods that a kubelet runs at most. */
+const NODE_CIDR_MASK_MAX = 25;
 
-/** How many nodes a pod network has room for. */
-export const nodesIn = ({ prefix }: Network): number => (prefix > NODE_PREFIX ? 0 : 2 ** (NODE_PREFIX - prefix));
+const rangesIn = ({ prefix }: Network, mask: number): number => (prefix > mask ? 0 : 2 ** (mask - prefix));
+
+/** The prefix length of each node's range, for a new cluster: as Kubernetes has it, if as many nodes as a cluster may have get one. */
+export const nodeCidrMaskFor = (pods: Network): number =>
+  rangesIn(pods, NODE_CIDR_MASK) < CLUSTER_NODES_MAX ? NODE_CIDR_MASK_MAX : NODE_CIDR_MASK;
+
+/** What the pod network of a cluster has too little room for; undefined: all of the nodes get a range. */
+export const podRoomFault = (
+  { podCidr: value, nodeCidrMask: mask = NODE_CIDR_MASK }: Pick<ClusterSpec['kubernetes'], 'podCidr' | 'nodeCidrMask'>,
+  count: number,
+  field: string,
+): Refusal | undefined => {
+  const pods = parseNetwork(value);
+  const room = pods === undefined ? Infinity : rangesIn(pods, mask);
+  return count <= room ? undefined : refuse('cluster.pod-cidr-small', { value, room, count, mask }, field);
+};
 
 /** `10.244.7.1/16` is the network 10.244.0.0/16. */
 export const maskBits = ({ address, prefix }: Network): string =>

@@ -12,6 +12,8 @@ import { RoleInNamespace } from '../access/access.js';
 import { accept, showSeq } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented, WaitHeader } from '../http/documented.js';
+import { KEY_REFUSALS } from '../http/idempotency.js';
+import { KeyedCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
 import { Executions } from './executions.js';
 
@@ -50,18 +52,19 @@ export class ExecutionsHttp {
   @Post('exec')
   @WaitHeader()
   @RoleInNamespace('admin')
+  @KeyedCommand('sealed')
   @Header('Cache-Control', 'no-store')
   @Documented({
     id: 'execOnNode',
     tag: 'nodes',
     summary: 'Run a command on a node as root, once',
     description:
-      'The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.',
+      'The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.',
     answers: [
       { status: 202, description: 'It is under way; Location shows its end', schema: NodeExecView },
       { status: 200, description: 'With Prefer: wait=N: it has ended', schema: NodeExecView },
     ],
-    refusals: [...REFUSALS, 'node.exec-too-long', 'node.exec-unknown'],
+    refusals: [...REFUSALS, ...KEY_REFUSALS, 'node.exec-too-long', 'node.exec-unknown'],
   })
   async exec(
     @Param({ schema: NodePath }) path: NodePath,

@@ -3,6 +3,7 @@ import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { newClientRequest } from '@fairlead/embedded/credentials';
 import { describeApi } from '../documents/describe.js';
 import { request, useGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
@@ -14,9 +15,12 @@ import {
   upgradePlanned,
 } from '../upgrades/upgrades.fixtures.js';
 
-const gateway = useGateway(async () => {
-  await gateway.startReplica();
-});
+const gateway = useGateway(
+  async () => {
+    await gateway.startReplica();
+  },
+  { variables: { AUTOSCALER_ADDRESS: 'fairlead.example:7443', AUTOSCALER_LISTEN: '127.0.0.1:0' } },
+);
 
 const BUILT: ReadonlySet<string> = new Set(['ClusterAccepted', 'VmsPlanned', 'NodeReady', 'ClusterReady']);
 const clusters = '/ns/default/clusters';
@@ -86,6 +90,10 @@ const quarantined = {
   eventId: 'e',
   error: 'boom',
 };
+
+const taken = { snapshot: 's1', node: 'demo-cp-1', sha256: 'x', bytes: 1, revision: 2, keys: 3, dataRef: null };
+const cordon = { action: 'cordon', select: { nodes: ['demo-w-1'] } };
+const [csr, otherCsr] = await Promise.all(['one', 'other'].map(async (name) => (await newClientRequest(name)).csr));
 
 /** Every POST route, by the id of its operation. */
 const ROUTES: Readonly<Record<string, Repeated>> = {
@@ -190,11 +198,39 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
   takeEtcdSnapshot: { path: async () => `${await built('saved')}/etcd/snapshots`, other: { x: 1 } },
   restoreEtcd: {
     path: async () => {
-      const taken = { snapshot: 's1', node: 'demo-cp-1', sha256: 'x', bytes: 1, revision: 2, keys: 3, dataRef: null };
       return `${await built('restored', [saved({ requestId: null, ...taken })])}/etcd/restore`;
     },
     body: { snapshot: 's1', confirm: 'restored' },
     other: { snapshot: 's2', confirm: 'restored' },
+  },
+  verifyEtcdSnapshot: {
+    path: async () => `${await built('verified', [saved({ requestId: null, ...taken })])}/etcd/snapshots/s1/verify`,
+    other: { x: 1 },
+  },
+  requestNodeAction: {
+    path: async () => `${await built('cordoned')}/nodes/actions`,
+    body: cordon,
+    other: { ...cordon, action: 'drain' },
+  },
+  cancelOperation: {
+    path: async () => {
+      const path = await built('cancelled');
+      const { body } = await gateway.ask<{ operation: string }>('POST', `${path}/nodes/actions`, { body: cordon });
+      return `${path}/operations/${body.operation}/cancel`;
+    },
+    body: { reason: 'not today' },
+    other: { reason: 'other' },
+  },
+  execOnNode: {
+    path: async () => `${await built('inspected')}/nodes/demo-w-1/exec`,
+    body: { command: ['uptime'] },
+    other: { command: ['reboot'] },
+  },
+  retryNetwork: { path: async () => `${await built('firewalled')}/network/retry`, other: { x: 1 } },
+  issueAutoscalerCredential: {
+    path: async () => `${await built('scaled')}/autoscaler/credentials`,
+    body: { csr },
+    other: { csr: otherCsr },
   },
   requestUpgrade: {
     path: async () => `${await built('changed')}/upgrades`,
@@ -228,8 +264,9 @@ const loseAnswer = async (key: string): Promise<void> => {
   if (lost.rowCount !== 1) throw new Error(`no request has the key ${key}`);
 };
 
-/** Without what another moment changes, e.g. the nodes as they are now, and the secret that exists in one answer only. */
+/** Without what another moment changes, e.g. the nodes as they are now, and what is signed or drawn for one answer only. */
 const lasting = ({
+  certificate: _certificate,
   resourceVersion: _version,
   elapsedMs: _elapsed,
   token: _token,

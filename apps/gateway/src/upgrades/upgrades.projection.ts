@@ -123,6 +123,16 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     }
     case 'UpgradeApproved':
       return { ...doc, approvedBy: actor, message: 'it is about to begin' };
+    case 'UpgradeHookBlocked':
+    case 'UpgradeHookFailed': {
+      const { hook, point, nextAttemptAt } = event.data;
+      const why = 'cause' in event.data ? event.data.cause.message : event.data.message;
+      if (nextAttemptAt === null) return { ...doc, message: 'it is about to begin' };
+      const because = why === '' ? '' : `: ${why}`;
+      return { ...doc, message: `the hook ${hook} (${point}) holds it${because}; next attempt at ${nextAttemptAt}` };
+    }
+    case 'UpgradeHookSucceeded':
+      return { ...doc, message: 'it is about to begin' };
     case 'UpgradeRuleOverridden': {
       const { rule, reason } = event.data;
       return { ...doc, overrides: [...doc.overrides, { rule, reason, actor }] };
@@ -199,6 +209,9 @@ const CHANGING: ReadonlySet<string> = new Set<EventType>([
   'UpgradeRuleOverridden',
   'UpgradeCommandRefused',
   'SurgeSkipped',
+  'UpgradeHookBlocked',
+  'UpgradeHookSucceeded',
+  'UpgradeHookFailed',
   'RolloutStarted',
   'RolloutPaused',
   'RolloutResumed',

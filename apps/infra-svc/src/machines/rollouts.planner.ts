@@ -160,12 +160,15 @@ const nextIn = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => 
   return pool.name === CONTROL_PLANE_POOL ? nextControlPlane(cluster, pool) : nextWorkers(cluster, pool);
 };
 
-/** Nodes that are still to be replaced, or on their way out of the cluster. */
+/** A provider that does not delete a machine does not hold a rollout up: the deletion goes on by itself. */
+const isNotDeleted = ({ deletions }: Cluster, { name }: Outdated): boolean => (deletions[name]?.failures ?? 0) > 0;
+
+/** Nodes that are still to be replaced, or on their way out, until their machines are gone. */
 const unfinishedIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
   const isHeld = ({ name }: Outdated): boolean => holdOf(cluster, pool.name, name) !== undefined;
   const isOnDelete = pool.strategy === 'OnDelete';
   return outdatedIn(pool).filter(
-    (one) => cluster.deletions[one.name] === undefined && (!pool.counted.has(one.name) || !(isHeld(one) || isOnDelete)),
+    (one) => !isNotDeleted(cluster, one) && (!pool.counted.has(one.name) || !(isHeld(one) || isOnDelete)),
   );
 };
 

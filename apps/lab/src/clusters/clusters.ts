@@ -35,6 +35,8 @@ export interface ClusterRequest {
   readonly name: string;
   readonly version: string;
   readonly podCidr: string;
+  /** undefined: Kubernetes' default. */
+  readonly nodeCidrMask: number | undefined;
   readonly serviceCidr: string;
   /** `host:port` that certificates and kubeconfigs name. */
   readonly endpoint: string;
@@ -146,12 +148,13 @@ export class Clusters {
   }
 
   async create(request: ClusterRequest): Promise<Cluster> {
-    const { name, version, podCidr, serviceCidr, endpoint, sans, etcd } = request;
+    const { name, version, podCidr, nodeCidrMask, serviceCidr, endpoint, sans, etcd } = request;
     const { delays, stats, certificateAgeMs } = this.parts;
     const kubernetes = await SimulatedCluster.create({
       name,
       version,
       podCidr,
+      nodeCidrMask,
       serviceCidr,
       delays,
       certificateAgeMs,

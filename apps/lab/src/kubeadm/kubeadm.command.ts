@@ -92,6 +92,7 @@ const initRequest = async (call: CommandCall, parsed: ParsedArguments): Promise<
     kubernetesVersion: parsed.value('--kubernetes-version'),
     endpoint: parsed.value('--control-plane-endpoint'),
     podCidr: parsed.value('--pod-network-cidr') ?? '10.244.0.0/16',
+    nodeCidrMask: undefined,
     serviceCidr: parsed.value('--service-cidr') ?? '10.96.0.0/12',
     sans: parsed.value('--apiserver-cert-extra-sans')?.split(',') ?? [],
     failSwapOn: true,

@@ -38,6 +38,7 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
     name: request.clusterName,
     version,
     podCidr: request.podCidr,
+    nodeCidrMask: request.nodeCidrMask,
     serviceCidr: request.serviceCidr,
     endpoint,
     sans: [...new Set([hostOf(endpoint), request.node.name, ...request.sans])],

@@ -22,6 +22,8 @@ export interface InitRequest {
   /** `host:port`; undefined: the node's own address. */
   readonly endpoint: string | undefined;
   readonly podCidr: string;
+  /** undefined: Kubernetes' default. */
+  readonly nodeCidrMask: number | undefined;
   readonly serviceCidr: string;
   readonly sans: readonly string[];
   readonly failSwapOn: boolean;
@@ -76,6 +78,7 @@ const ClusterConfiguration = z.object({
   networking: z.object({ podSubnet: z.string().optional(), serviceSubnet: z.string().optional() }).optional(),
   apiServer: z.object({ certSANs: z.array(z.string()).optional() }).optional(),
   etcd: z.object({ external: ExternalEtcd.optional() }).optional(),
+  controllerManager: z.object({ extraArgs: ExtraArguments.optional() }).optional(),
 });
 
 const JoinConfiguration = z.object({
@@ -93,6 +96,14 @@ const JoinConfiguration = z.object({
 
 const KubeletConfiguration = z.object({ failSwapOn: z.boolean().optional() });
 
+const nodeCidrMaskOf = (flags: Readonly<Record<string, string>> | undefined): number | undefined => {
+  const given = flags?.['node-cidr-mask-size'];
+  if (given === undefined) return undefined;
+  const mask = Number(given);
+  if (!Number.isInteger(mask) || mask < 1 || mask > 32) throw new CommandFault(`invalid node-cidr-mask-size: ${given}`);
+  return mask;
+};
+
 const DEFAULT_POD_CIDR = '10.244.0.0/16';
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 
@@ -108,6 +119,7 @@ export const parseInitConfiguration = (text: string, hostname: string): InitRequ
     kubernetesVersion: cluster.kubernetesVersion,
     endpoint: cluster.controlPlaneEndpoint,
     podCidr: cluster.networking?.podSubnet ?? DEFAULT_POD_CIDR,
+    nodeCidrMask: nodeCidrMaskOf(cluster.controllerManager?.extraArgs),
     serviceCidr: cluster.networking?.serviceSubnet ?? DEFAULT_SERVICE_CIDR,
     sans: cluster.apiServer?.certSANs ?? [],
     failSwapOn: kubelet.failSwapOn ?? true,

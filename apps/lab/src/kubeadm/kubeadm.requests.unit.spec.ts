@@ -15,7 +15,7 @@ const cluster = clusterSettings('demo', { host: '127.9.200.1', port: 6443 });
 const hash = `sha256:${'ab'.repeat(32)}`;
 
 describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a configuration of %s', (api) => {
-  const settings = { ...cluster, api };
+  const settings = { ...cluster, api, nodeCidrMask: 25 };
 
   it('tells init what cluster and what node are desired', () => {
     const request = parseInitConfiguration(initConfig(settings, { ...node, schedulable: true }), 'host');
@@ -24,12 +24,20 @@ describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a 
       kubernetesVersion: 'v1.34.4',
       endpoint: '127.9.200.1:6443',
       podCidr: '10.244.0.0/16',
+      nodeCidrMask: 25,
       failSwapOn: true,
       node: { name: 'cp-1', labels: node.labels, providerId: 'lab://i-1', taints: [] },
     });
     expect(
       parseInitConfiguration(initConfig(settings, { ...node, schedulable: false }), 'host').node.taints,
     ).toBeUndefined();
+  });
+
+  it('leaves the range of each node to Kubernetes for a cluster of an earlier release', () => {
+    const { nodeCidrMask: _, ...earlier } = settings;
+    expect(parseInitConfiguration(initConfig(earlier, { ...node, schedulable: true }), 'host').nodeCidrMask).toBe(
+      undefined,
+    );
   });
 
   it('tells join where to go and with what', () => {

@@ -225,6 +225,7 @@ export class ModelHost {
         installed: (names) => Promise.resolve(this.installed(names)),
         stage: () => Promise.resolve(),
       },
+      require: () => Promise.resolve(),
       stages: () => [],
       stage: () => this.operate(life, () => void this.commands.push('stage')),
       begin: () => Promise.resolve(),

@@ -10,6 +10,7 @@ import {
   replacementIn,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
 import {
   ABSENT,
   isOurs,
@@ -92,6 +93,15 @@ const observed = (
     return { ...change, wellSince: null, unwellSince: before.unwellSince ?? time, wellForMs };
   });
 
+/**
+ * The last heartbeat of a node that is lost, but no longer ago than the limit after which that is stated: after a start, this service
+ * knows only what the node has stated last, perhaps days before.
+ */
+const silentSince = ({ data: { lastSeenAt, limitMs }, meta: { time } }: StoredEvent<'NodeLost'>): string => {
+  const earliest = later(time, -limitMs);
+  return lastSeenAt === null ? time : lastSeenAt > earliest ? lastSeenAt : earliest;
+};
+
 const evolveHealth = (state: Known, event: StoredEvent): Known => {
   const { time } = event.meta;
   switch (event.type) {
@@ -100,7 +110,7 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
     case 'NodeNotReady':
       return observed(state, event.data.node, time, { ready: false });
     case 'NodeLost':
-      return observed(state, event.data.node, time, { lost: true });
+      return observed(state, event.data.node, silentSince(event), { lost: true });
     case 'NodeRecovered':
       return observed(state, event.data.node, time, { lost: false });
     case 'DesiredVersionsSet': {

@@ -59,6 +59,17 @@ describe('a node is unhealthy', () => {
     expect(story.after(1 * MINUTES).candidates).toEqual(['web-1']);
   });
 
+  it.each([
+    ['its last heartbeat', 30, 30],
+    ['the limit of silence, where the last that is known of it is older', 3 * 24 * 60 * MINUTES, 40],
+  ])('for unhealthyAfter from %s, although that it is lost is stated later', (_since, heardBefore, silent) => {
+    const story = web();
+    const lastSeenAt = later(story.now, -heardBefore * 1_000);
+    story.say(nodeFact('NodeLost', 'web-1', { lastSeenAt, limitMs: 40_000 }));
+    expect(story.after(5 * MINUTES - silent - 1).candidates).toEqual([]);
+    expect(story.after(1).candidates).toEqual(['web-1']);
+  });
+
   it('only in a pool with a health check [azimuth 31]', () => {
     const story = new Story({ web: 3, other: 3 }, { web: CHECK }).notReady('other-1').after(60 * MINUTES);
     expect([story.candidates, story.facts, story.wakeAt]).toEqual([[], [], null]);

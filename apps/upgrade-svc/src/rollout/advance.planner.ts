@@ -11,6 +11,7 @@ import {
   type GateStage,
   type NodeName,
 } from '@fairlead/contracts';
+import { hookDueAt, isUpgradeHeld } from './hooks.planner.js';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
 import { finding } from '../rules/finding.js';
@@ -413,10 +414,10 @@ const refusals = (view: RolloutView): readonly RolloutFact[] =>
     data: { ...ids(view), request, finding },
   }));
 
-/** The plan may start when it is approved and nothing else is under way. */
+/** The plan may start when it is approved, nothing else is under way, and no hook holds it. */
 const started = (view: RolloutView): readonly RolloutFact[] => {
   const { planHash, approved } = view.upgrade;
-  if (!approved || planHash === null || underWay(view.cluster).length > 0) return [];
+  if (!approved || planHash === null || underWay(view.cluster).length > 0 || isUpgradeHeld(view)) return [];
   return [{ type: 'RolloutStarted', data: { ...ids(view), planHash } }];
 };
 
@@ -447,7 +448,7 @@ const nearest = (moments: readonly (string | null)[], now: string): string | nul
 export const wakeAt = (cluster: ClusterState, now: string): string | null => {
   const view = rolloutView(cluster);
   if (view === null || !isOpen(view.upgrade)) return nearest(releasesAgainAt(cluster), now);
-  if (view.upgrade.status !== 'running') return null;
+  if (view.upgrade.status !== 'running') return nearest([hookDueAt(view)], now);
   const soaks = currentBatch(view).map(soakEndsAt);
   const deadlines = view.operations.map(deadlineOf);
   const regressions = regressedNodes(view).map(({ unwellSince }) =>

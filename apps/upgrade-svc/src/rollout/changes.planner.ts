@@ -1,11 +1,16 @@
+import { isAwaited } from '@fairlead/contracts';
 import type { EffectFact } from './rollout.commands.js';
 import { drainOf, NEW_OPERATION, type ClusterState, type OperationState } from './rollout.state.js';
 
 const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((text) => other.includes(text));
 
+type HookFact = Extract<EffectFact, { type: `UpgradeHook${string}` }>;
+
+const isOfHook = (fact: EffectFact): fact is HookFact => fact.type.startsWith('UpgradeHook');
+
 /** Of an operation that is at work, and not known yet. */
-const isChangeOf = (state: OperationState, fact: EffectFact): boolean => {
+const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>): boolean => {
   switch (fact.type) {
     case 'GatePassed':
       return !state.passed[fact.data.stage].includes(fact.data.gate);
@@ -35,9 +40,10 @@ const isChangeOf = (state: OperationState, fact: EffectFact): boolean => {
 };
 
 /** A fact is stated once, by work that is still about something; a snapshot that someone asked for stands by itself. */
-export const isChange = ({ upgrade }: ClusterState, fact: EffectFact): boolean => {
+export const isChange = ({ upgrade, hooks }: ClusterState, fact: EffectFact): boolean => {
   if (fact.type === 'EtcdSnapshotTaken' && fact.data.upgradeId === null) return true;
   if (upgrade === null || fact.data.upgradeId !== upgrade.id) return false;
+  if (isOfHook(fact)) return upgrade.status === 'planned' && isAwaited(hooks, fact.data);
   if (fact.type === 'NodesUnmarked') return fact.data.nodes.some((node) => upgrade.marked.includes(node));
   const { operation } = fact.data;
   if (operation === null) return false;

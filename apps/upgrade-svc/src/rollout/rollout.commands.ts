@@ -41,6 +41,9 @@ export type EffectFact = Fact<
   | 'GateFailed'
   | 'NodeUncordoned'
   | 'UpgradeWithdrawn'
+  | 'UpgradeHookBlocked'
+  | 'UpgradeHookSucceeded'
+  | 'UpgradeHookFailed'
 >;
 
 /** What came of CheckUpgrade. `planHash`: SHA-256 (hex) of `canonical(plan)`. */

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import { upgradeHooksAfter, type StoredEvent } from '@fairlead/contracts';
 import { evolveCluster } from './cluster.evolve.js';
 import { evolvePause } from './pause.evolve.js';
 import { ABSENT, isOpen, newCluster, type ClusterState, type Rollout } from './rollout.state.js';
@@ -27,6 +27,14 @@ const withVersion = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   return version === undefined ? cluster : { ...cluster, version: version as ClusterState['version'] };
 };
 
+/** An upgrade that is refused because another is open changes nothing of the hooks: it gets no plan. */
+const withHooks = (cluster: ClusterState, event: StoredEvent): ClusterState => {
+  const { hooks: before, ...others } = cluster;
+  const hooks = upgradeHooksAfter(before, event);
+  if (hooks === before) return cluster;
+  return hooks === undefined ? others : { ...others, hooks };
+};
+
 /** Everything that a rollout depends on, folded from all events of the cluster. A deleted cluster is forgotten. */
 export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (event.type === 'ClusterRequested') return state.status === 'absent' ? newCluster(event.data) : state;
@@ -34,5 +42,5 @@ export const evolve = (state: Rollout, event: StoredEvent): Rollout => {
   if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
   if (event.type === 'ClusterDeleted') return ABSENT;
   const evolved = withUpgrade(evolveCluster(learn(evolvePause(state, event), event), event), event);
-  return withVersion(evolved, event);
+  return withVersion(withHooks(evolved, event), event);
 };

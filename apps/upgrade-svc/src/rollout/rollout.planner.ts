@@ -1,4 +1,5 @@
 import type { Probe } from '@fairlead/contracts';
+import { hookCalls } from './hooks.planner.js';
 import { tasksOf } from './operation.planner.js';
 import type { AnyRolloutTask } from './rollout.tasks.js';
 import type { ClusterState, Rollout, RolloutNode } from './rollout.state.js';
@@ -50,7 +51,7 @@ const unwatching = (view: RolloutView): readonly AnyRolloutTask[] => {
 };
 
 /** All that is desired of the world now. What is stated comes from advance.planner.ts. */
-export const tasks = (state: Rollout): readonly AnyRolloutTask[] => {
+export const tasks = (state: Rollout, now: string): readonly AnyRolloutTask[] => {
   if (state.status === 'absent' || state.life === 'deleting') return [];
   const view = rolloutView(state);
   if (view === null) return [];
@@ -61,8 +62,9 @@ export const tasks = (state: Rollout): readonly AnyRolloutTask[] => {
       return [...watching(view), ...view.operations.flatMap(tasksOf)];
     case 'ended':
       return [...unmarking(view), ...unwatching(view)];
-    case 'rejected':
     case 'planned':
+      return hookCalls(view, now);
+    case 'rejected':
       return [];
   }
 };

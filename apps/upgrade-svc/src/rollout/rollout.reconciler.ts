@@ -8,6 +8,7 @@ import type { ClusterState, Rollout } from './rollout.state.js';
 import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } from './rollout.tasks.js';
 
 const REASONS: Readonly<Record<RolloutTaskType, string>> = {
+  CallHook: 'a hook is asked before the upgrade begins',
   CheckUpgrade: 'an upgrade was requested',
   TakeSnapshot: 'control planes change only after a snapshot of etcd',
   StageNodes: 'packages are staged before their nodes change',
@@ -45,12 +46,12 @@ const operationFailed = (
 /** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 8,
+  version: 9,
   context: 'rollout',
   decider: rollout,
 
-  tasks: (state) =>
-    tasks(state).map((data) => ({ type: data.type, key: keyOf(data), reason: REASONS[data.type], data })),
+  tasks: (state, now) =>
+    tasks(state, now).map((data) => ({ type: data.type, key: keyOf(data), reason: REASONS[data.type], data })),
 
   generation: (state) =>
     state.status === 'absent' ? '' : [state.uid, state.upgrade?.id, state.upgrade?.run].join('/'),

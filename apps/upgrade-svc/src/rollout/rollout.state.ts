@@ -15,6 +15,7 @@ import {
   type UpgradePlan,
   type UpgradeRule,
   type GateStage,
+  type HookState,
 } from '@fairlead/contracts';
 import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
@@ -161,6 +162,8 @@ export interface ClusterState {
   readonly isPaused?: true;
   /** How nodes are emptied; absent: no manifest says it. */
   readonly drain?: DrainPolicy;
+  /** Of upgrades; absent: the cluster declares none. */
+  readonly hooks?: HookState;
   /** https://host:port of the load balancer. */
   readonly endpoint: string | null;
   readonly nodes: Readonly<Record<string, RolloutNode>>;

@@ -2,6 +2,7 @@ import type {
   ClusterUid,
   GateName,
   GateStage,
+  HookPoint,
   NodeChange,
   NodeName,
   PoolStrategy,
@@ -156,7 +157,19 @@ export interface ReleaseNode extends RolloutTask {
   readonly software: SoftwareVersions;
 }
 
+/**
+ * UpgradeHookSucceeded | UpgradeHookBlocked | UpgradeHookFailed of this attempt; the next is a task of its own, when it is
+ * due.
+ */
+export interface CallHook extends RolloutTask {
+  readonly type: 'CallHook';
+  readonly point: HookPoint;
+  readonly hook: string;
+  readonly attempt: number;
+}
+
 export type AnyRolloutTask =
+  | CallHook
   | CheckUpgrade
   | TakeSnapshot
   | StageNodes
@@ -171,6 +184,7 @@ export type AnyRolloutTask =
   | ReleaseNode;
 
 export type RolloutTaskType =
+  | 'CallHook'
   | 'CheckUpgrade'
   | 'TakeSnapshot'
   | 'StageNodes'
@@ -189,10 +203,21 @@ interface Named {
   readonly operation?: string;
   readonly stage?: unknown;
   readonly node?: unknown;
+  readonly point?: unknown;
+  readonly hook?: unknown;
+  readonly attempt?: unknown;
 }
 
 /** Names a task inside its upgrade: while it is desired it is published once. One operation may empty several nodes. */
-export const keyOf = ({ type, operation, stage, node }: Named): string =>
-  [type, operation, stage, type === 'EmptyNode' ? node : undefined]
+export const keyOf = ({ type, operation, stage, node, point, hook, attempt }: Named): string =>
+  [
+    type,
+    point,
+    hook,
+    attempt === undefined ? undefined : String(attempt),
+    operation,
+    stage,
+    type === 'EmptyNode' ? node : undefined,
+  ]
     .filter((part) => typeof part === 'string')
     .join('/');

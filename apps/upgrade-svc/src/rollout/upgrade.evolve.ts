@@ -167,6 +167,10 @@ const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
     ...upgrade,
     refused: upgrade.refused.filter(({ request }) => request !== data.request),
   }),
+  // Hooks are folded with what declares them (rollout.evolve.ts).
+  UpgradeHookBlocked: unchanged,
+  UpgradeHookSucceeded: unchanged,
+  UpgradeHookFailed: unchanged,
   // Snapshots and restores that operators request, and certificates: no part of an upgrade.
   EtcdSnapshotFailed: unchanged,
   EtcdBackupFailed: unchanged,

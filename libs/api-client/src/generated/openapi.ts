@@ -526,7 +526,7 @@ export interface paths {
     put?: never;
     /**
      * Run a command on a node as root, once
-     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.
+     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.
      */
     post: operations['execOnNode'];
     delete?: never;
@@ -2096,6 +2096,7 @@ export interface components {
         | 'BeforeControlPlaneInitialized'
         | 'AfterControlPlaneInitialized'
         | 'AfterCreate'
+        | 'BeforeUpgrade'
         | 'BeforeNodeDrain'
         | 'AfterNodeDrain'
         | 'BeforeNodeDelete'
@@ -2413,7 +2414,10 @@ export interface components {
       loadBalancer: 'haproxy' | 'nlb';
       /** @default {} */
       network: {
-        /** @default 10.244.0.0/16 */
+        /**
+         * @description Network of pods; each node takes a /24 of it, or a /25 if it is smaller than a /15
+         * @default 10.244.0.0/16
+         */
         podCidr: string;
         /** @default 10.96.0.0/12 */
         serviceCidr: string;
@@ -8929,6 +8933,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
         /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
         Prefer?: string;
       };
@@ -8967,7 +8973,7 @@ export interface operations {
           'application/json': components['schemas']['NodeExec'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.exec-too-long */
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, node.exec-too-long */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9003,7 +9009,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9030,7 +9036,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large */
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

@@ -12,10 +12,10 @@ const uid = ClusterUid;
 const node = NodeName;
 const lifetimeSeconds = z.int().min(1).max(AGENT_CREDENTIAL_LIFETIME_MAX_S);
 
-const HOOK_MESSAGE_MAX = 1_000;
+export const HOOK_MESSAGE_MAX = 1_000;
 
 /** Which hook was asked, at which moment. */
-const hookFields = {
+export const hookFields = {
   uid,
   hook: PoolName,
   point: z.enum(HOOK_POINTS),

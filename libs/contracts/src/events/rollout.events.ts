@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Finding, GATE_STAGES, RESTORE_STEPS, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
+import { HOOK_MESSAGE_MAX, hookFields } from './bootstrap.events.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -328,6 +329,23 @@ export const rolloutFactEvents = {
   NodeQuarantined: fact(
     'The node could not be emptied and stays cordoned; others go on.',
     z.strictObject({ uid, upgradeId, node, pods: z.array(z.string()) }),
+  ),
+  UpgradeHookBlocked: fact(
+    'A hook of the upgrade asked for more time: the step after it waits, and the hook is asked again.',
+    z.strictObject({ ...hookFields, upgradeId, message: z.string().max(HOOK_MESSAGE_MAX), nextAttemptAt: time }),
+  ),
+  UpgradeHookSucceeded: fact(
+    'A hook of the upgrade has answered with Success.',
+    z.strictObject({ ...hookFields, upgradeId, message: z.string().max(HOOK_MESSAGE_MAX) }),
+  ),
+  UpgradeHookFailed: fact(
+    'A hook of the upgrade has failed or did not answer in time.',
+    z.strictObject({
+      ...hookFields,
+      upgradeId,
+      cause: Cause,
+      nextAttemptAt: time.nullable().describe('When it is asked again; null: it is ignored'),
+    }),
   ),
   RolloutPaused: fact(
     'No further node begins.',

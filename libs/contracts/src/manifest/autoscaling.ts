@@ -1,8 +1,6 @@
 import { z } from 'zod';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { refuse, type Refusal } from '../refusals.js';
-
-/** As many nodes as a cluster may have. */
-const SIZE_MAX = 500;
 
 /** Within these bounds an autoscaler, or anyone who scales the pool, chooses its size. */
 export const Autoscaling = z
@@ -10,9 +8,9 @@ export const Autoscaling = z
     min: z
       .int()
       .min(0)
-      .max(SIZE_MAX)
+      .max(POOL_NODES_MAX)
       .describe('A new or smaller pool gets this size; 0: an autoscaler may empty the pool'),
-    max: z.int().min(1).max(SIZE_MAX).describe('A larger pool gets this size'),
+    max: z.int().min(1).max(POOL_NODES_MAX).describe('A larger pool gets this size'),
   })
   .meta({ id: 'Autoscaling', description: 'Bounds of the size of a pool' });
 export type Autoscaling = z.infer<typeof Autoscaling>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
-import { CLUSTER_DEFAULTS, CLUSTER_NODES_MAX, TEXT_LENGTH_MAX } from '../requests.js';
+import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { VirtualAddressView } from '../views/address.views.js';
@@ -37,7 +38,7 @@ export const ManifestPool = z
     replicas: z
       .int()
       .min(0)
-      .max(CLUSTER_NODES_MAX)
+      .max(POOL_NODES_MAX)
       .optional()
       .describe('How many workers; a pool of 0 stays declared. Left out: as many as it has; a new pool has 1'),
     autoscaling: Autoscaling.optional().describe('Bounds of its size, in place of replicas'),
@@ -60,7 +61,9 @@ export const ManifestPool = z
   .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
 
 const Network = z.strictObject({
-  podCidr: text.default(CLUSTER_DEFAULTS.podCidr),
+  podCidr: text
+    .default(CLUSTER_DEFAULTS.podCidr)
+    .describe('Network of pods; each node takes a /24 of it, or a /25 if it is smaller than a /15'),
   serviceCidr: text.default(CLUSTER_DEFAULTS.serviceCidr),
   dnsDomain: text.default(CLUSTER_DEFAULTS.serviceDnsDomain),
   cni: Cni.optional()
@@ -231,10 +234,10 @@ export type ClusterManifestView = z.infer<typeof ClusterManifestView>;
 export const ScaleRequest = z
   .strictObject({
     spec: z.strictObject({
-      replicas: z.int().min(0).max(CLUSTER_NODES_MAX),
+      replicas: z.int().min(0).max(POOL_NODES_MAX),
       remove: z
         .array(NodeName)
-        .max(CLUSTER_NODES_MAX)
+        .max(POOL_NODES_MAX)
         .optional()
         .describe('Nodes that are removed first, whatever the delete policy is'),
     }),

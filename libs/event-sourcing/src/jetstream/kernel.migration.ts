@@ -91,9 +91,29 @@ export class TaskLeases1700000000002 implements MigrationInterface {
   }
 }
 
+/** Entries of large containers in the states of processes, each by its path in the document (state.pieces.ts). */
+export class StatePieces1700000000003 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      create table process_state_pieces (
+        process text not null,
+        cluster_key text not null,
+        path text not null,
+        doc jsonb not null,
+        primary key (process, cluster_key, path)
+      )`);
+  }
+
+  /** A release without it folds every state again, since it has other versions of its processes. */
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table process_state_pieces');
+  }
+}
+
 /** What every service's database gets before its own tables. */
 export const KERNEL_MIGRATIONS = [
   KernelTables1700000000000,
   RejectedEvents1700000000001,
   TaskLeases1700000000002,
+  StatePieces1700000000003,
 ] as const;

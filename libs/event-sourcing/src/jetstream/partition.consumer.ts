@@ -389,7 +389,7 @@ export class PartitionConsumer {
     // What followed from events before the fault was done long ago; a replay only sets the state right.
     const since = ({ meta }: StoredEvent): boolean => meta.seq >= quarantinedAt;
     const isOwn = (candidate: string): boolean => candidate === consumer;
-    const released = [{ consumer, clusterKey }];
+    const released = [{ consumer, clusterKey, startsOver: mode === 'replay' }];
     const unheard = consumer === HANDLERS_CONSUMER ? await this.firstUnheard(events.filter(since)) : undefined;
     let quarantined: Quarantined;
     try {

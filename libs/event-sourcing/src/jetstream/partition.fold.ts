@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { advance, type Caused, type JobReaction, type Process } from '../process.js';
 import { clusterKeyOf, project, type Poison, type Projection } from '../projection.js';
 import { processConsumer, projectionConsumer, type Consumers } from './consumers.js';
-import type { BatchChanges, PartitionStore, RowChange } from './partition.store.js';
+import type { BatchChanges, PartitionStore, RowChange, StateChange } from './partition.store.js';
 
 const DOCUMENTS_CACHED_MAX = 20_000;
 
@@ -31,9 +31,9 @@ export const changesAnything = ({ tables, states, timers, quarantined, rejected,
   timers.length + quarantined.length + rejected.length + jobs.length > 0 ||
   [...tables, ...states].some(({ rows }) => rows.length > 0);
 
-interface Folded {
+interface Folded<Row extends RowChange = RowChange> {
   readonly consumer: string;
-  readonly rows: readonly RowChange[];
+  readonly rows: readonly Row[];
   readonly poisons: readonly Poison[];
 }
 
@@ -72,7 +72,7 @@ export class PartitionFold {
     const projected: (Folded & { readonly table: string })[] = [];
     for (const projection of this.consumers.projections)
       projected.push(await this.projected(projection, eventsOf(projectionConsumer(projection))));
-    const advanced: (Folded & { readonly reactions: readonly Caused[] })[] = [];
+    const advanced: (Folded<StateChange> & { readonly reactions: readonly Caused[] })[] = [];
     for (const process of this.consumers.processes)
       advanced.push(await this.advanced(process, eventsOf(processConsumer(process))));
 
@@ -134,7 +134,7 @@ export class PartitionFold {
       this.store.states(consumer, missing),
     );
     const { states, poisons, reactions } = advance(process, stateOf, events);
-    const rows = [...states].map(([key, { seq, state }]) => ({ key, seq, doc: state }));
+    const rows = [...states].map(([key, { seq, state }]) => ({ key, seq, before: stateOf(key), doc: state }));
     return { consumer, rows, poisons, reactions };
   }
 

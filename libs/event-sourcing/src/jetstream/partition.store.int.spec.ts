@@ -3,7 +3,13 @@ import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testin
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { KERNEL_MIGRATIONS } from './kernel.migration.js';
-import { LostOwnership, PartitionStore, type BatchChanges, type RowChange } from './partition.store.js';
+import {
+  LostOwnership,
+  PartitionStore,
+  type BatchChanges,
+  type RowChange,
+  type StateChange,
+} from './partition.store.js';
 
 const PARTITION = 3;
 const CONSUMERS = ['projection:a', 'process:b'];
@@ -32,7 +38,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  await pool.query('truncate positions, process_state, timers, a');
+  await pool.query('truncate positions, process_state, process_state_pieces, timers, a');
   await store.positions(PARTITION, CONSUMERS);
 });
 
@@ -43,14 +49,14 @@ interface Batch {
   readonly from: number;
   readonly to: number;
   readonly rows?: readonly RowChange[];
-  readonly states?: readonly RowChange[];
+  readonly states?: readonly (RowChange & Partial<StateChange>)[];
 }
 
 const batch = ({ from, to, rows = [], states = [] }: Batch): BatchChanges => ({
   partition: PARTITION,
   positions: CONSUMERS.map((consumer) => ({ consumer, from: { seq: from, epoch: 0 }, to })),
   tables: [{ table: 'a', rows }],
-  states: [{ process: 'process:b', rows: states }],
+  states: [{ process: 'process:b', rows: states.map((change) => ({ before: undefined, ...change })) }],
   timers: [],
   quarantined: [],
   released: [],
@@ -69,6 +75,31 @@ describe('the commit of a batch', () => {
     expect(await docs()).toEqual({ y: { seq: 8 }, z: { seq: 9 } });
     expect(await store.states('process:b', ['ns/c'])).toEqual(new Map([['ns/c', { seq: 5 }]]));
     expect(await positions()).toEqual([9, 9]);
+  });
+
+  it('writes of a state with many hosts only those that changed, and reads it as a whole', async () => {
+    const hosts = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`w-${at}`, { at }]));
+    const first = { cluster: { uid: 'u', hosts } };
+    const { 'w-1': _gone, ...others } = hosts;
+    const second = { cluster: { uid: 'u', hosts: { ...others, 'w-2': { at: 0 }, 'w-100': { at: 100 } } } };
+    await store.commit(batch({ from: 0, to: 5, states: [row('ns/c', 5, first)] }));
+    await pool.query(`update process_state_pieces set doc = '{"at":-3}' where path like '%w-3"]'`);
+    await store.commit(batch({ from: 5, to: 6, states: [{ ...row('ns/c', 6, second), before: first }] }));
+    const unwritten = { ...second.cluster.hosts, 'w-3': { at: -3 } };
+    expect((await store.states('process:b', ['ns/c'])).get('ns/c')).toEqual({
+      cluster: { uid: 'u', hosts: unwritten },
+    });
+    await store.commit(batch({ from: 6, to: 7, states: [{ ...gone('ns/c', 7), before: second }] }));
+    expect((await pool.query('select from process_state_pieces')).rowCount).toBe(0);
+  });
+
+  it('writes a state that is folded again from the start in place of all that was stored of it', async () => {
+    const hostsOf = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`w-${at}`, { at }]));
+    await store.commit(batch({ from: 0, to: 5, states: [row('ns/c', 5, { hosts: hostsOf(100) })] }));
+    const again = batch({ from: 5, to: 6, states: [row('ns/c', 6, { hosts: hostsOf(40) })] });
+    await store.commit({ ...again, released: [{ consumer: 'process:b', clusterKey: 'ns/c', startsOver: true }] });
+    expect((await store.states('process:b', ['ns/c'])).get('ns/c')).toEqual({ hosts: hostsOf(40) });
   });
 
   it('removes the timers of a state that is gone', async () => {

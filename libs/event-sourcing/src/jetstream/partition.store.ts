@@ -5,6 +5,7 @@ import type { Poison } from '../projection.js';
 import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
 import { storableText } from './message.text.js';
 import { writeRejected, type RejectedMessage } from './rejections.js';
+import { joinedState, storedState, type StoredState } from './state.pieces.js';
 import { inTransaction, orNothing } from './transaction.js';
 import { allOrNothing, isWrongCount, statementOf, type Write } from './write.statement.js';
 
@@ -20,6 +21,11 @@ export interface RowChange {
   readonly key: string;
   readonly seq: number;
   readonly doc: unknown;
+}
+
+export interface StateChange extends RowChange {
+  /** As it is stored; undefined: it is not. */
+  readonly before: unknown;
 }
 
 export interface TimerChange {
@@ -45,10 +51,15 @@ export interface BatchChanges {
   readonly partition: number;
   readonly positions: readonly PositionMove[];
   readonly tables: readonly { readonly table: string; readonly rows: readonly RowChange[] }[];
-  readonly states: readonly { readonly process: string; readonly rows: readonly RowChange[] }[];
+  readonly states: readonly { readonly process: string; readonly rows: readonly StateChange[] }[];
   readonly timers: readonly TimerChange[];
   readonly quarantined: readonly { readonly consumer: string; readonly poison: Poison }[];
-  readonly released: readonly { readonly consumer: string; readonly clusterKey: string }[];
+  /** `startsOver`: its state is folded again from the first event. */
+  readonly released: readonly {
+    readonly consumer: string;
+    readonly clusterKey: string;
+    readonly startsOver: boolean;
+  }[];
   readonly rejected: readonly RejectedMessage[];
 }
 
@@ -106,26 +117,98 @@ const rowWrites = (table: string, rows: readonly RowChange[]): readonly Write[] 
   return writes;
 };
 
-const stateWrites = (process: string, rows: readonly RowChange[]): readonly Write[] => {
+const pieceWrites = (
+  process: string,
+  states: readonly { readonly key: string; readonly stored: StoredState }[],
+): readonly Write[] => {
+  const changed = states.flatMap(({ key, stored }) => stored.changed.map(({ path, doc }) => ({ key, path, doc })));
+  const gone = states.flatMap(({ key, stored }) => stored.gone.map((path) => ({ key, path })));
+  const writes: Write[] = [];
+  if (gone.length > 0)
+    writes.push({
+      text: `delete from process_state_pieces p using unnest($2::text[], $3::text[]) as g(cluster_key, path)
+      where p.process = $1::text and p.cluster_key = g.cluster_key and p.path = g.path`,
+      values: [process, gone.map(({ key }) => key), gone.map(({ path }) => path)],
+    });
+  if (changed.length > 0)
+    writes.push({
+      text: `insert into process_state_pieces (process, cluster_key, path, doc)
+     select $1::text, * from unnest($2::text[], $3::text[], $4::jsonb[])
+     on conflict (process, cluster_key, path) do update set doc = excluded.doc`,
+      values: [
+        process,
+        changed.map(({ key }) => key),
+        changed.map(({ path }) => path),
+        changed.map(({ doc }) => JSON.stringify(doc)),
+      ],
+    });
+  return writes;
+};
+
+const stateWrites = (process: string, rows: readonly StateChange[]): readonly Write[] => {
   const gone = keysOfGone(rows);
   const writes =
     gone.length === 0
       ? []
-      : ['process_state', 'timers'].map((table) => ({
+      : ['process_state', 'process_state_pieces', 'timers'].map((table) => ({
           text: `delete from ${table} where process = $1::text and cluster_key = any($2::text[])`,
           values: [process, gone],
         }));
-  if (gone.length === rows.length) return writes;
+  const kept = rows
+    .filter(({ doc }) => doc !== undefined)
+    .map(({ key, seq, before, doc }) => ({ key, seq, stored: storedState(before, doc) }));
+  if (kept.length === 0) return writes;
   return [
     ...writes,
     {
       text: `insert into process_state (process, cluster_key, seq, doc)
      select $1::text, * from unnest($2::text[], $3::bigint[], $4::jsonb[])
      on conflict (process, cluster_key) do update set seq = excluded.seq, doc = excluded.doc`,
-      values: [process, ...columnsOf(rows)],
+      values: [process, ...columnsOf(kept.map(({ key, seq, stored: { doc } }) => ({ key, seq, doc })))],
     },
+    ...pieceWrites(process, kept),
   ];
 };
+
+/** A state that is folded again from the first event has none of the pieces that it had. */
+const startOver = async (client: PoolClient, released: BatchChanges['released']): Promise<void> => {
+  for (const { consumer, clusterKey, startsOver } of released)
+    if (startsOver)
+      await client.query('delete from process_state_pieces where process = $1 and cluster_key = $2', [
+        consumer,
+        clusterKey,
+      ]);
+};
+
+interface StateRow {
+  readonly cluster_key: string;
+  readonly doc: unknown;
+  readonly pieces: Readonly<Record<string, unknown>> | null;
+}
+
+/** Answers the rows of a statement; a pool, a client and an ORM each have such a method. */
+export type Ask = <Row>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
+
+/** States of a process by cluster, as they were stored last. */
+export const readStates = async (
+  ask: Ask,
+  process: string,
+  clusterKeys: readonly string[],
+): Promise<Map<string, unknown>> => {
+  const rows = await ask<StateRow>(
+    `select cluster_key, doc, (
+       select jsonb_object_agg(path, p.doc) from process_state_pieces p
+        where p.process = s.process and p.cluster_key = s.cluster_key) as pieces
+       from process_state s where process = $1 and cluster_key = any($2)`,
+    [process, clusterKeys],
+  );
+  return new Map(rows.map(({ cluster_key: key, doc, pieces }) => [key, joinedState(doc, pieces)]));
+};
+
+export const askOf =
+  (client: Pool | PoolClient): Ask =>
+  async <Row>(text: string, values: readonly unknown[]) =>
+    (await client.query(text, [...values])).rows as Row[];
 
 const inOrder = async (client: Pool | PoolClient, writes: readonly Write[]): Promise<void> => {
   for (const write of writes) await client.query(statementOf(write));
@@ -252,12 +335,8 @@ export class PartitionStore {
     return new Map(found.rows.map((row) => [row.key, row.doc]));
   }
 
-  async states(process: string, clusterKeys: readonly string[]): Promise<Map<string, unknown>> {
-    const found = await this.pool.query<{ cluster_key: string; doc: unknown }>(
-      'select cluster_key, doc from process_state where process = $1 and cluster_key = any($2)',
-      [process, clusterKeys],
-    );
-    return new Map(found.rows.map((row) => [row.cluster_key, row.doc]));
+  states(process: string, clusterKeys: readonly string[]): Promise<Map<string, unknown>> {
+    return readStates(askOf(this.pool), process, clusterKeys);
   }
 
   /** Rejects with LostOwnership when another replica has taken the partition. */
@@ -265,6 +344,7 @@ export class PartitionStore {
     if (isPlain(changes)) return this.commitPlain(changes);
     await inTransaction(this.pool, async (client) => {
       await movePositions(client, changes);
+      await startOver(client, changes.released);
       await writePiece(client, changes);
       await quarantine(client, changes);
       await writeRejected(client, changes.rejected);
@@ -288,6 +368,7 @@ export class PartitionStore {
     await this.apart(() =>
       inTransaction(this.pool, async (client) => {
         await movePositions(client, base);
+        await startOver(client, base.released);
         const quarantined = await work((piece) => orNothing(client, () => writePiece(client, piece)));
         await quarantine(client, { quarantined, released: base.released });
         await writeRejected(client, base.rejected);

@@ -6,7 +6,7 @@ import { WakeSignal } from './wake.signal.js';
 import { processConsumer } from './consumers.js';
 import { jobOfTimer, publishJob, type TimerOrigin } from './jobs.publisher.js';
 import type { PartitionLog } from './partition.consumer.js';
-import { writeTimer } from './partition.store.js';
+import { askOf, readStates, writeTimer } from './partition.store.js';
 import { inTransaction, orNothing } from './transaction.js';
 
 export interface TimersOptions {
@@ -140,11 +140,7 @@ export class TimersWorker {
   }
 
   private async stateOf(client: PoolClient, row: TimerRow): Promise<unknown> {
-    const found = await client.query<{ doc: unknown }>(
-      'select doc from process_state where process = $1 and cluster_key = $2',
-      [row.process, row.cluster_key],
-    );
-    return found.rows[0]?.doc;
+    return (await readStates(askOf(client), row.process, [row.cluster_key])).get(row.cluster_key);
   }
 
   private async carryOut(client: PoolClient, row: TimerRow, reactions: readonly Reaction[]): Promise<void> {

@@ -58,6 +58,13 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
     certSANs: [cluster.endpoint.host],
     ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeoutForControlPlane: API_SERVER_TIMEOUT } : {}),
   },
+  ...(cluster.nodeCidrMask === undefined
+    ? {}
+    : {
+        controllerManager: {
+          extraArgs: extraArgs(cluster.api, { 'node-cidr-mask-size': `${cluster.nodeCidrMask}` }),
+        },
+      }),
 });
 
 /** The kubelet's field failCgroupV1 came with 1.31; an older one calls its whole configuration malformed. */

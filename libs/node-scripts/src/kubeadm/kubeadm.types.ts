@@ -7,6 +7,8 @@ export interface ClusterSettings {
   /** The load balancer's address: what certificates and kubeconfigs name. */
   readonly endpoint: Endpoint;
   readonly podCidr: string;
+  /** Prefix length of each node's range of it; absent: Kubernetes' default. */
+  readonly nodeCidrMask?: number;
   readonly serviceCidr: string;
   readonly dnsDomain: string;
   /** Where the members of an etcd that is not kubeadm's answer; null: kubeadm runs one on every control plane. */

@@ -19,6 +19,7 @@ export const CLUSTER: ClusterSettings = {
   clusterName: 'demo',
   endpoint: { host: '198.18.7.1', port: 6443 },
   podCidr: '10.244.0.0/16',
+  nodeCidrMask: 25,
   serviceCidr: '10.96.0.0/12',
   dnsDomain: 'cluster.local',
   etcdEndpoints: null,

@@ -864,7 +864,11 @@ describe('the look at a host', () => {
 describe("an operator's command", () => {
   const ran = async (command: readonly string[], { timeoutSeconds = 30, outputBytes = 1_000 } = {}) => {
     const { result } = await host.run(renderStep('node-exec', { command, timeoutSeconds, outputBytes }).script);
-    const { stdout, stderr, ...others } = result as Record<'stdout' | 'stderr', string>;
+    const { stdout, stderr, ...others } = result as {
+      readonly exitCode: number;
+      readonly stdout: string;
+      readonly stderr: string;
+    };
     const text = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
     return { ...others, stdout: text(stdout), stderr: text(stderr) };
   };

@@ -8,6 +8,8 @@ export interface SimulatedClusterOptions {
   /** `v1.34.4` */
   readonly version: string;
   readonly podCidr: string;
+  /** Prefix length of each node's range of it; absent: Kubernetes' default. */
+  readonly nodeCidrMask?: number | undefined;
   readonly serviceCidr: string;
   readonly clock?: Clock;
   readonly ca?: KeyPair;

@@ -10,6 +10,8 @@ export interface ClusterSnapshot {
   readonly name: string;
   readonly version: string;
   readonly podCidr: string;
+  /** Absent: Kubernetes' default. */
+  readonly nodeCidrMask?: number | undefined;
   readonly serviceCidr: string;
   readonly ca: KeyPair;
   readonly resourceVersion: number;

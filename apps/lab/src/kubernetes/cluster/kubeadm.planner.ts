@@ -13,12 +13,14 @@ import {
 } from '../resources/builtin.resources.js';
 import type { Resource, ResourceDefinition } from '../resources/resource.js';
 import { CONTROL_PLANE_LABEL, SIMULATED } from '../nodes/node.planner.js';
+import { NODE_CIDR_MASK_DEFAULT } from '../nodes/pod.network.js';
 import { companionsOf, REGISTRY } from '../controlplane/static.pods.planner.js';
 
 export interface KubeadmContext {
   readonly name: string;
   readonly version: string;
   readonly podCidr: string;
+  readonly nodeCidrMask: number;
   readonly serviceCidr: string;
   readonly controlPlaneEndpoint: string;
   /** undefined: kubeadm's own etcd. */
@@ -103,6 +105,11 @@ const kubeadmConfig = (context: KubeadmContext): Draft<ConfigMap> =>
       imageRepository: REGISTRY,
       kubernetesVersion: context.version,
       networking: { dnsDomain: 'cluster.local', podSubnet: context.podCidr, serviceSubnet: context.serviceCidr },
+      ...(context.nodeCidrMask === NODE_CIDR_MASK_DEFAULT
+        ? {}
+        : {
+            controllerManager: { extraArgs: [{ name: 'node-cidr-mask-size', value: `${context.nodeCidrMask}` }] },
+          }),
     }),
   });
 

@@ -2,7 +2,7 @@ import { microTimestamp, timestamp, type Clock } from '../clock/clock.js';
 import type { Heartbeats } from '../api/present.js';
 import type { ObjectApi } from '../api/object.api.js';
 import type { Kubelets } from '../nodes/kubelets.js';
-import { freeNodeCidr } from '../nodes/pod.network.js';
+import { freeNodeCidr, type PodNetwork } from '../nodes/pod.network.js';
 import type { Lease, Node } from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
 import { LEASES, NODES } from '../resources/builtin.resources.js';
@@ -24,7 +24,7 @@ export interface FleetOptions {
   readonly api: ObjectApi;
   readonly kubelets: Kubelets;
   readonly clock: Clock;
-  readonly podCidr: string;
+  readonly podNetwork: PodNetwork;
   readonly hasQuorum: () => boolean;
 }
 
@@ -34,12 +34,12 @@ export class NodeFleet implements Heartbeats {
 
   /** A kubelet joins: its Node object and its lease appear. An existing node reports again. */
   register(request: NodeRegistration): void {
-    const { store, api, clock, kubelets, podCidr } = this.options;
+    const { store, api, clock, kubelets, podNetwork } = this.options;
     kubelets.setRunning(request.name, true, clock.now());
     const now = timestamp(clock.now());
     const nodes = store.list(NODES);
     const existing = nodes.find(({ metadata }) => metadata.name === request.name);
-    const cidr = existing?.spec.podCIDR ?? freeNodeCidr(podCidr, nodes);
+    const cidr = existing?.spec.podCIDR ?? freeNodeCidr(podNetwork, nodes);
     const draft = planNode(request, { now, podCidr: cidr, networkReady: kubelets.hasNetwork(request.name) });
     if (existing === undefined) api.create(NODES, draft);
     else store.replace(NODES, rejoined(existing, draft, now));

@@ -16,6 +16,7 @@ import { listenApi, type ApiListener } from '../http/api.listener.js';
 import { DeprecatedRequests } from '../http/deprecated.requests.js';
 import type { ServedCluster } from '../http/exchange.js';
 import { Kubelets } from '../nodes/kubelets.js';
+import { NODE_CIDR_MASK_DEFAULT, type PodNetwork } from '../nodes/pod.network.js';
 import type { Node, Pod } from '../objects/core.types.js';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -47,9 +48,8 @@ const KUBE_SYSTEM = 'kube-system';
 const randomName = (length: number): string =>
   Array.from({ length }, () => NAME_ALPHABET[randomInt(NAME_ALPHABET.length)]).join('');
 
-interface Identity {
+interface Identity extends PodNetwork {
   readonly name: string;
-  readonly podCidr: string;
   readonly serviceCidr: string;
   readonly authority: CertificateAuthority;
 }
@@ -158,7 +158,7 @@ export class SimulatedCluster {
       api: this.api,
       kubelets,
       clock,
-      podCidr: identity.podCidr,
+      podNetwork: identity,
       hasQuorum: () => this.etcd.hasQuorum(),
     });
     this.manager = this.newManager();
@@ -172,8 +172,9 @@ export class SimulatedCluster {
     const pair = state?.ca ?? options.ca;
     const authority =
       pair === undefined ? await CertificateAuthority.create(clock.now()) : await CertificateAuthority.load(pair);
-    const { name, podCidr, serviceCidr } = state ?? options;
-    const cluster = new SimulatedCluster({ name, podCidr, serviceCidr, authority }, options, clock);
+    const { name, podCidr, nodeCidrMask = NODE_CIDR_MASK_DEFAULT, serviceCidr } = state ?? options;
+    const identity = { name, podCidr, nodeCidrMask, serviceCidr, authority };
+    const cluster = new SimulatedCluster(identity, options, clock);
     if (state === undefined) cluster.install();
     cluster.manager.resync();
     return cluster;
@@ -325,6 +326,7 @@ export class SimulatedCluster {
       name: this.name,
       version: this.version,
       podCidr: this.identity.podCidr,
+      nodeCidrMask: this.identity.nodeCidrMask,
       serviceCidr: this.identity.serviceCidr,
       ca: this.identity.authority.pair,
       resourceVersion: version,
@@ -376,6 +378,7 @@ export class SimulatedCluster {
       name: this.name,
       version: this.version,
       podCidr: this.identity.podCidr,
+      nodeCidrMask: this.identity.nodeCidrMask,
       serviceCidr: this.identity.serviceCidr,
       controlPlaneEndpoint: this.options.controlPlaneEndpoint ?? 'localhost:6443',
       etcdEndpoints: this.options.etcdEndpoints,

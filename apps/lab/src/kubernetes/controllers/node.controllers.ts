@@ -29,7 +29,8 @@ export const nodeController = ({ store, pods, kubelets, clock, delays }: World):
     const node = store.get(NODES, undefined, name);
     const placed = pods.onNode(name);
     if (node === undefined) return orphans(placed);
-    if (runsNetworkPlugin(placed)) kubelets.networkCame(name);
+    // Network plugins wait until the node has a range of the pod network, as flannel does.
+    if (runsNetworkPlugin(placed) && node.spec.podCIDR !== undefined) kubelets.networkCame(name);
     const nowMs = clock.now();
     return planNodeLifecycle({
       node,

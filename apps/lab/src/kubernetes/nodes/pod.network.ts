@@ -1,16 +1,22 @@
 import { addressRange } from '../admission/service.addresses.js';
 import { isReady, type Node, type Pod } from '../objects/core.types.js';
 
-/** Each node gets a range of this size, as kubeadm's default for IPv4 (--node-cidr-mask-size). */
-const NODE_MASK_BITS = 24;
+/** kube-controller-manager's default for IPv4 (--node-cidr-mask-size). */
+export const NODE_CIDR_MASK_DEFAULT = 24;
+
+export interface PodNetwork {
+  readonly podCidr: string;
+  /** Prefix length of each node's range of it. */
+  readonly nodeCidrMask: number;
+}
 
 /** The first free node range of the pod network; undefined when all are taken or the network is smaller than one. */
-export const freeNodeCidr = (podCidr: string, nodes: readonly Node[]): string | undefined => {
+export const freeNodeCidr = ({ podCidr, nodeCidrMask }: PodNetwork, nodes: readonly Node[]): string | undefined => {
   const used = new Set(nodes.map(({ spec }) => spec.podCIDR));
   const range = addressRange(podCidr);
-  const size = 2 ** (32 - NODE_MASK_BITS);
+  const size = 2 ** (32 - nodeCidrMask);
   for (let offset = 0; offset + size <= range.size; offset += size) {
-    const cidr = `${range.at(offset)}/${NODE_MASK_BITS}`;
+    const cidr = `${range.at(offset)}/${nodeCidrMask}`;
     if (!used.has(cidr)) return cidr;
   }
   return undefined;

@@ -1,7 +1,11 @@
-import type { HookCall } from '@fairlead/contracts';
-import { later } from '@fairlead/event-sourcing';
-import type { HttpAnswer } from '@fairlead/service-kit/http';
 import { z } from 'zod';
+import type { HookCall } from './hooks.js';
+import type { ClusterUid, UpgradeId } from './ids.js';
+
+/** What came of the HTTP call of a hook. */
+export type HookReply =
+  | { readonly kind: 'answered'; readonly status: number; readonly body?: string }
+  | { readonly kind: 'refused' | 'silent'; readonly why: string };
 
 /** What a hook says, as far as it is read. It may come from anyone. */
 const Answer = z.object({
@@ -22,19 +26,21 @@ export type HookOutcome =
   | { readonly type: 'HookBlocked'; readonly message: string; readonly nextAttemptAt: string }
   | { readonly type: 'HookFailed'; readonly message: string; readonly nextAttemptAt: string | null };
 
-export interface Patience {
+export interface HookPatience {
   /** RFC 3339. */
   readonly now: string;
   /** No hook is asked again sooner. */
   readonly againAfterMs: number;
 }
 
+const later = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString();
+
 /** Control characters would end up in terminals. */
 const shown = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, MESSAGE_MAX);
 
 const isAfter = ({ point }: HookCall): boolean => point.startsWith('After');
 
-const failed = (call: HookCall, message: string, { now, againAfterMs }: Patience): HookOutcome => {
+const failed = (call: HookCall, message: string, { now, againAfterMs }: HookPatience): HookOutcome => {
   const isOver = call.hook.failurePolicy === 'Ignore' || (isAfter(call) && call.attempt >= AFTER_ATTEMPTS_MAX);
   const waitMs = Math.max(againAfterMs, Math.min(againAfterMs * 2 ** (call.attempt - 1), FAILED_AGAIN_MAX_MS));
   return { type: 'HookFailed', message, nextAttemptAt: isOver ? null : later(now, waitMs) };
@@ -49,7 +55,7 @@ const parsed = (body: string): z.output<typeof Answer> | undefined => {
 };
 
 /** What a hook's answer means for the step that it is about. */
-export const outcomeOf = (call: HookCall, answer: HttpAnswer, patience: Patience): HookOutcome => {
+export const hookOutcomeOf = (call: HookCall, answer: HookReply, patience: HookPatience): HookOutcome => {
   if (answer.kind !== 'answered') return failed(call, shown(answer.why), patience);
   const { status: code, body = '' } = answer;
   if (code < 200 || code > 299) return failed(call, `it answered with the HTTP status ${code}`, patience);
@@ -60,4 +66,34 @@ export const outcomeOf = (call: HookCall, answer: HttpAnswer, patience: Patience
   const waitMs = (said.retryAfterSeconds ?? 0) * MS_PER_SECOND;
   if (waitMs === 0 || isAfter(call)) return { type: 'HookSucceeded', message };
   return { type: 'HookBlocked', message, nextAttemptAt: later(patience.now, Math.max(waitMs, patience.againAfterMs)) };
+};
+
+/** Whom a hook is asked about. */
+export interface HookSubject {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly uid: ClusterUid;
+  /** Present: the moment belongs to this upgrade, and comes again with the next. */
+  readonly upgradeId?: UpgradeId;
+}
+
+/** The CloudEvent of a call. The same attempt has the same id, also after a crash. */
+export const hookRequestOf = (
+  { namespace, cluster, uid, upgradeId }: HookSubject,
+  { point, node, attempt, hook }: HookCall,
+  time: string,
+): { readonly id: string; readonly body: string } => {
+  const ofUpgrade = upgradeId === undefined ? {} : { upgradeId };
+  const id = [uid, ...Object.values(ofUpgrade), point, node ?? '', hook.name, attempt].join('/');
+  const about = { point, ...ofUpgrade, ...(node === undefined ? {} : { node }), attempt };
+  const body = JSON.stringify({
+    specversion: '1.0',
+    id,
+    source: `/ns/${namespace}/clusters/${cluster}`,
+    type: `dev.fairlead.hook.${point}`,
+    time,
+    datacontenttype: 'application/json',
+    data: { namespace, cluster, uid, hook: hook.name, ...about },
+  });
+  return { id, body };
 };
