@@ -48,7 +48,7 @@ export interface TaskFailure {
  */
 export interface Reconciler<State, C extends Command = Command, F extends Fact = Fact> {
   readonly name: string;
-  /** Raised when the shape of State changes: the state is then folded again from the log, without publishing tasks. */
+  /** Raised when the shape of State, or of Reconciled, changes: the state is then folded again from the log. */
   readonly version: number;
   /** The stream of each cluster that its facts are stated in. */
   readonly context: string;
@@ -109,10 +109,10 @@ export interface Origin {
 export interface Reconciled<State> extends Known<State> {
   /** Where in the log it last changed. */
   readonly seq: number;
-  /** Where in the log the cluster began. Absent: it was folded by a release that did not keep it. */
-  readonly firstSeq?: number;
-  /** By key: every task that is desired, and the statement of facts that are due. Absent as firstSeq. */
-  readonly origins?: Readonly<Record<string, Origin>>;
+  /** Where in the log the cluster began. */
+  readonly firstSeq: number;
+  /** By key: every task that is desired, and the statement of facts that are due. */
+  readonly origins: Readonly<Record<string, Origin>>;
   readonly generation: string;
   /** Keys of the tasks that are desired. */
   readonly desired: readonly string[];
@@ -203,14 +203,14 @@ const reconcile = <State>(
   const fresh = [...tasks.filter(({ key }) => !published.has(key)), ...factsOf(reconciler, known, at.now)];
   const { id: eventId, correlationId } = meta;
   const origins = [
-    ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins?.[key]] as const] : [])),
+    ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins[key]!] as const] : [])),
     ...fresh.map(({ type, key }, index) => [key, { type, eventId, correlationId, ...at, index }] as const),
   ];
   return {
     ...known,
     seq: at.seq,
-    firstSeq: before.firstSeq ?? (before.seq === 0 ? at.seq : 0),
-    origins: Object.fromEntries(origins.filter((origin): origin is [string, Origin] => origin[1] !== undefined)),
+    firstSeq: before.seq === 0 ? at.seq : before.firstSeq,
+    origins: Object.fromEntries(origins),
     generation,
     desired: tasks.map(({ key }) => key),
     wakeAt,
@@ -221,10 +221,13 @@ const reconcile = <State>(
   };
 };
 
-/** The tasks that the state of a cluster asks for, each as the event asked for it since which it is desired. */
+/** What of the state of a cluster says which tasks it asks for. */
+export type TasksInState = Pick<Reconciled<unknown>, 'origins' | 'generation' | 'firstSeq'>;
+
+/** Each as the event asked for it since which it is desired. */
 export const tasksInState = (
   { name }: { readonly name: string },
-  { origins = {}, generation }: Pick<Reconciled<unknown>, 'origins' | 'generation'>,
+  { origins, generation }: TasksInState,
 ): readonly { readonly key: string; readonly origin: Origin; readonly reaction: JobReaction }[] =>
   Object.entries(origins).map(([key, origin]) => ({
     key,
@@ -250,7 +253,10 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
   return {
     name,
     version,
-    initial: { state: decider.initial, seq: 0, generation: '', desired: [], wakeAt: null, reactions: [] },
+    initial: {
+      ...{ state: decider.initial, seq: 0, firstSeq: 0, generation: '' },
+      ...{ desired: [], origins: {}, wakeAt: null, reactions: [] },
+    },
 
     evolve: (before, event) => {
       const known = knownAfter(reconciler, before, event);

@@ -44,7 +44,8 @@ const jobIn = (message: JsMsg): Job | undefined => {
 };
 
 interface Held {
-  readonly message: JsMsg;
+  /** Its last delivery: what an earlier one answers counts for nothing. */
+  message: JsMsg;
   readonly abort: AbortController;
 }
 
@@ -53,7 +54,8 @@ interface Held {
  * server is notified; a failure requeues the job with a delay; the last one sends it to the dead letters.
  */
 export class JobsWorker {
-  private readonly held = new Map<string, Held>();
+  /** By sequence of the queue. */
+  private readonly held = new Map<number, Held>();
   private running = false;
   private loop: Promise<void> | undefined;
   /** What waits for jobs. */
@@ -141,16 +143,22 @@ export class JobsWorker {
   }
 
   private async work(message: JsMsg): Promise<void> {
-    const abort = new AbortController();
-    const key = `${message.seq}:${message.info.deliveryCount}`;
-    this.held.set(key, { message, abort });
+    const working = this.held.get(message.seq);
+    if (working !== undefined) {
+      // It was delivered again because this process was too busy to say that it works on it.
+      working.message = message;
+      return;
+    }
+    const held: Held = { message, abort: new AbortController() };
+    this.held.set(message.seq, held);
     try {
-      await this.answer(message, await this.settle(message, abort));
+      const settled = await this.settle(message, held.abort);
+      await this.answer(held.message, settled);
     } catch (error) {
       this.options.log.warn(`a job is given back: ${wordsOf(error)}`);
-      message.nak(RETRY_MS * 4);
+      held.message.nak(RETRY_MS * 4);
     } finally {
-      this.held.delete(key);
+      this.held.delete(message.seq);
       this.slotFree.ring();
     }
   }

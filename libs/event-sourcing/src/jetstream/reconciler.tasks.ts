@@ -1,13 +1,14 @@
 import { partitionOf, type EventType, type StoredEvent } from '@fairlead/contracts';
 import type { Pool } from 'pg';
 import { clusterKeyOf } from '../projection.js';
-import { tasksInState, type AnyReconciler, type Reconciled } from '../reconciler.js';
+import { tasksInState, type AnyReconciler, type TasksInState } from '../reconciler.js';
 import { Batcher } from './batcher.js';
 import { processConsumer } from './consumers.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobRunner } from './job.runner.js';
 import { jobOfTask } from './jobs.publisher.js';
 import { loadMeter } from './load.meter.js';
+import { askOf, readDesiredTasks, type DesiredTasks } from './partition.store.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
 
 export interface ReconcilerTasksOptions {
@@ -17,12 +18,6 @@ export interface ReconcilerTasksOptions {
   readonly runner: Pick<JobRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
   readonly concurrency: number;
   readonly progress: Pick<JobsProgress, 'waiting'>;
-}
-
-interface StateRow {
-  readonly process: string;
-  readonly cluster_key: string;
-  readonly doc: Reconciled<unknown>;
 }
 
 type InQueue = Omit<Pending, 'failures'>;
@@ -48,7 +43,7 @@ const partitionOfKey = (clusterKey: string): number => {
 export class ReconcilerTasks {
   private readonly queue: TaskQueue;
   private readonly consumers: ReadonlyMap<string, AnyReconciler>;
-  private readonly loading = new Batcher<number, readonly StateRow[]>(PARTITIONS_AT_ONCE, (partitions) =>
+  private readonly loading = new Batcher<number, readonly DesiredTasks[]>(PARTITIONS_AT_ONCE, (partitions) =>
     this.rowsOf(partitions),
   );
   private isStopping = false;
@@ -72,7 +67,7 @@ export class ReconcilerTasks {
   /** After a commit, with the state that it wrote; undefined: it was discarded. */
   noticed(consumer: string, clusterKey: string, state: unknown): void {
     if (!this.consumers.has(consumer)) return;
-    const pending = this.pendingOf(consumer, clusterKey, state as Reconciled<unknown> | undefined);
+    const pending = this.pendingOf(consumer, clusterKey, state as TasksInState | undefined);
     this.queue.sync(
       consumer,
       clusterKey,
@@ -93,10 +88,10 @@ export class ReconcilerTasks {
   async restore(partition: number): Promise<void> {
     if (this.consumers.size === 0) return;
     const rows = await this.loading.add(partition);
-    const found = rows.map(({ process, cluster_key, doc }) => ({
+    const found = rows.map(({ process, clusterKey, state }) => ({
       consumer: process,
-      clusterKey: cluster_key,
-      pending: this.pendingOf(process, cluster_key, doc),
+      clusterKey,
+      pending: this.pendingOf(process, clusterKey, state),
     }));
     const failures = await this.options.runner.failuresOf(
       found.flatMap(({ pending }) => pending.map(({ job }) => job.id)),
@@ -120,26 +115,22 @@ export class ReconcilerTasks {
     await this.queue.stop();
   }
 
-  private pendingOf(consumer: string, clusterKey: string, state: Reconciled<unknown> | undefined): readonly InQueue[] {
+  private pendingOf(consumer: string, clusterKey: string, state: TasksInState | undefined): readonly InQueue[] {
     const reconciler = this.consumers.get(consumer);
     if (reconciler === undefined || state === undefined) return [];
     const at = { service: this.options.service, process: consumer, clusterKey };
     return tasksInState(reconciler, state).map(({ key, origin, reaction }) => ({
       key,
       job: jobOfTask(at, origin, reaction),
-      firstSeq: state.firstSeq ?? 0,
+      firstSeq: state.firstSeq,
       seq: origin.seq,
     }));
   }
 
-  private async rowsOf(partitions: readonly number[]): Promise<readonly (readonly StateRow[])[]> {
-    const found = await this.options.pool.query<StateRow>(
-      `select process, cluster_key, doc from process_state
-        where process = any($1) and doc -> 'origins' <> '{}'::jsonb`,
-      [[...this.consumers.keys()]],
-    );
-    const of = (partition: number): readonly StateRow[] =>
-      found.rows.filter(({ cluster_key }) => partitionOfKey(cluster_key) === partition);
+  private async rowsOf(partitions: readonly number[]): Promise<readonly (readonly DesiredTasks[])[]> {
+    const found = await readDesiredTasks(askOf(this.options.pool), [...this.consumers.keys()]);
+    const of = (partition: number): readonly DesiredTasks[] =>
+      found.filter(({ clusterKey }) => partitionOfKey(clusterKey) === partition);
     return partitions.map(of);
   }
 
