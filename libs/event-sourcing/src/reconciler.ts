@@ -13,6 +13,8 @@ export interface Task {
   readonly reason: string;
   /** What the handler needs besides the state. It is never queued: a handler gets it as it is desired when it begins. */
   readonly data: JsonObject;
+  /** Its concurrency groups: services limit how many tasks of a group run at a time. Absent: none. */
+  readonly groups?: readonly string[];
 }
 
 /** An attempt at a task that failed. */
@@ -79,6 +81,8 @@ export interface TaskRef {
   /** A check whether it is desired must have read the log up to here, and assume at least this time. */
   readonly seq: number;
   readonly now: string;
+  /** As they were when it became desired. */
+  readonly groups?: readonly string[];
   /** Only of a finalizer, which follows from no state. */
   readonly finalizer?: Task;
 }
@@ -103,6 +107,8 @@ export interface Origin {
   readonly now: string;
   /** Its place among the event's reactions. */
   readonly index: number;
+  /** As in TaskRef. */
+  readonly groups?: readonly string[];
 }
 
 /** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
@@ -157,15 +163,16 @@ export const desiredTask = <State>(
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
 
-type Named = Pick<Task, 'type' | 'key'>;
+type Named = Pick<Task, 'type' | 'key' | 'groups'>;
 
 const publish = (
   reconciler: { readonly name: string },
   generation: string,
-  { type, key }: Named,
-  at: At,
+  { type, key, groups }: Named,
+  { seq, now }: At,
 ): JobReaction => {
-  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq: at.seq, now: at.now };
+  const asked = groups === undefined ? {} : { groups };
+  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq, now, ...asked };
   return job(type, ref);
 };
 
@@ -204,7 +211,17 @@ const reconcile = <State>(
   const { id: eventId, correlationId } = meta;
   const origins = [
     ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins[key]!] as const] : [])),
-    ...fresh.map(({ type, key }, index) => [key, { type, eventId, correlationId, ...at, index }] as const),
+    ...fresh.map(({ type, key, groups }, index) => {
+      const origin: Origin = {
+        type,
+        eventId,
+        correlationId,
+        ...at,
+        index,
+        ...(groups === undefined ? {} : { groups }),
+      };
+      return [key, origin] as const;
+    }),
   ];
   return {
     ...known,
@@ -232,7 +249,7 @@ export const tasksInState = (
   Object.entries(origins).map(([key, origin]) => ({
     key,
     origin,
-    reaction: publish({ name }, generation, { type: origin.type, key }, origin),
+    reaction: publish({ name }, generation, { ...origin, key }, origin),
   }));
 
 /** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */

@@ -1,6 +1,7 @@
 import { deadLetterSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
+import { groupsOf } from '../concurrency.groups.js';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobOutcome, Meter } from './meter.js';
@@ -70,7 +71,7 @@ export class JobRunner {
     this.attempts += 1;
     const id = String(this.attempts);
     const limitMs = handlers.get(job.type)?.policy.timeoutMs ?? 0;
-    progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs);
+    progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs, groupsOf(job));
     try {
       const settled = await this.settle(attempt);
       progress.ended(id, settled.outcome, settled.outcome === 'later' && settled.whenFreed);

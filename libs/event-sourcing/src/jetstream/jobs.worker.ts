@@ -9,7 +9,9 @@ import {
   type JsMsg,
 } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
+import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import type { Job } from './decorators.js';
+import { Places } from './places.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobRunner, Settled } from './job.runner.js';
 import { WakeSignal } from './wake.signal.js';
@@ -20,6 +22,7 @@ export interface JobsOptions {
   readonly nc: NatsConnection;
   readonly runner: JobRunner;
   readonly concurrency: number;
+  readonly groups: ConcurrencyGroups;
   /** Without a sign of life from its worker for so long, a job goes to another one. */
   readonly ackWaitMs: number;
   readonly log: PartitionLog;
@@ -54,8 +57,9 @@ interface Held {
  * server is notified; a failure requeues the job with a delay; the last one sends it to the dead letters.
  */
 export class JobsWorker {
-  /** By sequence of the queue. */
+  /** By sequence of the queue, those that wait for a group included. */
   private readonly held = new Map<number, Held>();
+  private readonly places: Places;
   private running = false;
   private loop: Promise<void> | undefined;
   /** What waits for jobs. */
@@ -65,7 +69,9 @@ export class JobsWorker {
   /** Rings when a job has ended, and when there must be no more. */
   private readonly slotFree = new WakeSignal();
 
-  constructor(private readonly options: JobsOptions) {}
+  constructor(private readonly options: JobsOptions) {
+    this.places = new Places({ ...options, onFree: () => this.slotFree.ring() });
+  }
 
   start(): void {
     this.running = true;
@@ -79,6 +85,7 @@ export class JobsWorker {
     this.taking?.stop();
     this.slotFree.ring();
     const deadline = Date.now() + DRAIN_MS;
+    this.places.giveBack();
     for (const { abort } of this.held.values()) abort.abort(new Error('the service is stopping'));
     while (this.held.size > 0 && Date.now() < deadline) await this.slotFree.pause(RETRY_MS);
     clearInterval(this.ticker);
@@ -90,8 +97,8 @@ export class JobsWorker {
     while (this.running) {
       try {
         consumer ??= await this.consumer();
-        const free = this.options.concurrency - this.held.size;
-        if (free <= 0) {
+        const { free } = this.places;
+        if (free === 0) {
           await this.lookAtQueue(consumer);
           await this.slotFree.pause(RETRY_MS);
         } else await this.take(consumer, free);
@@ -134,39 +141,49 @@ export class JobsWorker {
     let left = 0;
     for await (const message of messages) {
       left = message.info.pending;
-      if (this.running) void this.work(message);
+      if (this.running) this.accept(message);
       else message.nak();
     }
     this.taking = undefined;
     // With a place left, the server has given all that it has.
-    this.options.progress.waiting(this.held.size < this.options.concurrency ? 0 : left);
+    this.options.progress.waiting(this.places.free > 0 ? 0 : left);
   }
 
-  private async work(message: JsMsg): Promise<void> {
-    const working = this.held.get(message.seq);
-    if (working !== undefined) {
+  private accept(message: JsMsg): void {
+    const known = this.held.get(message.seq);
+    if (known !== undefined) {
       // It was delivered again because this process was too busy to say that it works on it.
-      working.message = message;
+      known.message = message;
       return;
     }
     const held: Held = { message, abort: new AbortController() };
     this.held.set(message.seq, held);
+    const job = jobIn(message);
+    if (job === undefined) {
+      void this.work(held, () => this.options.runner.buryText(message.string()));
+      return;
+    }
+    const giveBack = (): void => {
+      this.held.delete(message.seq);
+      held.message.nak();
+    };
+    this.places.take({ job, giveBack, run: () => this.work(held, () => this.settle(job, held.abort)) });
+  }
+
+  private async work(held: Held, settle: () => Promise<Settled>): Promise<void> {
     try {
-      const settled = await this.settle(message, held.abort);
+      const settled = await settle();
       await this.answer(held.message, settled);
     } catch (error) {
       this.options.log.warn(`a job is given back: ${wordsOf(error)}`);
       held.message.nak(RETRY_MS * 4);
     } finally {
-      this.held.delete(message.seq);
-      this.slotFree.ring();
+      this.held.delete(held.message.seq);
     }
   }
 
-  private async settle(message: JsMsg, abort: AbortController): Promise<Settled> {
+  private async settle(job: Job, abort: AbortController): Promise<Settled> {
     const { runner } = this.options;
-    const job = jobIn(message);
-    if (job === undefined) return runner.buryText(message.string());
     const failures = (await runner.failuresOf([job.id])).get(job.id) ?? 0;
     return runner.run({ job, failures, abort, isStopping: () => !this.running });
   }

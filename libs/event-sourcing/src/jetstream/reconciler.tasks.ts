@@ -1,5 +1,6 @@
 import { partitionOf, type EventType, type StoredEvent } from '@fairlead/contracts';
 import type { Pool } from 'pg';
+import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import { clusterKeyOf } from '../projection.js';
 import { tasksInState, type AnyReconciler, type TasksInState } from '../reconciler.js';
 import { Batcher } from './batcher.js';
@@ -17,7 +18,8 @@ export interface ReconcilerTasksOptions {
   readonly reconcilers: readonly AnyReconciler[];
   readonly runner: Pick<JobRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
   readonly concurrency: number;
-  readonly progress: Pick<JobsProgress, 'waiting'>;
+  readonly groups: ConcurrencyGroups;
+  readonly progress: Pick<JobsProgress, 'waiting' | 'waitingForGroups'>;
 }
 
 type InQueue = Omit<Pending, 'failures'>;
@@ -49,13 +51,17 @@ export class ReconcilerTasks {
   private isStopping = false;
 
   constructor(private readonly options: ReconcilerTasksOptions) {
-    const { concurrency } = options;
+    const { concurrency, groups, progress } = options;
     this.consumers = new Map(options.reconcilers.map((reconciler) => [processConsumer(reconciler), reconciler]));
     this.queue = new TaskQueue({
       concurrency,
+      groups,
       attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
       isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
-      onWaiting: (count) => options.progress.waiting(count, 'memory'),
+      onWaiting: (count, full) => {
+        progress.waiting(count, 'memory');
+        progress.waitingForGroups(full, 'memory');
+      },
       load: loadMeter(),
     });
   }
@@ -122,6 +128,7 @@ export class ReconcilerTasks {
     return tasksInState(reconciler, state).map(({ key, origin, reaction }) => ({
       key,
       job: jobOfTask(at, origin, reaction),
+      groups: origin.groups ?? [],
       firstSeq: state.firstSeq,
       seq: origin.seq,
     }));

@@ -27,6 +27,7 @@ import type { TaskLeases } from '../task.leases.js';
 import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
+import { ConcurrencyGroups } from '../concurrency.groups.js';
 import { ReconcilerTasks } from './reconciler.tasks.js';
 import { TaskRunner } from './task.runner.js';
 import { TimersWorker } from './timers.worker.js';
@@ -44,6 +45,8 @@ export interface StrategyOptions {
   readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
+  /** How many of them may belong to the same concurrency group. */
+  readonly groupLimit: number;
   readonly jobAckWaitMs: number;
   readonly log: PartitionLog;
   readonly meter: Meter;
@@ -89,7 +92,8 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
     const runner = this.jobRunner();
     const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
-    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, progress });
+    const groups = new ConcurrencyGroups(this.options.groupLimit);
+    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, groups, progress });
     this.queue = queue;
     this.partitions = new PartitionConsumers({
       service,
@@ -116,6 +120,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       log,
       runner,
       concurrency,
+      groups,
       progress,
       ackWaitMs: this.options.jobAckWaitMs,
     });

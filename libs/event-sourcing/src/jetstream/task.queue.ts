@@ -1,3 +1,4 @@
+import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import type { Job } from './decorators.js';
 
 /** A task that the state of a cluster asks for. */
@@ -5,6 +6,8 @@ export interface Pending {
   /** Names it among the tasks of its cluster and consumer. */
   readonly key: string;
   readonly job: Job;
+  /** Its concurrency groups. */
+  readonly groups: readonly string[];
   /** Where in the log its cluster began, and since when it is desired. */
   readonly firstSeq: number;
   readonly seq: number;
@@ -20,9 +23,10 @@ export type Attempted =
 
 export interface TaskQueueOptions {
   readonly concurrency: number;
+  readonly groups: ConcurrencyGroups;
   readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
-  /** Called with how many wait, whenever that may have changed. */
-  readonly onWaiting: (count: number) => void;
+  /** Called whenever it may have changed with how many wait for their turn, and with the groups that others wait for. */
+  readonly onWaiting: (count: number, full: readonly string[]) => void;
   readonly isGivenUp: (job: Job, failures: number) => boolean;
   /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
   readonly load: () => number;
@@ -93,7 +97,9 @@ export class TaskQueue {
   private sampler: NodeJS.Timeout | undefined;
   private stopped: (() => void) | undefined;
 
-  constructor(private readonly options: TaskQueueOptions) {}
+  constructor(private readonly options: TaskQueueOptions) {
+    options.groups.onPlace(() => this.start());
+  }
 
   get counts(): { readonly waiting: number; readonly running: number } {
     return { waiting: this.waiting.length, running: this.running };
@@ -200,8 +206,10 @@ export class TaskQueue {
     if (this.stopped !== undefined) return;
     this.sample();
     for (let slot = this.next(); slot !== undefined; slot = this.next()) void this.run(slot);
-    this.options.onWaiting(this.waiting.length);
-    if (this.waiting.length > 0) this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
+    const full = this.waiting.flatMap(({ pending }) => this.options.groups.full(pending.groups) ?? []);
+    const due = this.waiting.length - full.length;
+    this.options.onWaiting(due, full);
+    if (due > 0) this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
     else {
       clearInterval(this.sampler);
       this.sampler = undefined;
@@ -218,13 +226,14 @@ export class TaskQueue {
 
   /** The task that is to start now. */
   private next(): Slot | undefined {
-    const { concurrency } = this.options;
+    const { concurrency, groups } = this.options;
     const isExtra = this.running >= RUNNING_MIN;
     if (this.running >= concurrency || (isExtra && this.startsLeft <= 0)) return undefined;
     const nowMs = performance.now();
     const isFull = this.underWay.size >= UNDER_WAY_MAX;
     const mayBegin = !this.isLoaded || !isFull || nowMs - this.begunAtMs > CLUSTER_EVERY_MS;
-    const may = ({ clusterKey }: Slot): boolean => mayBegin || !this.requested.has(clusterKey);
+    const may = ({ clusterKey, pending }: Slot): boolean =>
+      (mayBegin || !this.requested.has(clusterKey)) && groups.full(pending.groups) === undefined;
     const next =
       (this.starts + 1) % LONGEST_WAITING_EVERY === 0
         ? longestWaiting(this.waiting.filter(may))
@@ -246,12 +255,15 @@ export class TaskQueue {
     this.dequeue(slot);
     slot.state = 'running';
     slot.abort = new AbortController();
+    const { job, groups } = slot.pending;
     this.running += 1;
-    const attempted = await this.options.attempt(slot.pending.job, slot.failures, slot.abort);
+    this.options.groups.enter(groups);
+    const attempted = await this.options.attempt(job, slot.failures, slot.abort);
     this.running -= 1;
     delete slot.abort;
     this.settle(slot, attempted);
     this.free(slot.clusterKey);
+    this.options.groups.leave(groups);
     this.start();
     if (this.running === 0) this.stopped?.();
   }

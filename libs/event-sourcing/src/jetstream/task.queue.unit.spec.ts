@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ConcurrencyGroups } from '../concurrency.groups.js';
 import type { Job } from './decorators.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
 
@@ -10,6 +11,7 @@ const again = (delayMs: number, more: Partial<Attempted> = {}): Attempted =>
 const task = (cluster: string, key: string, more: Partial<Pending> & { readonly id?: string } = {}): Pending => ({
   key,
   job: { id: more.id ?? `${cluster}/${key}`, namespace: 'default', cluster } as Job,
+  groups: [],
   firstSeq: 1,
   seq: 1,
   failures: 0,
@@ -27,13 +29,19 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const queueOf = (
-  options: { readonly concurrency?: number; readonly load?: number; readonly attemptsMax?: number } = {},
+  options: {
+    readonly concurrency?: number;
+    readonly groupLimit?: number;
+    readonly load?: number;
+    readonly attemptsMax?: number;
+  } = {},
 ) => {
-  const { concurrency = 100, load = 0, attemptsMax = Infinity } = options;
+  const { concurrency = 100, groupLimit = 100, load = 0, attemptsMax = Infinity } = options;
   const began: string[] = [];
   const running: Running[] = [];
   const queue = new TaskQueue({
     concurrency,
+    groups: new ConcurrencyGroups(groupLimit),
     load: () => load,
     onWaiting: () => undefined,
     isGivenUp: (_job, failures) => failures >= attemptsMax,
@@ -135,6 +143,15 @@ describe('the queue of tasks', () => {
       offer(task(`c${index}`, 'Validate'));
     }
     expect(began).toHaveLength(12);
+  });
+
+  it('runs only so many tasks of a concurrency group at once, and others before those that wait for it', async () => {
+    const { offer, began, end } = queueOf({ groupLimit: 1 });
+    for (const cluster of ['a', 'b']) offer(task(cluster, 'Ensure', { groups: ['connection far'] }));
+    offer(task('c', 'Ensure', { groups: ['connection near'] }));
+    expect(began).toEqual(['a/Ensure', 'c/Ensure']);
+    await end('a/Ensure');
+    expect(began.at(-1)).toBe('b/Ensure');
   });
 
   it('drops the waiting tasks of a partition that another replica takes over, and aborts none', async () => {
