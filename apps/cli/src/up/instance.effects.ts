@@ -108,8 +108,7 @@ export const startInstance = async (
   };
   try {
     interrupted.throwIfAborted();
-    const handover = await timed(watcher, 'Streams', streams);
-    refuseInactive(handover);
+    const handover = refuseInactive(await timed(watcher, 'Streams', streams));
     // A stream in memory is gone with the server that held it.
     natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
@@ -166,8 +165,8 @@ const servicesOf = (
 };
 
 /** Nothing could be served: not even a token can be recorded. */
-const refuseInactive = (handover: HandoverRecord | undefined): void => {
-  if (handover === undefined || holdsLog(handover) || isSource(handover)) return;
+const refuseInactive = (handover: HandoverRecord | undefined): HandoverRecord | undefined => {
+  if (handover === undefined || holdsLog(handover) || isSource(handover)) return handover;
   throw new CliFailure('conflict', {
     code: 'cli.handover-not-active',
     message: `The installation cannot start yet: ${handoverWords(handover)}`,
