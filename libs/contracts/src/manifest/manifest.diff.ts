@@ -1,5 +1,5 @@
 import { completeControlPlane, completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
-import { taintKey } from './pool.fields.js';
+import { taintKey, type Labels } from './pool.fields.js';
 import type { Transport, VirtualAddress } from './virtual.addresses.js';
 
 /** A field that differs; null: it is not there. */
@@ -11,6 +11,7 @@ export interface ChangedField {
 }
 
 type Leaf = readonly [field: string, value: string];
+type Fields = ReadonlyMap<string, string>;
 
 /** An empty list or object is as one that is not there: where it would mean something else, the schema refuses it. */
 const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
@@ -53,7 +54,7 @@ const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress)
 };
 
 /** Pools are known by their names: their order means nothing. */
-const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
+const fieldsOf = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
   const { controlPlane, pools, virtualAddresses = [], ...others } = spec;
   return new Map([
@@ -64,11 +65,18 @@ const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> =
   ]);
 };
 
-/** What differs between two specs, in the order of their fields. */
-export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] => {
-  const [old, now] = [fieldsOf(before), fieldsOf(after)];
-  return [...new Set([...now.keys(), ...old.keys()])].flatMap((field) => {
+const changed = (old: Fields, now: Fields): readonly ChangedField[] =>
+  [...new Set([...now.keys(), ...old.keys()])].flatMap((field) => {
     const [was, is] = [old.get(field) ?? null, now.get(field) ?? null];
     return was === is ? [] : [{ field, before: was, after: is }];
   });
+
+/** What differs between two specs, in the order of their fields. */
+export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] =>
+  changed(fieldsOf(before), fieldsOf(after));
+
+/** What differs between the labels of two manifests. */
+export const changedLabels = (before: Labels | undefined, after: Labels | undefined): readonly ChangedField[] => {
+  const [old, now] = [before, after].map((labels = {}) => new Map(leavesOf(labels, 'metadata.labels')));
+  return changed(old!, now!);
 };
