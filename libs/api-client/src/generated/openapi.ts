@@ -1979,6 +1979,11 @@ export interface components {
              * @default 0
              */
             maxUnavailable: number | string;
+            /**
+             * @description One node is replaced alone, and the others as the limits allow once a new one is Ready
+             * @default true
+             */
+            canary: boolean;
           };
           health?: components['schemas']['HealthCheck'];
           /** @description Absent: the size is declared */
@@ -2600,6 +2605,11 @@ export interface components {
          * @default 0
          */
         maxUnavailable: number | string;
+        /**
+         * @description One node is replaced alone, and the others as the limits allow once a new one is Ready
+         * @default true
+         */
+        canary: boolean;
       };
       health?: components['schemas']['ManifestHealthCheck'];
       /**

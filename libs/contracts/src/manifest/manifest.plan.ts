@@ -135,8 +135,10 @@ const replaced = (pool: string, { was, is, pace }: Replacing, members: readonly 
 };
 
 const paceOf = (pool: DeclaredPool): string => {
-  const { surge, unavailable } = rolloutLimits(rolloutOf(pool), pool.replicas);
-  return `at most ${surge} extra and ${unavailable} unavailable`;
+  const rollout = rolloutOf(pool);
+  const { surge, unavailable } = rolloutLimits(rollout, pool.replicas);
+  const first = rollout.canary && surge + unavailable > 1 ? 'one first, alone, then ' : '';
+  return `${first}at most ${surge} extra and ${unavailable} unavailable`;
 };
 
 interface ControlPlaneScaling extends Omit<Scaling, 'was'> {

@@ -550,7 +550,7 @@ describe('the plan of a change', () => {
       planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), { members: members.slice(0, 3) });
 
     it('replaces its nodes, and says why each of them [Cluster API 28]', () => {
-      const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%' } as const;
+      const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%', canary: true } as const;
       const steps = stepsTo({ ...large, rollout });
       expect(steps).toEqual([
         {
@@ -558,7 +558,8 @@ describe('the plan of a change', () => {
           pool: 'web',
           count: 3,
           nodes: ['w-1', 'w-2', 'w-3'].map((name) => ({ name, reason: 'machineType lab.medium' })),
-          reason: 'machineType lab.medium → lab.large: 3 nodes replaced, at most 2 extra and 1 unavailable',
+          reason:
+            'machineType lab.medium → lab.large: 3 nodes replaced, one first, alone, then at most 2 extra and 1 unavailable',
         },
       ]);
       expect([removalsOf(steps), rolloutsOf(steps)]).toEqual([[], ['web']]);
@@ -575,7 +576,7 @@ describe('the plan of a change', () => {
     });
 
     it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate [Cluster API 25]', () => {
-      const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
+      const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
       const steps = stepsTo({ ...large, rollout: onDelete });
       expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
       const waiting = declared([pool('web', 3, { ...large, rollout: onDelete })]);
@@ -584,7 +585,10 @@ describe('the plan of a change', () => {
     });
 
     it('has no difference where only defaults are written out', () => {
-      const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
+      const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
+      const { canary: _later, ...earlier } = written;
+      const old = declared([pool('web', 3, { rollout: earlier as typeof written }), pool('idle', 0)]);
+      expect(changedFields(old, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
       expect(changedFields(before, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
     });
 
@@ -595,8 +599,7 @@ describe('the plan of a change', () => {
       [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
     ] as const)(
       'has limits that are rounded as those of a Deployment: of %i, %j [Cluster API 25]',
-      (replicas, shares, limits) =>
-        expect(rolloutLimits({ strategy: 'RollingUpdate', ...shares }, replicas)).toEqual(limits),
+      (replicas, shares, limits) => expect(rolloutLimits(shares, replicas)).toEqual(limits),
     );
   });
 
