@@ -374,6 +374,12 @@ export class GrowthWorld {
     if (isWhole) throw new Error('it never ends');
   }
 
+  /** What is to be done now, or later. */
+  get pending(): number {
+    this.read();
+    return this.queue.length + this.timers.size;
+  }
+
   private work(job: Job): void {
     this.isWorking = true;
     try {
