@@ -84,7 +84,7 @@ const expectWhole = (world: GrowthWorld, pool: PoolStatus, declared: number | un
 
 const isAtRest = (gateway: Gateway): boolean => gateway.pools().every(({ phase }) => phase === 'Running');
 
-/** Every pool is Running and as declared, and nothing is to be done any more. */
+/** Every pool is Running and as declared, and no task or timer is left. */
 const expectAtRest = (gateway: Gateway): void => {
   const { pools } = gateway.world.declared.spec;
   for (const { name, replicas } of pools)
@@ -106,7 +106,7 @@ describe('the status of a pool', () => {
         course.settle();
         expectAtRest(gateway);
         expect(course.apply()).toBe(true);
-        // While a pool is not as declared, something is to be done about it; and nothing once it is.
+        // While a pool is not as declared, there are tasks or timers; once every pool is, there are none.
         for (let jobs = 0; jobs < JOBS_MAX && !isAtRest(gateway); jobs += 1) {
           if (course.world.pending === 0) throw new Error('nothing is done about a pool that is not as declared');
           course.world.run(1);

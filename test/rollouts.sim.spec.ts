@@ -178,6 +178,22 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect(world.types()).toContain('PoolRolloutFailed');
   });
 
+  it('are replaced with the rollout as the cause, and with how the machine differs from what is declared [Cluster API 35]', () => {
+    const world = provisioned(1);
+    const [before] = world.pool().machines;
+    world.declare({ machineType: 'lab.large' });
+    world.run();
+    const { requestId } = world.events.find(({ type }) => type === 'PoolRolloutRequested')!.data as never;
+    const planned = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data] : []));
+    expect(planned).toMatchObject([
+      { node: before!.name, pool: 'worker-1', rollout: requestId, reason: `machineType ${before!.spec}` },
+    ]);
+    const made = world.events.find(
+      (event) => event.type === 'VmsPlanned' && event.data.requestId === planned[0]?.requestId,
+    );
+    expect(made?.data).toMatchObject({ machines: [{ pool: 'worker-1', spec: 'lab.large' }] });
+  });
+
   it('are replaced when the last machine of before is deleted, and not when its node has left', () => {
     const world = provisioned(2);
     const before = world.pool().machines.map(({ name }) => name);

@@ -49,6 +49,8 @@ export class Course {
   /** Nodes of each pool that have served since it was declared so, and that the world has not taken. */
   private served: Record<string, number> = {};
   private members = 0;
+  private readonly joined = new Set<string>();
+  private readonly drained = new Set<string>();
   /** Sizes of pools as they were declared last, and how many events there were then. */
   private wanted = { sizes: new Map<string, number>(), after: 0 };
 
@@ -59,6 +61,7 @@ export class Course {
     this.random = seededRandom(seed);
     this.world.create(3, 2);
     this.world.run();
+    for (const event of this.world.events) this.follow(event);
     this.world.noticed = (event) => {
       this.check(event);
       this.noticed(event);
@@ -101,7 +104,7 @@ export class Course {
     };
   }
 
-  /** What was wanted last is declared, or it is stated which request failed since. */
+  /** The sizes that were declared last are still declared, or it is stated which request failed since. */
   expectAsWanted(): void {
     const { sizes, after } = this.wanted;
     const isStated = this.world.events.slice(after).some(({ type }) => FAILED.has(type));
@@ -132,11 +135,20 @@ export class Course {
     // Its manifest is recorded after it, in one decision.
     if (event.type === 'NodeRemovalRequested') this.take(this.poolOf(event.data.node), 1);
     for (const pool of pools) this.checkPool(pool, event);
+    this.follow(event);
     const { etcd, down } = this.world;
     const healthy = [...etcd].filter((name) => !down.has(name)).length;
     if (etcd.size < this.members)
       this.holds(`etcd has its quorum: ${healthy} of ${etcd.size}`, healthy >= majorityOf(etcd.size), event);
     this.members = etcd.size;
+  }
+
+  /** A node that has joined is drained before its machine is deleted. */
+  private follow(event: StoredEvent): void {
+    if (event.type === 'WorkerJoined' || event.type === 'ControlPlaneJoined') this.joined.add(event.data.node);
+    if (event.type === 'NodeDrained') this.drained.add(event.data.node);
+    if (event.type !== 'VmDeleted' || !this.joined.has(event.data.name)) return;
+    this.holds('it was drained before its machine is deleted', this.drained.has(event.data.name), event);
   }
 
   private checkPool(pool: DeclaredPool, event: StoredEvent): void {

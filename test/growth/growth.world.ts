@@ -374,7 +374,7 @@ export class GrowthWorld {
     if (isWhole) throw new Error('it never ends');
   }
 
-  /** What is to be done now, or later. */
+  /** How many tasks and timers there are. */
   get pending(): number {
     this.read();
     return this.queue.length + this.timers.size;

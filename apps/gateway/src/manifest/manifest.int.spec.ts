@@ -147,7 +147,7 @@ describe('a change of a manifest', () => {
     expect(await logLength()).toBe(before);
   });
 
-  it('is recorded with what it requests, once for all repetitions of one key', async () => {
+  it('is recorded with what it requests, once for all repetitions of one key [Cluster API 2]', async () => {
     const manifest = await read();
     const spec = { ...manifest.spec, pools: [...manifest.spec.pools, { name: 'gpu', replicas: 1, ...machines }] };
     const body = { ...manifest, spec };
