@@ -64,8 +64,7 @@ type Limits = Pick<PoolRollout, 'maxSurge' | 'maxUnavailable'>;
 const isZero = (share: NodeShare): boolean => share === 0 || share === '0%';
 
 /** Nothing could ever be replaced. */
-export const isBlocked = ({ maxSurge, maxUnavailable }: Limits): boolean =>
-  isZero(maxSurge) && isZero(maxUnavailable);
+export const isBlocked = ({ maxSurge, maxUnavailable }: Limits): boolean => isZero(maxSurge) && isZero(maxUnavailable);
 
 /** The two limits as numbers, rounded as those of a Deployment. Where both come to 0, one node may be missing. */
 export const rolloutLimits = (
