@@ -54,10 +54,15 @@ const SAMPLE_MS = 25;
 const STARTS_OF_SAMPLE = 8;
 /** Under load, one more starts every second: tasks that mostly wait for others must not wait for a quiet machine. */
 const START_EVERY_MS = 1_000;
-/** Under load, a cluster that was requested begins when fewer than so many are under way: they would only slow each other down. */
+/**
+ * A cluster that was requested begins when fewer than so many are under way. Beyond that, one every ten seconds begins while processors
+ * are short, for some take long whatever the load is; otherwise one every sample, until they are.
+ */
 const UNDER_WAY_MAX = 16;
-/** And one more every ten seconds: some take long whatever the load is. */
 const CLUSTER_EVERY_MS = 10_000;
+/** Clusters under way use what they have in bursts: beyond this mean of some samples, more of them would slow each other down. */
+const MEAN_LOAD_MAX = 0.5;
+const SAMPLES_OF_MEAN = 20;
 /** One in so many starts takes the task that has waited longest, so that it does not wait endlessly behind older clusters. */
 const LONGEST_WAITING_EVERY = 8;
 const STOP_MS = 10_000;
@@ -87,6 +92,7 @@ export class TaskQueue {
   private starts = 0;
   private sampledAtMs = 0;
   private isLoaded = false;
+  private meanLoad: number | undefined;
   /** Clusters of which no task has started since they were requested, and those that are neither Ready nor Failed since. */
   private readonly requested = new Set<string>();
   private readonly underWay = new Set<string>();
@@ -220,7 +226,10 @@ export class TaskQueue {
     const nowMs = performance.now();
     if (nowMs - this.sampledAtMs < SAMPLE_MS) return;
     this.sampledAtMs = nowMs;
-    this.isLoaded = this.options.load() > LOAD_MAX;
+    const load = this.options.load();
+    this.isLoaded = load > LOAD_MAX;
+    const mean = this.meanLoad ?? load;
+    this.meanLoad = mean + (load - mean) / SAMPLES_OF_MEAN;
     this.startsLeft = this.isLoaded ? Number(nowMs - this.startedAtMs > START_EVERY_MS) : STARTS_OF_SAMPLE;
   }
 
@@ -230,8 +239,8 @@ export class TaskQueue {
     const isExtra = this.running >= RUNNING_MIN;
     if (this.running >= concurrency || (isExtra && this.startsLeft <= 0)) return undefined;
     const nowMs = performance.now();
-    const isFull = this.underWay.size >= UNDER_WAY_MAX;
-    const mayBegin = !this.isLoaded || !isFull || nowMs - this.begunAtMs > CLUSTER_EVERY_MS;
+    const pauseMs = (this.meanLoad ?? 0) > MEAN_LOAD_MAX ? CLUSTER_EVERY_MS : SAMPLE_MS;
+    const mayBegin = this.underWay.size < UNDER_WAY_MAX || nowMs - this.begunAtMs > pauseMs;
     const may = ({ clusterKey, pending }: Slot): boolean =>
       (mayBegin || !this.requested.has(clusterKey)) && groups.full(pending.groups) === undefined;
     const next =
