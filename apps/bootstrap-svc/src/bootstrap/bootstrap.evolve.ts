@@ -376,6 +376,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return retried(cluster, event.meta.time);
     case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
       return { ...cluster, runStartedAt: event.meta.time };
+    case 'ClusterAccepted':
+      return { ...cluster, accepted: true };
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
     case 'LoadBalancerReady':
