@@ -376,8 +376,6 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return retried(cluster, event.meta.time);
     case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
       return { ...cluster, runStartedAt: event.meta.time };
-    case 'ClusterAccepted':
-      return { ...cluster, accepted: true };
     case 'VmsCreated':
       return withMachines(cluster, event.data.machines);
     case 'LoadBalancerReady':
@@ -465,6 +463,8 @@ const evolveStatus = (before: Present, cluster: Cluster, event: StoredEvent): Bo
   const isBuilding = before.status === 'building';
   const sameStatus: Bootstrap = cluster === before.cluster ? before : { ...before, cluster };
   switch (event.type) {
+    case 'ClusterAccepted':
+      return { ...before, cluster: { ...cluster, accepted: true } };
     case 'VmsCreated':
       return before.status === 'ready' && cluster.sets > before.cluster.sets ? building(cluster) : sameStatus;
     case 'ClusterRetryRequested': {

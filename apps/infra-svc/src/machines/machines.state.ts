@@ -1,4 +1,13 @@
-import type { ClusterSpec, ClusterUid, Declared, HookState, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
+import type {
+  ClusterSpec,
+  ClusterUid,
+  Declared,
+  HookState,
+  Machine,
+  MachinePlan,
+  NodeName,
+  SecretRef,
+} from '@fairlead/contracts';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Rollouts } from './rollouts.js';

@@ -2097,6 +2097,7 @@ export interface components {
         | 'AfterControlPlaneInitialized'
         | 'AfterCreate'
         | 'BeforeUpgrade'
+        | 'AfterUpgrade'
         | 'BeforeNodeDrain'
         | 'AfterNodeDrain'
         | 'BeforeNodeDelete'
