@@ -1217,6 +1217,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/handover': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Whether this installation was handed over to another one, or took one over
+     * @description At most two seconds old. An installation that was handed over answers reads, and refuses commands.
+     */
+    get: operations['getHandover'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4031,6 +4051,24 @@ export interface components {
         verifiedOn: 'lab' | 'real';
       }[];
     };
+    /** @description Whether this installation was handed over to another one, or took one over */
+    Handover: {
+      /** @enum {string} */
+      kind: 'Handover';
+      /** @description Whether this installation acts on clusters and takes commands */
+      holdsLog: boolean;
+      /** @description 1 for the first installation, and one more with each that takes over */
+      epoch: number;
+      /**
+       * @description none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over
+       * @enum {string}
+       */
+      state: 'none' | 'fenced' | 'released' | 'importing' | 'imported' | 'active';
+      /** @description The hand-over */
+      id: string | null;
+      startedTime: string | null;
+      message: string;
+    };
   };
   responses: never;
   parameters: never;
@@ -4085,6 +4123,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4213,7 +4260,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.exists, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, namespace.exists, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4346,6 +4393,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4467,7 +4523,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.not-empty, conflict.concurrent */
+      /** @description installation.handed-over, namespace.not-empty, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4601,7 +4657,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4727,6 +4783,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4844,6 +4909,15 @@ export interface operations {
       };
       /** @description connection.not-found */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4976,7 +5050,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.would-orphan, conflict.concurrent */
+      /** @description installation.handed-over, connection.would-orphan, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5106,7 +5180,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.in-use, conflict.concurrent */
+      /** @description installation.handed-over, connection.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5243,7 +5317,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5384,7 +5458,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5525,7 +5599,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, stock.host-in-use, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5666,7 +5740,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5803,6 +5877,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -5932,7 +6015,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6071,7 +6154,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description spec-list.unverified */
+      /** @description installation.handed-over, spec-list.unverified */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6201,6 +6284,15 @@ export interface operations {
       };
       /** @description namespace.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6355,7 +6447,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6482,6 +6574,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6629,7 +6730,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6778,7 +6879,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6916,7 +7017,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress, cluster.deleting */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress, cluster.deleting */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7054,7 +7155,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7190,7 +7291,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7324,7 +7425,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7451,6 +7552,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -7618,7 +7728,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7774,7 +7884,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7902,6 +8012,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, pool.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8057,7 +8176,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8193,7 +8312,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8335,7 +8454,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8467,7 +8586,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8577,6 +8696,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8728,7 +8856,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8871,7 +8999,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9025,7 +9153,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9161,7 +9289,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9301,7 +9429,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9432,6 +9560,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9583,7 +9720,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9723,7 +9860,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9851,6 +9988,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9999,7 +10145,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10153,7 +10299,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10291,6 +10437,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -10413,6 +10568,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10567,7 +10731,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10695,6 +10859,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10847,7 +11020,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11001,7 +11174,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11151,7 +11324,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11305,7 +11478,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11455,7 +11628,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11609,7 +11782,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11763,7 +11936,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11917,7 +12090,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12056,7 +12229,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12195,7 +12368,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12322,6 +12495,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -12469,7 +12651,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12619,7 +12801,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12772,7 +12954,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12907,6 +13089,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13032,7 +13223,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13159,6 +13350,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13295,6 +13495,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13414,6 +13623,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, operation.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13549,6 +13767,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13669,6 +13896,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13802,6 +14038,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13911,6 +14156,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14033,6 +14287,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -14139,6 +14402,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14276,7 +14548,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14393,6 +14665,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14530,7 +14811,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14660,7 +14941,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description token.last-administrator, token.in-use, conflict.concurrent */
+      /** @description installation.handed-over, token.last-administrator, token.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14772,6 +15053,134 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getHandover: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The hand-over */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Handover'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
