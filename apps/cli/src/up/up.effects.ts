@@ -37,7 +37,7 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
     await registerDefaults(api, running.site);
     writeInstance(running.instance); // From now on others find it.
     io.err(`Serving ${running.instance.server} after ${formatDuration(performance.now() - startedAtMs)}.\n`);
-    await running.site.ready;
+    await running.complete();
     const { failure } = await welcome(api, settings, io, { serves: once ? 'no more' : 'here' });
     if (failure !== undefined && once) throw failure;
     if (failure !== undefined) io.err(failureText(failure, io.colors));
