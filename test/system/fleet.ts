@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import {
+  clusterFilter,
   FIRST_PREVHASH,
   Heartbeat,
   type AgentConfig,
   type ClusterUid,
   type Fact,
   type MachinePlan,
-  type StoredEvent,
 } from '@fairlead/contracts';
 import { mintNodeCredentials, type NodeSigning } from '@fairlead/embedded/credentials';
-import { JetStreamStore } from '@fairlead/event-sourcing/jetstream';
+import { decode, JetStreamStore, readAll } from '@fairlead/event-sourcing/jetstream';
 import { eventually } from '@fairlead/testing';
 import pg from 'pg';
 import { NatsPlatform } from '../../apps/node-agent/src/adapters/nats/nats.platform.js';
@@ -106,13 +106,21 @@ export class Fleet {
     }));
   }
 
-  /** Nodes of which the log says that they are lost, each time. */
+  /** Nodes of which the log says that they are lost, each time. By a connection of its own: NATS may have been away for longer than others try. */
   async lost(): Promise<readonly string[]> {
-    const events = await Promise.all([...this.clusters.keys()].map((cluster) => this.system.events(cluster)));
-    return events
-      .flat()
-      .filter((event): event is StoredEvent<'NodeLost'> => event.type === 'NodeLost')
-      .map(({ data }) => data.node);
+    const nc = await this.system.environment.connect();
+    try {
+      const lost: string[] = [];
+      for (const cluster of this.clusters.keys())
+        for await (const batch of readAll(nc, clusterFilter(NAMESPACE, cluster), 0))
+          for (const { subject, seq, bytes } of batch) {
+            const event = decode(subject, seq, bytes);
+            if (event?.type === 'NodeLost') lost.push(event.data.node);
+          }
+      return lost;
+    } finally {
+      await nc.close();
+    }
   }
 
   async stop(): Promise<void> {

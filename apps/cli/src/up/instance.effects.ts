@@ -90,18 +90,7 @@ export const startInstance = async (
     natsIsBack = () => void streamsAgain(streams, watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
-    const plans = planPrograms({
-      checkout: CHECKOUT,
-      nodeBinary: process.execPath,
-      dataDir: settings.dataDir,
-      nats: environment.nats,
-      databases: environment.databases,
-      masterKeyFile: keys.masterKeyFile,
-      localTokenFile: keys.localTokenFile,
-      gatewayPort: settings.port,
-      http: settings.http,
-      lab: labOf(settings, labPort, keys.labToken),
-    });
+    const plans = plansOf(settings, environment, { ...keys, labPort });
     const starting = new Starting(programs, {
       env,
       slow,
@@ -130,6 +119,27 @@ export const startInstance = async (
     throw error;
   }
 };
+
+interface Placed {
+  readonly masterKeyFile: string;
+  readonly localTokenFile: string;
+  readonly labToken: string;
+  readonly labPort: number;
+}
+
+const plansOf = (settings: UpSettings, { nats, databases }: Environment, placed: Placed): readonly ProgramPlan[] =>
+  planPrograms({
+    checkout: CHECKOUT,
+    nodeBinary: process.execPath,
+    dataDir: settings.dataDir,
+    nats,
+    databases,
+    masterKeyFile: placed.masterKeyFile,
+    localTokenFile: placed.localTokenFile,
+    gatewayPort: settings.port,
+    http: settings.http,
+    lab: labOf(settings, placed.labPort, placed.labToken),
+  });
 
 /** Starts those programs whose names are meant. */
 type Start = (isMeant: (name: ProgramName) => boolean, title?: string) => Promise<void>;
