@@ -11,9 +11,7 @@ import {
 import { SETTINGS, type Settings } from '../config.js';
 import { isOutage } from '../http/outage.js';
 import { Refused } from '../http/refused.js';
-import { DiskReserve } from '../limits/disk.reserve.js';
-import { RequestLimits } from '../limits/request.limits.js';
-import { AutoscalerAccess, identityOf, type Opened } from './autoscaler.access.js';
+import { AutoscalerAccess } from './autoscaler.access.js';
 import { AutoscalerAuthority } from './autoscaler.authority.js';
 import { AutoscalerCalls, type Call } from './autoscaler.calls.js';
 import {
@@ -92,8 +90,6 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
     @Inject(AutoscalerAuthority) private readonly authority: AutoscalerAuthority,
     @Inject(AutoscalerAccess) private readonly access: AutoscalerAccess,
     @Inject(AutoscalerCalls) private readonly calls: AutoscalerCalls,
-    @Inject(RequestLimits) private readonly limits: RequestLimits,
-    @Inject(DiskReserve) private readonly reserve: DiskReserve,
   ) {}
 
   /** Where clusters reach it; undefined: it is not served. */
@@ -150,21 +146,12 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
     const { signal, end } = deadlineOf(call);
     try {
       const opened = await this.access.open(certificateOf(call));
-      this.admit(opened, method);
+      this.access.admit(opened, CHANGES.has(method) ? 'change' : 'read');
       const asked = { opened, request: call.request, signal } as Call<never>;
       return await Promise.race([handler(asked), rejected(signal)]);
     } finally {
       end();
     }
-  }
-
-  /** A certificate has the limits of a token; a change of a size counts as the request of the REST API for it. */
-  private admit(opened: Opened, method: Method): void {
-    const { namespace, cluster } = opened.address;
-    const path = `/ns/${namespace}/clusters/${cluster}/pools/-/scale`;
-    const asked = { method: CHANGES.has(method) ? 'PUT' : 'GET', path, bodyBytes: 0 };
-    this.limits.take(identityOf(opened), namespace, asked);
-    this.reserve.check(asked.method, path);
   }
 }
 
