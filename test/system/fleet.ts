@@ -155,8 +155,9 @@ export class Fleet {
     const credentials = mintNodeCredentials(signing, { ...address, expiresInSeconds: CREDENTIAL_SECONDS });
     const platform = new NatsPlatform({ config, credentials, random: Math.random, log: () => undefined });
     await new Promise<void>((resolve) => platform.onConnected(resolve));
-    const data = { uid, node, revision: 1, software: { kubelet: '1.34.4' } };
-    await platform.state('NodeReady', { id: randomUUID(), time: new Date().toISOString(), desired: null, data });
+    const data = { uid, node, revision: 1, bootId: 'boot', software: { kubelet: '1.34.4' } };
+    // From then on upgrade-svc expects heartbeats of it.
+    await platform.state('NodeInitialized', { id: randomUUID(), time: new Date().toISOString(), desired: null, data });
     platform.onConnected(() => {
       this.connectedAtMs.set(node, performance.now());
       void this.ask(platform, node);
