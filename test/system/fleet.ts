@@ -155,9 +155,16 @@ export class Fleet {
     const credentials = mintNodeCredentials(signing, { ...address, expiresInSeconds: CREDENTIAL_SECONDS });
     const platform = new NatsPlatform({ config, credentials, random: Math.random, log: () => undefined });
     await new Promise<void>((resolve) => platform.onConnected(resolve));
-    const data = { uid, node, revision: 1, bootId: 'boot', software: { kubelet: '1.34.4' } };
+    const software = { kubelet: '1.34.4' };
+    const data = { uid, node, revision: 1, software, os: 'Debian', kernel: '6.12', bootId: 'boot', changed: [] };
     // From then on upgrade-svc expects heartbeats of it.
-    await platform.state('NodeInitialized', { id: randomUUID(), time: new Date().toISOString(), desired: null, data });
+    const { rejected } = await platform.state('NodeInitialized', {
+      id: randomUUID(),
+      time: new Date().toISOString(),
+      desired: null,
+      data,
+    });
+    if (rejected !== null) throw new Error(`what ${node} says is rejected: ${rejected}`);
     platform.onConnected(() => {
       this.connectedAtMs.set(node, performance.now());
       void this.ask(platform, node);
