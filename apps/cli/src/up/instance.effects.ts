@@ -1,4 +1,6 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { handoverWords, holdsLog, isSource, type HandoverRecord } from '@fairlead/contracts';
 import {
   freePorts,
   identityOf,
@@ -7,9 +9,11 @@ import {
   LOOPBACK,
   NATS_PROCESS,
   prepareDataFolder,
+  RESTART_POLICY,
   startEnvironment,
   Supervisor,
   type Environment,
+  type ProcessSpec,
   type ReplicaState,
 } from '@fairlead/embedded';
 import { CliFailure } from '../failures.js';
@@ -18,8 +22,7 @@ import { readInstance, removeInstance, type Instance } from '../instance/instanc
 import { VERSION } from '../version.js';
 import { removeEnvFile, writeEnvFile } from './env-file.store.js';
 import { ensureKeys } from './keys.store.js';
-import { Starting } from './programs.effects.js';
-import { planPrograms, type ProgramName, type ProgramPlan, type Surroundings } from './programs.planner.js';
+import { isReadyLine, planPrograms, waitsFor, type ProgramPlan, type Surroundings } from './programs.planner.js';
 import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
 import { LocalTokenWatch } from './local-token.effects.js';
 import { downOf, SlowStarts, streamsAgain } from './outages.effects.js';
@@ -27,7 +30,27 @@ import type { SiteAccess } from './registration.effects.js';
 import { provideStreams } from './streams.effects.js';
 import type { UpSettings } from './up.settings.js';
 
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** What of this process' environment the programs must not see: it is meant for the CLI itself, or set for each of them. */
+const OWN_VARIABLES = [
+  'FAIRLEAD_TOKEN',
+  'FAIRLEAD_SERVER',
+  'NATS_URL',
+  'NATS_CA_FILE',
+  'NATS_CREDS',
+  'NATS_CREDS_DIR',
+  'DATABASE_URL',
+  'FAIRLEAD_CA_FILE',
+  'HOST',
+  'HTTP_PLAIN_TEXT',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'PORT',
+  'NODE_OPTIONS',
+];
 
 export interface Watcher {
   /** One step of the start is done. */
@@ -41,8 +64,8 @@ export interface Watcher {
 export interface RunningInstance {
   readonly instance: Instance;
   readonly site: SiteAccess;
-  /** Starts the programs that the API does not need: what requests begin waits in the log for them. Resolves when all serve. */
-  complete(): Promise<void>;
+  /** undefined: the installation was never handed over. */
+  readonly handover: HandoverRecord | undefined;
   /**
    * Ends everything, in good order. After `fast` aborts, programs are not asked any more. Real hosts are machines of their own: they go on,
    * unless `withHosts`. Answers with a sentence on what still runs, if anything does.
@@ -50,7 +73,7 @@ export interface RunningInstance {
   stop(fast: AbortSignal, withHosts: boolean): Promise<string | undefined>;
 }
 
-/** Starts what the API of an instance needs; when something does not come up, ends what did and throws. */
+/** Starts everything that an instance is; when something does not come up, ends what did and throws. */
 export const startInstance = async (
   settings: UpSettings,
   env: NodeJS.ProcessEnv,
@@ -77,7 +100,7 @@ export const startInstance = async (
   const slow = new SlowStarts(watcher);
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
   const ended = new AbortController();
-  const streams = (): Promise<void> => provideStreams(environment.nats, settings.dataDir);
+  const streams = () => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
     await stopAll(settings, programs, environment, fast);
@@ -85,34 +108,38 @@ export const startInstance = async (
   };
   try {
     interrupted.throwIfAborted();
-    await timed(watcher, 'Streams', streams);
+    const handover = refuseInactive(await timed(watcher, 'Streams', streams));
     // A stream in memory is gone with the server that held it.
-    natsIsBack = () => void streamsAgain(streams, watcher.onNotice, ended.signal);
+    natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
-    const plans = plansOf(settings, environment, { ...keys, labPort });
-    const starting = new Starting(programs, {
-      env,
-      slow,
-      excuse: () => downOf(environment.supervisor),
-      ended: ended.signal,
+    const plans = planPrograms({
+      checkout: CHECKOUT,
+      nodeBinary: process.execPath,
+      dataDir: settings.dataDir,
+      nats: environment.nats,
+      databases: environment.databases,
+      masterKeyFile: keys.masterKeyFile,
+      localTokenFile: keys.localTokenFile,
+      gatewayPort: settings.port,
+      http: settings.http,
+      lab: hasTakenOver(handover) ? undefined : labOf(settings, labPort, keys.labToken),
     });
+    const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
+    const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
+    starting.all(waiting).catch(() => undefined); // They wait for as long as it takes, and say so.
     const token = new LocalTokenWatch(keys.localTokenFile);
-    const start = starterOf(startedOf(settings, plans), starting, watcher);
-    const api = start((name) => name === 'gateway');
-    const lab = start((name) => name === 'lab', 'Lab (simulated hosts)');
-    await unlessAborted(api, interrupted);
+    await timed(watcher, services.map(({ name }) => name).join(', '), () =>
+      unlessAborted(starting.all(services), interrupted),
+    );
     token.tell(watcher.onNotice);
-    const access = { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready: lab };
-    return {
-      instance: instanceOf(settings, keys.localTokenFile, environment.nats.url),
-      site: siteOf(localHosts, access),
-      complete: async () => {
-        const others = start((name) => name !== 'gateway' && name !== 'lab');
-        await unlessAborted(Promise.all([lab, others]), interrupted);
-      },
-      stop,
-    };
+    // Whoever has a cluster here already waits for the services only.
+    const lab = plans.filter(({ name }) => name === 'lab');
+    const ready =
+      lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
+    ready.catch(() => undefined); // Whoever waits for it gets the error.
+    const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
+    return { instance: instanceOf(settings, keys.localTokenFile, environment.nats.url), site, handover, stop };
   } catch (error) {
     watcher.onNotice('Stopping ...');
     await stop(AbortSignal.abort(), false);
@@ -120,39 +147,32 @@ export const startInstance = async (
   }
 };
 
-interface Placed {
-  readonly masterKeyFile: string;
-  readonly localTokenFile: string;
-  readonly labToken: string;
-  readonly labPort: number;
-}
+/** Its machines are those of the installation that it has taken over; a lab of its own has none of them. */
+const hasTakenOver = (handover: HandoverRecord | undefined): boolean => handover?.state === 'active';
 
-const plansOf = (settings: UpSettings, { nats, databases }: Environment, placed: Placed): readonly ProgramPlan[] =>
-  planPrograms({
-    checkout: CHECKOUT,
-    nodeBinary: process.execPath,
-    dataDir: settings.dataDir,
-    nats,
-    databases,
-    masterKeyFile: placed.masterKeyFile,
-    localTokenFile: placed.localTokenFile,
-    gatewayPort: settings.port,
-    http: settings.http,
-    lab: labOf(settings, placed.labPort, placed.labToken),
-  });
-
-/** Starts those programs whose names are meant. */
-type Start = (isMeant: (name: ProgramName) => boolean, title?: string) => Promise<void>;
-
-const starterOf =
-  (plans: readonly ProgramPlan[], starting: Starting, watcher: Watcher): Start =>
-  (isMeant, title) => {
-    const meant = plans.filter(({ name }) => isMeant(name));
-    if (meant.length === 0) return Promise.resolve();
-    const started = timed(watcher, title ?? meant.map(({ name }) => name).join(', '), () => starting.all(meant));
-    started.catch(() => undefined); // Whoever waits for it gets the error.
-    return started;
+/** In an installation that is handed over, only the gateway serves; until that is for good, the others wait for its cancellation. */
+const servicesOf = (
+  plans: readonly ProgramPlan[],
+  handover: HandoverRecord | undefined,
+): { readonly services: readonly ProgramPlan[]; readonly waiting: readonly ProgramPlan[] } => {
+  const all = plans.filter(({ name }) => name !== 'lab');
+  if (!isSource(handover)) return { services: all, waiting: [] };
+  const others = all.filter(({ name }) => name !== 'gateway');
+  return {
+    services: all.filter(({ name }) => name === 'gateway'),
+    waiting: handover.state === 'fenced' ? others : [],
   };
+};
+
+/** Nothing could be served: not even a token can be recorded. */
+const refuseInactive = (handover: HandoverRecord | undefined): HandoverRecord | undefined => {
+  if (handover === undefined || holdsLog(handover) || isSource(handover)) return handover;
+  throw new CliFailure('conflict', {
+    code: 'cli.handover-not-active',
+    message: `The installation cannot start yet: ${handoverWords(handover)}`,
+    help: 'See docs/handover.md.',
+  });
+};
 
 /** All but the service that its developer starts, whose environment is written to a file. */
 const startedOf = ({ dataDir, without }: UpSettings, plans: readonly ProgramPlan[]): readonly ProgramPlan[] => {
@@ -220,6 +240,70 @@ const timed = async <Result>({ onStep }: Watcher, title: string, work: () => Pro
   onStep(title, performance.now() - startedAtMs);
   return result;
 };
+
+/** Starts programs: those that are given together all at once, because they wait for each other by themselves. */
+class Starting {
+  private readonly compiledAtMs = lastCompilationMs(CHECKOUT);
+
+  constructor(
+    private readonly supervisor: Supervisor,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly help: { readonly slow: SlowStarts; readonly excuse: () => string | undefined },
+  ) {}
+
+  /** Resolves when each is ready; waits for the others also when one fails, so that it is known what there is to stop. */
+  async all(plans: readonly ProgramPlan[]): Promise<void> {
+    const results = await Promise.allSettled(plans.map((plan) => this.one(plan)));
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  private async one(plan: ProgramPlan): Promise<void> {
+    const entry = entryOf(plan, this.compiledAtMs);
+    if (entry === undefined) throw notBuilt(plan);
+    const mustStart = plan.name === 'gateway' || plan.name === 'lab';
+    const started = this.supervisor.start({
+      name: plan.name,
+      ...commandOf(plan, [process.execPath, entry, ...plan.args]),
+      env: { ...withoutOwn(this.env), ...plan.env },
+      ready: (line) => isReadyLine(plan.name, line),
+      readyTimeoutMs: READY_TIMEOUT_MS,
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+      waitsFor: (line) => waitsFor(plan.name, line),
+      excuse: this.help.excuse,
+      ...(mustStart ? {} : { restart: { ...RESTART_POLICY, startTriesMax: Infinity } }),
+    });
+    await (mustStart ? started : this.help.slow.unlessSlow(plan.name, started));
+  }
+}
+
+const commandOf = ({ niceness }: ProgramPlan, words: readonly string[]): Pick<ProcessSpec, 'command' | 'args'> => {
+  const [command = '', ...args] = niceness === 0 ? words : ['nice', '-n', String(niceness), ...words];
+  return { command, args };
+};
+
+const notBuilt = ({ name, main }: ProgramPlan): CliFailure =>
+  new CliFailure('failed', {
+    code: 'cli.not-built',
+    message: `${name} is not built: there is no ${main}`,
+    help: 'Build it with "npm run build"; "npm start" does so by itself.',
+  });
+
+/** A bundle from before the last compilation would run old code. */
+const entryOf = ({ bundle, main }: ProgramPlan, compiledAtMs: number): string | undefined =>
+  [bundle, main].find((entry) => existsSync(entry) && (entry === main || statSync(entry).mtimeMs >= compiledAtMs));
+
+/** When the compiler last wrote anything, in any project: a bundle is made of several. */
+const lastCompilationMs = (checkout: string): number => {
+  const projects = ['apps', 'libs'].flatMap((group) =>
+    readdirSync(join(checkout, group)).map((name) => join(checkout, group, name)),
+  );
+  const stamps = projects.map((project) => join(project, 'dist', '.tsbuildinfo')).filter((file) => existsSync(file));
+  return Math.max(0, ...stamps.map((file) => statSync(file).mtimeMs));
+};
+
+const withoutOwn = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_VARIABLES.includes(name)));
 
 /** By which commands on this machine call it; the certificate must carry it. */
 const addressOf = ({ port, http: { address, tls } }: UpSettings): string => {

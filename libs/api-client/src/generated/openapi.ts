@@ -1217,6 +1217,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/handover': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Whether this installation was handed over to another one, or took one over
+     * @description At most two seconds old. An installation that was handed over answers reads, and refuses commands.
+     */
+    get: operations['getHandover'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4030,6 +4050,24 @@ export interface components {
         verifiedOn: 'lab' | 'real';
       }[];
     };
+    /** @description Whether this installation was handed over to another one, or took one over */
+    Handover: {
+      /** @enum {string} */
+      kind: 'Handover';
+      /** @description Whether this installation acts on clusters and takes commands */
+      holdsLog: boolean;
+      /** @description 1 for the first installation, and one more with each that takes over */
+      epoch: number;
+      /**
+       * @description none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over
+       * @enum {string}
+       */
+      state: 'none' | 'fenced' | 'released' | 'importing' | 'imported' | 'active';
+      /** @description The hand-over */
+      id: string | null;
+      startedTime: string | null;
+      message: string;
+    };
   };
   responses: never;
   parameters: never;
@@ -4084,6 +4122,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4212,7 +4259,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.exists, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, namespace.exists, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4345,6 +4392,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4466,7 +4522,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.not-empty, conflict.concurrent */
+      /** @description installation.handed-over, namespace.not-empty, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4600,7 +4656,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4726,6 +4782,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4843,6 +4908,15 @@ export interface operations {
       };
       /** @description connection.not-found */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4975,7 +5049,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.would-orphan, conflict.concurrent */
+      /** @description installation.handed-over, connection.would-orphan, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5105,7 +5179,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.in-use, conflict.concurrent */
+      /** @description installation.handed-over, connection.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5242,7 +5316,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5383,7 +5457,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5524,7 +5598,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, stock.host-in-use, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5665,7 +5739,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5802,6 +5876,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -5931,7 +6014,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6070,7 +6153,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description spec-list.unverified */
+      /** @description installation.handed-over, spec-list.unverified */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6200,6 +6283,15 @@ export interface operations {
       };
       /** @description namespace.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6354,7 +6446,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6481,6 +6573,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6628,7 +6729,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6777,7 +6878,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6915,7 +7016,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress, cluster.deleting */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress, cluster.deleting */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7053,7 +7154,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7189,7 +7290,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7323,7 +7424,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7450,6 +7551,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -7617,7 +7727,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7773,7 +7883,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7901,6 +8011,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, pool.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8056,7 +8175,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8192,7 +8311,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8334,7 +8453,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8466,7 +8585,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8576,6 +8695,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8727,7 +8855,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8870,7 +8998,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9024,7 +9152,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9160,7 +9288,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9300,7 +9428,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9431,6 +9559,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9582,7 +9719,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9722,7 +9859,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9850,6 +9987,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9998,7 +10144,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10152,7 +10298,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10290,6 +10436,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -10412,6 +10567,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10566,7 +10730,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10694,6 +10858,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10846,7 +11019,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11000,7 +11173,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11150,7 +11323,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11304,7 +11477,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11454,7 +11627,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11608,7 +11781,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11762,7 +11935,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11916,7 +12089,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12055,7 +12228,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12194,7 +12367,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12321,6 +12494,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -12468,7 +12650,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12618,7 +12800,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12771,7 +12953,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12906,6 +13088,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13031,7 +13222,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13158,6 +13349,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13294,6 +13494,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13413,6 +13622,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, operation.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13548,6 +13766,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13668,6 +13895,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13801,6 +14037,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13910,6 +14155,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14032,6 +14286,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -14138,6 +14401,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14275,7 +14547,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14392,6 +14664,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14529,7 +14810,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14659,7 +14940,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description token.last-administrator, token.in-use, conflict.concurrent */
+      /** @description installation.handed-over, token.last-administrator, token.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14771,6 +15052,134 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getHandover: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The hand-over */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Handover'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
