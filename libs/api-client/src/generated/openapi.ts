@@ -2123,6 +2123,7 @@ export interface components {
         | 'AfterControlPlaneInitialized'
         | 'AfterCreate'
         | 'BeforeUpgrade'
+        | 'AfterUpgrade'
         | 'BeforeNodeDrain'
         | 'AfterNodeDrain'
         | 'BeforeNodeDelete'
