@@ -38,6 +38,7 @@ export type NodeStep =
   | 'JoinWorker'
   | 'SetNodeLabels'
   | 'RemoveNode'
+  | 'KeepNode'
   | 'UpdateAgent'
   | 'RenewCredential'
   | 'PlaceSnapshot'
@@ -205,6 +206,12 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 
+/** Nodes that were asked to stay before they were drained. */
+const keeps = (cluster: Cluster): readonly Operation[] =>
+  hostsOf(cluster)
+    .filter(({ removal }) => removal === 'cancelled')
+    .map((host) => onNode('KeepNode', host, 'its removal was cancelled'));
+
 /** All at once: etcd is stopped only after the snapshot is on every control plane. */
 const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
   (restore?.missing ?? []).flatMap((name) => {
@@ -297,11 +304,18 @@ const desired = (state: Bootstrap): readonly Operation[] => {
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-      return [...removals(cluster), ...placeSnapshots(cluster), ...removeSnapshots(cluster), ...replaceKeys(cluster)];
+      return [
+        ...removals(cluster),
+        ...keeps(cluster),
+        ...placeSnapshots(cluster),
+        ...removeSnapshots(cluster),
+        ...replaceKeys(cluster),
+      ];
     case 'ready':
       return [
         ...balance(cluster),
         ...removals(cluster),
+        ...keeps(cluster),
         ...setLabels(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
@@ -313,6 +327,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
     case 'building':
       return [
         ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
+        ...keeps(cluster),
         ...verifySnapshots(cluster),
         ...replaceKeys(cluster),
       ];

@@ -142,6 +142,13 @@ export interface Api {
   orphans(connection: string): Promise<readonly OrphanView[]>;
   /** Accepted is not done: it is checked again first. */
   deleteOrphan(connection: string, id: string): Promise<void>;
+  /** Accepted is not done: it is checked first. */
+  adoptOrphan(
+    connection: string,
+    id: string,
+    into: ClusterAt & { readonly pool: string },
+    key: string,
+  ): Promise<Accepted>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
   /** Shows at least what the log held at `minSeq`. */
@@ -187,6 +194,8 @@ export interface Api {
   /** Gives up requests for nodes that are not done. */
   abandonNodes(at: ClusterAt): Promise<Accepted>;
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
+  /** Accepted is not done: a drain that ends at the same moment comes first. */
+  cancelRemoval(at: ClusterAt, node: string, reason: string, idempotencyKey: string): Promise<Accepted>;
   replaceNode(at: ClusterAt, node: string, how: NodeReplacement, idempotencyKey: string): Promise<Accepted>;
 
   /** Accepted is not done: the request lasts until it is. */

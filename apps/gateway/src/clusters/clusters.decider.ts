@@ -64,6 +64,8 @@ export type RequestNodes = Command<
     readonly controlPlane?: NodeSet | undefined;
     /** Absent: rollback. */
     readonly onFailure?: OnFailure;
+    /** The provider's id of the machine that becomes the one worker; absent: machines are created. */
+    readonly adopts?: string | undefined;
     /** Requests that are abandoned in the same decision: their machines do not count. */
     readonly instead?: readonly string[];
     /** Why its connections cannot be used, or have no room. */
@@ -94,6 +96,8 @@ export type ReplaceNode = Command<
     readonly reason: string;
   }
 >;
+/** A node that was asked to leave stays. */
+export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 export type PauseCluster = Command<'PauseCluster', Named & { readonly reason: string }>;
@@ -104,6 +108,7 @@ export type ClusterCommand =
   | AbandonNodes
   | RemoveNode
   | ReplaceNode
+  | CancelRemoval
   | RetryCluster
   | DeleteCluster
   | PauseCluster
@@ -115,6 +120,7 @@ type ClusterRequestFact = Fact<
   | 'NodesAbandoned'
   | 'NodeRemovalRequested'
   | 'NodeReplacementRequested'
+  | 'NodeRemovalCancellationRequested'
   | 'ClusterRetryRequested'
   | 'ClusterDeletionRequested'
   | 'ClusterPaused'
@@ -127,6 +133,9 @@ interface Member {
   readonly ready: boolean;
   readonly lost: boolean;
   readonly removing: boolean;
+  /** How far its removal is that someone asked for; absent: it stays, or leaves because of something else. */
+  readonly removal?: 'requested' | 'drained' | 'cancelling';
+  readonly pool: string;
   /** What its machine was made like. */
   readonly machine: MachineTemplate;
   /** It was Ready once. */
@@ -197,7 +206,7 @@ const hindranceOf = (state: Present, address: Named, action: string): Refusal | 
   isReplacing(state.additions) ? busy(address, action) : upgrading(state, address, action);
 
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
-  const { requestId, workers, controlPlane, onFailure, instead = [] } = data;
+  const { requestId, workers, controlPlane, onFailure, adopts, instead = [] } = data;
   if (state.status === 'absent') return unknown(data);
   const paused = refuseWhilePaused(state.pause, data, 'add a node');
   if (paused !== undefined) return paused;
@@ -229,6 +238,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
           workers: [...workers],
           ...(controlPlane === undefined ? {} : { controlPlane }),
           ...(onFailure === undefined ? {} : { onFailure }),
+          ...(adopts === undefined ? {} : { adopts }),
         },
       },
     ]
@@ -283,6 +293,7 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (state.status === 'absent') return unknown(data);
   const member = state.members.get(data.node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
+  if (member.removal === 'cancelling') return busy(data, 'remove a node whose removal is being cancelled');
   if (member.removing && !state.stuck.has(stuckKey('RemoveNode', data.node))) return nothing;
   const paused = refuseWhilePaused(state.pause, data, 'remove a node');
   if (paused !== undefined) return paused;
@@ -353,6 +364,28 @@ const resume = (state: ClusterState, { data }: ResumeCluster): readonly ClusterR
   return state.pause === null ? nothing : [{ type: 'ClusterResumed', data: { uid: state.uid, reason: data.reason } }];
 };
 
+const removalFault = ({ joined, removing, removal, role }: Member): string | undefined => {
+  if (!removing) return 'it is not being removed';
+  if (removal === undefined) return 'another node takes its place, or its request was given up';
+  if (removal === 'drained') return 'its pods are evicted already';
+  if (role === 'control-plane') return 'it is a control plane, whose departure has begun with its member of etcd';
+  return joined ? undefined : 'it was never Ready';
+};
+
+/** bootstrap-svc decides: a drain that ends at the same moment comes first. */
+const cancelRemoval = (state: ClusterState, { data }: CancelRemoval): readonly ClusterRequestFact[] | Refusal => {
+  const { node, reason } = data;
+  if (state.status === 'absent') return unknown(data);
+  const member = state.members.get(node);
+  if (member === undefined) return refuse('node.unknown', { ...named(data), node });
+  if (member.removal === 'cancelling') return nothing;
+  if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
+  const detail = removalFault(member);
+  if (detail !== undefined) return refuse('node.removal-not-cancellable', { ...named(data), node, detail });
+  const paused = refuseWhilePaused(state.pause, data, 'cancel a removal');
+  return paused ?? [{ type: 'NodeRemovalCancellationRequested', data: { uid: state.uid, node, reason } }];
+};
+
 const withMember = (state: Present, name: string, change: Partial<Member>): Present => {
   const member = state.members.get(name);
   if (member === undefined) return state;
@@ -365,6 +398,19 @@ const withoutMember = (state: Present, name: string): Present => {
   return { ...state, members };
 };
 
+/** What is drained stays so, also when its removal is asked for again. */
+const asked = (state: Present, name: string): Present => {
+  const isDrained = state.members.get(name)?.removal === 'drained';
+  return withMember(state, name, { removing: true, removal: isDrained ? 'drained' : 'requested' });
+};
+
+const stays = (state: Present, name: string): Present => {
+  const member = state.members.get(name);
+  if (member === undefined) return state;
+  const { removal: _cancelled, ...kept } = member;
+  return { ...state, members: new Map(state.members).set(name, { ...kept, removing: false }) };
+};
+
 const newMember = { ready: false, lost: false, removing: false, joined: false } as const;
 
 /** What an event says about the nodes and the requests for nodes of the present cluster. */
@@ -373,7 +419,7 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
     case 'VmsPlanned': {
       const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
       const added = planned.map(({ role, leader, zone = '', ...plan }) => {
-        const member: Member = { ...newMember, role, leader, zone, machine: templateOf(plan) };
+        const member: Member = { ...newMember, role, leader, zone, pool: plan.pool, machine: templateOf(plan) };
         return [plan.name, member] as const;
       });
       return { ...state, members: new Map([...state.members, ...added]) };
@@ -388,6 +434,14 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
       return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':
       return withMember(state, event.data.node, { lost: false });
+    case 'NodeRemovalRequested':
+      return asked(state, event.data.node);
+    case 'NodeRemovalCancellationRequested':
+      return withMember(state, event.data.node, { removal: 'cancelling' });
+    case 'NodeDrained':
+      return withMember(state, event.data.node, { removal: 'drained' });
+    case 'NodeRemovalCancelled':
+      return stays(state, event.data.node);
     case 'VmDeleted':
       return withoutMember(state, event.data.name);
     case 'ControlPlaneInitialized':
@@ -433,6 +487,8 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         return remove(state, command);
       case 'ReplaceNode':
         return replace(state, command);
+      case 'CancelRemoval':
+        return cancelRemoval(state, command);
       case 'RetryCluster':
         return retry(state, command);
       case 'DeleteCluster':

@@ -1,13 +1,14 @@
-import { refuse, requestedSets, type Refusal } from '@fairlead/contracts';
+import { isRefusal, refuse, requestedSets, type Refusal } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
-import { requestOf } from './additions.js';
-import { likeOf, planCluster, planRequest, planSurge, setsOf } from './machines.planner.js';
+import { requestOf, type NodesRequest } from './additions.js';
+import { Adoption } from './adoption.effects.js';
+import { likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } from './machines.planner.js';
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
-import { Placement, zonesIn } from './placement.effects.js';
+import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
@@ -26,6 +27,7 @@ export class AdmissionEffects {
   constructor(
     @Inject(WorldValidation) private readonly validation: WorldValidation,
     @Inject(Placement) private readonly placement: Placement,
+    @Inject(Adoption) private readonly adoption: Pick<Adoption, 'check'>,
   ) {}
 
   @OnTask('ValidateCluster', VALIDATE_POLICY)
@@ -59,7 +61,13 @@ export class AdmissionEffects {
       return;
     }
     const prepared = await this.placement.prepare(requestedSets(sets), task.cause);
-    const machines = planRequest({ ...cluster, staying: stayingOf(cluster) }, request, zonesIn(prepared));
+    const adopted = await this.adopted(task, request, sets, prepared);
+    if (isRefusal(adopted)) {
+      await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal: adopted } });
+      return;
+    }
+    const where = { zonesOf: zonesIn(prepared), adopted };
+    const machines = planRequest({ ...cluster, staying: stayingOf(cluster) }, request, where);
     await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
@@ -82,6 +90,18 @@ export class AdmissionEffects {
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
+  }
+
+  /** The machine that a request adopts, or why it cannot; undefined: its machines are created. */
+  private async adopted(
+    task: MachinesTask,
+    { adopts: id }: NodesRequest,
+    { workers: [set] }: RequestedNodes,
+    prepared: readonly PreparedConnection[],
+  ): Promise<Adopted | Refusal | undefined> {
+    const on = prepared.find(({ open }) => open.connection.name === set?.connection);
+    if (id === undefined || set === undefined || on === undefined) return undefined;
+    return this.adoption.check({ task, id, set, prepared: on });
   }
 
   /** Why a cluster cannot have these nodes too. */

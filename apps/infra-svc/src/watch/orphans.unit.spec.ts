@@ -9,7 +9,7 @@ import type { Connections, InfrastructureProvider } from '../providers/provider.
 import { resourcesStream } from '../resources/resources.decider.js';
 import { orphans, ORPHANS_MAX } from './orphans.decider.js';
 import { OrphanJobs, OrphansLog, type OfOrphan } from './orphans.effects.js';
-import { PlannedMachines } from './planned.machines.effects.js';
+import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 const group = 'default.demo.lab';
 const orphan = (id: string, name = 'stray') => ({ id, name, group, status: 'running' as const });
