@@ -109,6 +109,11 @@ export const REFUSALS = {
     'Machines of provider {provider} cannot be adopted',
     'Delete the machine and scale the pool.',
   ),
+  'connection.machine-full': definition(
+    409,
+    "The machine of connection '{connection}' has no room for these hosts: {detail}",
+    'Do what the message says, or ask for fewer hosts. Clusters that exist are not changed.',
+  ),
   'connection.secret-in-settings': definition(
     400,
     'The setting {field} looks like a secret',
@@ -557,7 +562,7 @@ export const REFUSALS = {
   'cluster.mon-agent': definition(400, 'installMonAgent allows only yes or no', 'Use yes or no.'),
   'cluster.too-many-nodes': definition(
     400,
-    'A cluster may have at most {max} nodes, not {count}',
+    'A cluster may have at most {max} workers, not {count}',
     'Ask for fewer nodes.',
   ),
   'cluster.connection-empty': definition(400, 'Connection is empty', 'Name a connection for every node set.'),

@@ -1,6 +1,6 @@
 import {
   c8MayRemove,
-  CLUSTER_NODES_MAX,
+  CLUSTER_WORKERS_MAX,
   pauseAfter,
   refuse,
   templateOf,
@@ -205,6 +205,18 @@ const withoutRequests = (additions: Additions, instead: readonly string[] = []):
 const hindranceOf = (state: Present, address: Named, action: string): Refusal | undefined =>
   isReplacing(state.additions) ? busy(address, action) : upgrading(state, address, action);
 
+/** Each role has a limit of its own, and every node takes a range of the pod network. Machines that have no name yet count as asked for. */
+const crowdedBy = (state: Present, { workers, controlPlane, instead }: RequestNodes['data']): Refusal | undefined => {
+  const awaited = awaitedIn(withoutRequests(state.additions, instead));
+  const added = workers.reduce((total, { count }) => total + count, 0);
+  const workersNow = [...state.members.values()].filter(({ role }) => role === 'worker').length;
+  const count = workersNow + awaited + added;
+  if (added > 0 && count > CLUSTER_WORKERS_MAX)
+    return refuse('cluster.too-many-nodes', { max: CLUSTER_WORKERS_MAX, count }, 'worker');
+  const all = state.members.size + awaited + added + (controlPlane?.count ?? 0);
+  return podRoomFault(state.spec.kubernetes, all, 'worker');
+};
+
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
   const { requestId, workers, controlPlane, onFailure, adopts, instead = [] } = data;
   if (state.status === 'absent') return unknown(data);
@@ -222,11 +234,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
       { connection: workers[stranger]?.connection ?? '' },
       `worker[${stranger}].connection`,
     );
-  const sets = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
-  const added = sets.reduce((total, set) => total + set.count, 0);
-  const count = state.members.size + awaitedIn(withoutRequests(state.additions, instead)) + added;
-  if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
-  const crowded = podRoomFault(state.spec.kubernetes, count, 'worker');
+  const crowded = crowdedBy(state, data);
   if (crowded !== undefined) return crowded;
   return (
     data.connectionFaults[0] ?? [

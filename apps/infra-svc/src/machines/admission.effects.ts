@@ -9,6 +9,7 @@ import { likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } fro
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
+import { roomRefusal } from './room.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
@@ -55,7 +56,11 @@ export class AdmissionEffects {
     if (request === undefined) return;
     const { requestId } = request;
     const sets = setsOf(cluster, request);
-    const refusal = controlPlaneRefusal(cluster, sets) ?? (await this.refusal(task, sets));
+    const isTransient = request.replaces !== undefined;
+    const refusal =
+      controlPlaneRefusal(cluster, sets) ??
+      roomRefusal(cluster, { ...sets, isTransient }) ??
+      (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
       return;
@@ -80,7 +85,8 @@ export class AdmissionEffects {
     if (surge === undefined || like === undefined) return undefined;
     const { connection, spec, rootDisk } = like;
     const count = surgeLacks(planned, surges, surge);
-    const refusal = await this.refusal(task, { workers: [{ connection, spec, rootDisk, count }] });
+    const sets = { workers: [{ connection, spec, rootDisk, count }] };
+    const refusal = roomRefusal(cluster, { ...sets, isTransient: true }) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'FailSurge', data: { uid, ...surge, cause: surgeRefused(surge, refusal.message) } });
       return undefined;
