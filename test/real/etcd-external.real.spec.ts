@@ -120,6 +120,29 @@ describe('a real cluster whose etcd runs beside kubeadm', () => {
   });
 
   it(
+    'is saved in a snapshot that a scratch etcd on a control plane starts from and reads, of which nothing is left',
+    async () => {
+      const path = `/ns/default/clusters/${CLUSTER}/etcd/snapshots`;
+      expect((await system.call('POST', path, {})).status).toBe(202);
+      const taken = await system.until(CLUSTER, ({ type }) => type === 'EtcdSnapshotTaken', MINUTE_MS);
+      const { snapshot, revision, keys } = taken.data as StoredEvent<'EtcdSnapshotTaken'>['data'];
+      expect((await system.call('POST', `${path}/${snapshot}/verify`, {})).status).toBe(202);
+      const isEnd = ({ type }: StoredEvent): boolean =>
+        type.startsWith('EtcdSnapshotVerif') && !type.endsWith('Requested');
+      const end = await system.until(CLUSTER, isEnd, 3 * MINUTE_MS);
+      expect(end).toMatchObject({ type: 'EtcdSnapshotVerified', data: { snapshot, keys } });
+      const { data: said } = end as StoredEvent<'EtcdSnapshotVerified'>;
+      expect([said.revision >= revision, said.objects > 100]).toEqual([true, true]);
+      for (const machine of controlPlanes)
+        expect(await script(machine, 'ls /var/lib/fairlead; systemctl list-units --all')).not.toContain(
+          'etcd-verification',
+        );
+      expect(await healthyMembers(controlPlanes[0])).toEqual(clientUrls());
+    },
+    5 * MINUTE_MS,
+  );
+
+  it(
     'takes writes while the host of its leader is off, and has three members again when that returns',
     async () => {
       const leader = controlPlanes.find((machine) => machine.leader);

@@ -79,9 +79,9 @@ export interface Asking {
   end(): Promise<Traffic>;
 }
 
-/** Asks a page ten times a second from outside of the hosts, each time over a new connection, for at most a second. */
-export const askPageFromOutside = ({ wrap }: Outsider, url: string): Asking => {
-  const curl = `curl --silent --show-error --max-time 1 --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
+/** Asks a page ten times a second from outside of the hosts, each time over a new connection, for at most a second by default. */
+export const askPageFromOutside = ({ wrap }: Outsider, url: string, secondsMax = 1): Asking => {
+  const curl = `curl --silent --show-error --max-time ${secondsMax} --output /dev/null --write-out '%{http_code}' ${url} 2>&1`;
   const loop = `while :; do echo "$(date +%s.%N) $(${curl} | tr -s '\n' ' ')"; sleep 0.1; done`;
   const [program = '', ...words] = wrap(['setpriv', '--pdeathsig', 'KILL', 'sh', '-c', loop]);
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -72,6 +72,15 @@ const Environment = z.object({
   SSH_DEADLINE_MS: milliseconds(180_000),
   SSH_IDLE_MS: milliseconds(20_000),
   SSH_CONNECTIONS_MAX: z.coerce.number().int().min(1).default(300),
+  JOIN_TOKEN_TTL_S: z.coerce
+    .number()
+    .int()
+    .min(60)
+    .max(24 * 60 * 60)
+    .default(15 * 60)
+    .describe(
+      'A token with which nodes join ends after so long; no join begins with one that has less than half of that left',
+    ),
   AGENT_LIMIT_MS: milliseconds(DEFAULT_LIMITS.agentMs),
   NODE_READY_LIMIT_MS: milliseconds(DEFAULT_LIMITS.readyMs),
   DRAIN_LIMIT_MS: milliseconds(5 * 60_000),
@@ -110,6 +119,7 @@ export interface Settings {
     readonly idleMs: number;
     readonly connectionsMax: number;
   };
+  readonly joinTokenTtlSeconds: number;
   readonly limits: Limits;
   readonly drainLimitMs: number;
   /** 0: a node is not removed before Kubernetes has deleted its Node. */
@@ -161,6 +171,7 @@ export const readSettings = (env: Env): Settings => {
       idleMs: parsed.SSH_IDLE_MS,
       connectionsMax: parsed.SSH_CONNECTIONS_MAX,
     },
+    joinTokenTtlSeconds: parsed.JOIN_TOKEN_TTL_S,
     limits: { agentMs: parsed.AGENT_LIMIT_MS, readyMs: parsed.NODE_READY_LIMIT_MS },
     drainLimitMs: parsed.DRAIN_LIMIT_MS,
     nodeDeletionTimeoutMs: parsed.NODE_DELETION_TIMEOUT_MS,

@@ -444,6 +444,7 @@ export class Simulation {
       drainLimitMs: 50,
       nodeDeletionTimeoutMs: 20,
       lookEveryMs: 1,
+      joinTokenTtlSeconds: 900,
       hookAgainAfterMs: 1_000,
     };
     const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };

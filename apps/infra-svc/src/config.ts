@@ -7,6 +7,7 @@ const RESOURCES_POLL_MS = 100;
 
 const Environment = z.object({
   INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
+  INFRA_CONNECTION_TASKS_MAX: z.coerce.number().int().min(1).max(1_000).default(40),
   INFRA_PROVIDER_CALLS_MAX: z.coerce.number().int().min(1).max(1_000).default(16),
   INFRA_PROVIDER_TIMEOUT_MS: milliseconds(30_000),
   INFRA_MACHINES_TIMEOUT_MS: milliseconds(15 * 60_000),
@@ -21,6 +22,8 @@ const Environment = z.object({
 export interface Settings {
   /** How many jobs a replica works on at a time. Most of that time a job waits for a provider, so it may be many. */
   readonly jobConcurrency: number;
+  /** How many of them may need the same connection: if its provider hangs, the others have the rest. */
+  readonly connectionTasksMax: number;
   /** How many calls to one connection's provider may be under way at a time; waiting for machines does not count. */
   readonly providerCallsMax: number;
   /** One call to a provider may take so long. */
@@ -46,6 +49,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
   const parsed = parseEnvironment(Environment, env);
   return Object.freeze({
     jobConcurrency: parsed.INFRA_JOB_CONCURRENCY,
+    connectionTasksMax: parsed.INFRA_CONNECTION_TASKS_MAX,
     providerCallsMax: parsed.INFRA_PROVIDER_CALLS_MAX,
     providerTimeoutMs: parsed.INFRA_PROVIDER_TIMEOUT_MS,
     machinesTimeoutMs: parsed.INFRA_MACHINES_TIMEOUT_MS,

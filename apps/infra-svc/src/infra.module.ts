@@ -39,6 +39,7 @@ import type { Stock, Trust } from './stock/stock.ports.js';
 import { LogTrust } from './stock/trust.log.effects.js';
 import * as tokens from './tokens.js';
 import { WorldValidation } from './validation/validation.effects.js';
+import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ConnectionLook } from './watch/look.effects.js';
 import { DELETE_ORPHAN, OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
@@ -66,6 +67,8 @@ const failuresOf =
     job.type === DELETE_ORPHAN
       ? orphans.keep((job as Job<OfOrphan>).data, failure.cause.message, job.cause)
       : connections.record(job as Job<OfConnection>, failure);
+
+type WatchParts = [ConnectionLook, ConnectionAnswers, WatchQueries, TaskLeases, ServiceMetrics];
 
 const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.SETTINGS, useValue: settings },
@@ -106,11 +109,12 @@ const providersOf = (settings: Settings): Provider[] => [
   OrphansLog,
   FindingsLog,
   ConnectionLook,
+  ConnectionAnswers,
   {
     provide: ProviderWatch,
-    useFactory: (eye: ConnectionLook, queries: WatchQueries, leases: TaskLeases, metrics: ServiceMetrics) =>
-      new ProviderWatch({ eye, queries, leases, settings, metrics }),
-    inject: [ConnectionLook, WatchQueries, TASK_LEASES, METRICS],
+    useFactory: (...[eye, answers, queries, leases, metrics]: WatchParts) =>
+      new ProviderWatch({ eye, answers, queries, leases, settings, metrics }),
+    inject: [ConnectionLook, ConnectionAnswers, WatchQueries, TASK_LEASES, METRICS],
   },
 ];
 

@@ -27,4 +27,5 @@ export const infraService = (settings: Settings): ServiceDefinition =>
     reconcilers: [machinesReconciler, sshKeysReconciler],
     migrations: [InfraTables1763700000000],
     jobConcurrency: settings.jobConcurrency,
+    groupLimit: settings.connectionTasksMax,
   });

@@ -14,6 +14,8 @@ const SERVICES = join(here, 'services.process.mjs');
 /** Where NATS, the services and whoever looks at the host from outside are; a second address stands for a stranger. */
 export const SERVER = '198.18.99.1';
 export const STRANGER = '198.18.99.9';
+/** Is no node, and is declared as a client of the API. */
+export const CLIENT = '198.18.99.17';
 export const HOST = '198.18.99.2';
 
 /** The host has no systemd of its own: this runs what a transient timer would, later and without its caller. */
@@ -184,7 +186,7 @@ export class FirewallWorld {
     const { host, server } = this.names;
     for (const name of [host, server]) ip('netns', 'add', name);
     ip('link', 'add', 'cable', 'netns', host, 'type', 'veth', 'peer', 'name', 'cable', 'netns', server);
-    for (const [name, ...addresses] of [[host, HOST] as const, [server, SERVER, STRANGER] as const]) {
+    for (const [name, ...addresses] of [[host, HOST] as const, [server, SERVER, STRANGER, CLIENT] as const]) {
       for (const address of addresses) ip('-n', name, 'address', 'add', `${address}/24`, 'dev', 'cable');
       for (const device of ['lo', 'cable']) ip('-n', name, 'link', 'set', device, 'up');
     }

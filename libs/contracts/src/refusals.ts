@@ -423,6 +423,11 @@ export const REFUSALS = {
     'The address {address} cannot be held by a node: its range is {range}',
     'Choose a free address in the network of the nodes.',
   ),
+  'address.family': definition(
+    422,
+    'The address {address} is of another family than the nodes of connection {connection}, e.g. {node}: they cannot hold it',
+    'Choose a free address in the network of the nodes.',
+  ),
   'address.in-cluster': definition(
     422,
     'The address {address} is in {network}, the network of {what}',

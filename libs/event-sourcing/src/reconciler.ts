@@ -13,6 +13,8 @@ export interface Task {
   readonly reason: string;
   /** What the handler needs besides the state. It is never queued: a handler gets it as it is desired when it begins. */
   readonly data: JsonObject;
+  /** Its concurrency groups: services limit how many tasks of a group run at a time. Absent: none. */
+  readonly groups?: readonly string[];
 }
 
 /** An attempt at a task that failed. */
@@ -79,6 +81,8 @@ export interface TaskRef {
   /** A check whether it is desired must have read the log up to here, and assume at least this time. */
   readonly seq: number;
   readonly now: string;
+  /** As they were when it became desired. */
+  readonly groups?: readonly string[];
   /** Only of a finalizer, which follows from no state. */
   readonly finalizer?: Task;
 }
@@ -141,8 +145,19 @@ export const desiredTask = <State>(
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
 
-const publish = (reconciler: { readonly name: string }, generation: string, { type, key }: Task, at: At): Reaction => {
-  const ref: TaskRef = { reconciler: reconciler.name, generation, key, ...at };
+const publish = (
+  reconciler: { readonly name: string },
+  generation: string,
+  { type, key, groups }: Pick<Task, 'type' | 'key' | 'groups'>,
+  at: At,
+): Reaction => {
+  const ref: TaskRef = {
+    reconciler: reconciler.name,
+    generation,
+    key,
+    ...at,
+    ...(groups === undefined ? {} : { groups }),
+  };
   return job(type, ref);
 };
 
@@ -155,7 +170,7 @@ const dueFacts = <State, F extends Fact>(
 const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, at: At): readonly Reaction[] =>
   dueFacts(reconciler, known, at.now).length === 0
     ? []
-    : [publish(reconciler, reconciler.generation(known.state), { type: STATE_FACTS, key: STATE_FACTS } as Task, at)];
+    : [publish(reconciler, reconciler.generation(known.state), { type: STATE_FACTS, key: STATE_FACTS }, at)];
 
 const wakeOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string): string | null =>
   isPaused === true ? null : (reconciler.wakeAt?.(state, now) ?? null);

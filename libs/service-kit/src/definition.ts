@@ -17,6 +17,8 @@ export interface ServiceDefinition {
   readonly migrations: readonly Type<MigrationInterface>[];
   /** How many jobs one replica works on at a time. */
   readonly jobConcurrency: number;
+  /** How many of them may belong to the same concurrency group (see Task.groups). Absent: no task of this service has one. */
+  readonly groupLimit?: number;
   /** Requests carry tokens, so beyond loopback they require TLS, unless the configuration says otherwise. */
   readonly takesTokens?: true;
   /** Pipes, guards, documents and such of a service that serves more than its health. Called before it listens. */

@@ -29,10 +29,11 @@ export class HealthHttp {
   @Get('healthz')
   alive(@Res() response: Answer): void {
     const tasks = this.jobs.report();
+    const waits = this.jobs.waits();
     const isOk = tasks === 'ok';
     response
       .status(isOk ? HttpStatus.OK : HttpStatus.SERVICE_UNAVAILABLE)
-      .json({ status: isOk ? 'ok' : 'stuck', ...(isOk ? {} : { tasks }) });
+      .json({ status: isOk ? 'ok' : 'stuck', ...(isOk ? {} : { tasks }), ...(waits.length === 0 ? {} : { waits }) });
   }
 
   @Get('readyz')

@@ -270,6 +270,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       progress: world.progress,
       recordJobFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,
+      groupLimit: definition.groupLimit ?? definition.jobConcurrency,
       jobAckWaitMs: config.jobAckWaitMs,
       log: new Logger('partitions'),
       meter: world.metrics,

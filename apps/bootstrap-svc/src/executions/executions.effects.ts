@@ -33,7 +33,11 @@ export class ExecutionsEffects {
     const open = openExecution(task.state, task.data);
     if (open === undefined) throw new Error('only open requests are carried out');
     const { node, startedAt, requestedAt } = open;
-    if (startedAt !== null) throw failure(node, 'its outcome is unknown: the service broke while it ran');
+    if (startedAt !== null) {
+      // The output may have been stored, without the end on record: no event refers to it.
+      await this.secrets.delete(execRef(task.data.requestId));
+      throw failure(node, 'its outcome is unknown: the service broke while it ran');
+    }
     if (this.clock.now().toISOString() > beginsBy(requestedAt))
       throw failure(node, `it could not begin within ${EXEC_LIMITS.beginSeconds} s`);
     const host = hostNamed(task.state, node);

@@ -10,9 +10,8 @@ import { clusterSettings } from '../hosts/node.settings.js';
 import { joinCredentialsRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
-const TOKEN_TTL_SECONDS = 15 * 60;
-/** A token that ends sooner than this is not given to a join that is about to begin. */
-const TOKEN_LEFT_MIN_MS = (TOKEN_TTL_SECONDS / 2) * 1_000;
+/** A token that has less than this share of its time left is not given to a join that is about to begin. */
+const TOKEN_LEFT_MIN = 0.5;
 
 /** How much the clock of a control plane may be ahead of ours. */
 const CLOCK_SKEW_MS = 60_000;
@@ -42,7 +41,7 @@ export class JoinCredentialsSource {
     private readonly hosts: HostAccess,
     private readonly secrets: RememberedSecrets,
     private readonly clock: Clock,
-    private readonly settings: Pick<Settings, 'tuning'>,
+    private readonly settings: Pick<Settings, 'tuning' | 'joinTokenTtlSeconds'>,
   ) {}
 
   /** Fresh ones, with the certificates under a key of their own: for this one control plane. */
@@ -80,7 +79,7 @@ export class JoinCredentialsSource {
 
   /** Before it is issued: it never ends earlier. */
   private endOfNext(): string {
-    return new Date(this.clock.now().getTime() + TOKEN_TTL_SECONDS * 1_000).toISOString();
+    return new Date(this.clock.now().getTime() + this.settings.joinTokenTtlSeconds * 1_000).toISOString();
   }
 
   /** Whether a join failed because its token had ended meanwhile. */
@@ -97,7 +96,8 @@ export class JoinCredentialsSource {
     if (text === undefined) return undefined;
     const { token, caCertHash, expiresAt } = Sealed.parse(JSON.parse(text));
     const leftMs = Date.parse(expiresAt) - this.clock.now().getTime();
-    return leftMs < TOKEN_LEFT_MIN_MS ? undefined : { token, caCertHash, expiresAt };
+    const leftMinMs = this.settings.joinTokenTtlSeconds * TOKEN_LEFT_MIN * 1_000;
+    return leftMs < leftMinMs ? undefined : { token, caCertHash, expiresAt };
   }
 
   /** Asks the initial control plane, and where that one is lost the others. */
@@ -116,7 +116,7 @@ export class JoinCredentialsSource {
         const last = index === issuers.length - 1;
         const open = last ? this.hosts.on.bind(this.hosts) : this.hosts.onIfAlive.bind(this.hosts);
         const address = issuer.machine.privateIp;
-        const input = { cluster, address, tokenTtlSeconds: TOKEN_TTL_SECONDS, certificates };
+        const input = { cluster, address, tokenTtlSeconds: this.settings.joinTokenTtlSeconds, certificates };
         const { token, certificateKey } = await open(issuer, step, (worker) =>
           worker.run(renderStep('credentials', input)),
         );

@@ -36,7 +36,12 @@ describe('join credentials', () => {
     const shell = new FakeShell(world, async (_what, work) => work());
     const remembered = new RememberedSecrets(secrets);
     const hosts = new HostAccess(shell, remembered, { triesMax: 1, deadlineMs: 1 });
-    source = new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, { tuning: DEFAULT_TUNING });
+    source = new JoinCredentialsSource(
+      hosts,
+      remembered,
+      { now: () => new Date(nowMs) },
+      { tuning: DEFAULT_TUNING, joinTokenTtlSeconds: 900 },
+    );
   });
 
   it('are shared by the workers of the next minutes, sealed with their end, and made again before they end [CB-Ladybug 16]', async () => {
@@ -77,7 +82,7 @@ describe('join credentials', () => {
     const remembered = new RememberedSecrets(secrets);
     const shell = { open: async () => ({ release: () => undefined, run }) };
     const hosts = new HostAccess(shell as never, remembered, { triesMax: 1, deadlineMs: 1 });
-    const settings = { tuning: DEFAULT_TUNING };
+    const settings = { tuning: DEFAULT_TUNING, joinTokenTtlSeconds: 900 };
     const credentials = new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, settings);
     const effects = new JoinsEffects(hosts, credentials, settings);
     const step = {

@@ -25,8 +25,8 @@ const compared = ({ revision, keys }: DesiredVerification, said: VerifySnapshotR
   const differences = [
     ...(status.revision === revision ? [] : [`revision ${status.revision}, and it was saved at ${revision}`]),
     ...(totalKey === keys ? [] : [`${totalKey} keys, and ${keys} were saved`]),
-    ...(at >= revision ? [] : [`a restored etcd has revision ${at}`]),
-    ...(objects > 0 ? [] : ['nothing of Kubernetes is in it']),
+    ...(at >= revision ? [] : [`revision ${at} after its restore`]),
+    ...(objects > 0 ? [] : ['no objects of Kubernetes']),
   ];
   if (differences.length > 0) return { kind: 'invalid', message: `it has ${differences.join('; ')}` };
   return { kind: 'valid', said: { revision: at, keys: totalKey, objects, hash } };

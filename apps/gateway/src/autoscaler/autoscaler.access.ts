@@ -15,6 +15,8 @@ import type { Identity } from '../access/identity.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
+import { DiskReserve } from '../limits/disk.reserve.js';
+import { RequestLimits } from '../limits/request.limits.js';
 import { autoscalerCredentials } from './credentials.decider.js';
 
 /** The one cluster that a client certificate opens. */
@@ -58,6 +60,8 @@ export class AutoscalerAccess {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(RequestLimits) private readonly limits: RequestLimits,
+    @Inject(DiskReserve) private readonly reserve: DiskReserve,
   ) {}
 
   /** `certificate`: DER, signed by our authority: the TLS handshake has checked that. */
@@ -74,6 +78,15 @@ export class AutoscalerAccess {
     const valid = state === undefined ? [] : validCredentials(state, this.clock.now().toISOString());
     if (state === undefined || !valid.some((one) => one.id === credential && one.keySha256 === sha256)) throw refused();
     return { address, uid: state.uid, credential };
+  }
+
+  /** A certificate has the limits of a token; a change of a size counts as the request of the REST API for it. */
+  admit(opened: Opened, what: 'change' | 'read'): void {
+    const { namespace, cluster } = opened.address;
+    const path = `/ns/${namespace}/clusters/${cluster}/pools/-/scale`;
+    const asked = { method: what === 'change' ? 'PUT' : 'GET', path, bodyBytes: 0 };
+    this.limits.take(identityOf(opened), namespace, asked);
+    this.reserve.check(asked.method, path);
   }
 
   private async credentialsOf(address: ClusterAddress) {

@@ -7,7 +7,7 @@ import {
   type SignedAutoscalerCredentialView,
 } from '@fairlead/contracts';
 import { newClientRequest } from '@fairlead/embedded/credentials';
-import { request, type TestGateway } from '../gateway.fixtures.js';
+import { request, type AskOptions, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, machine, nodeFact, plan, uid as storyUid } from '../story.fixtures.js';
 import { decodeMessage, encodeMessage, METHODS, SERVICE, type Messages, type Method } from './externalgrpc.messages.js';
 
@@ -35,10 +35,14 @@ export interface AutoscalerClient {
 export const credentialFor = async (
   gateway: TestGateway,
   cluster: string,
+  replica: Pick<AskOptions, 'replica'> = {},
 ): Promise<Pick<AutoscalerClient, 'credential' | 'key'>> => {
   const { key, csr } = await newClientRequest('anything');
   const path = `/ns/default/clusters/${cluster}/autoscaler/credentials`;
-  const { status, body } = await gateway.ask<SignedAutoscalerCredentialView>('POST', path, { body: { csr } });
+  const { status, body } = await gateway.ask<SignedAutoscalerCredentialView>('POST', path, {
+    body: { csr },
+    ...replica,
+  });
   if (status !== 201) throw new Error(JSON.stringify(body));
   return { credential: body, key };
 };

@@ -1,6 +1,8 @@
 import * as grpc from '@grpc/grpc-js';
 import type { AutoscalerCredentialList, ClusterUid, ErrorView, StoredEvent } from '@fairlead/contracts';
+import { loadSync } from '@grpc/proto-loader';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { fileURLToPath } from 'node:url';
 import { useGateway } from '../gateway.fixtures.js';
 import {
   added,
@@ -11,6 +13,7 @@ import {
   SERVED,
   type AutoscalerClient,
 } from './autoscaler.fixtures.js';
+import { SERVICE } from './externalgrpc.messages.js';
 
 let uid: ClusterUid;
 let client: AutoscalerClient;
@@ -46,6 +49,24 @@ const refusalOf = async (asked: Promise<unknown>): Promise<[string, string]> => 
     (failure: unknown) => failure as grpc.ServiceError,
   );
   return [grpc.status[error?.code ?? 0] ?? '', /\(([\w.-]+)\)$/.exec(error?.details ?? '')?.[1] ?? ''];
+};
+
+const PROTO = new URL('../../upstream/cluster-autoscaler/1.36.1/externalgrpc.proto', import.meta.url);
+
+/** A client whose stubs are generated from the published .proto. */
+const generated = (): ((method: string, request: object) => Promise<Record<string, unknown>>) => {
+  const Service = loadSync(fileURLToPath(PROTO), { keepCase: true, defaults: true, enums: String })[
+    SERVICE
+  ] as grpc.ServiceDefinition;
+  const { address, caCertificate, certificate } = client.credential;
+  const tls = grpc.credentials.createSsl(...[caCertificate, client.key, certificate].map((pem) => Buffer.from(pem)));
+  const stub = new (grpc.makeClientConstructor(Service, 'CloudProvider'))(address, tls);
+  clients.push({ ...client, close: () => stub.close() });
+  return (method, request) =>
+    new Promise((resolve, reject) => {
+      const call = stub[method] as (asked: object, done: grpc.requestCallback<Record<string, unknown>>) => unknown;
+      call.call(stub, request, (error, answer) => (error === null ? resolve(answer ?? {}) : reject(error)));
+    });
 };
 
 const target = async (id: string): Promise<number> => (await client.call('NodeGroupTargetSize', { id })).targetSize;
@@ -93,6 +114,30 @@ describe('an autoscaler of a cluster', () => {
     expect((await refusalOf(client.call('PricingPodPrice', {})))[0]).toBe('UNIMPLEMENTED');
     for (const method of ['Refresh', 'GetAvailableGPUTypes', 'Cleanup'] as const) await client.call(method, {});
     expect(await client.call('GPULabel', {})).toEqual({ label: '' });
+  });
+});
+
+/** They set no deadline. */
+describe('stubs that are generated from the published .proto', () => {
+  it('are answered with groups, the node of an empty pool and options in their own fields', async () => {
+    const call = generated();
+    const { nodeGroups } = await call('NodeGroups', {});
+    expect(nodeGroups).toMatchObject([
+      { id: 'worker-1', minSize: 1, maxSize: 4 },
+      { id: 'batch', minSize: 0, maxSize: 3 },
+    ]);
+    const { nodeBytes } = await call('NodeGroupTemplateNodeInfo', { id: 'batch' });
+    expect((nodeBytes as Buffer).toString('latin1')).toContain('template-of-batch');
+    const defaults = { scaleDownUtilizationThreshold: 0.5, scaleDownUnneededDuration: { seconds: 600 } };
+    const { nodeGroupAutoscalingOptions } = await call('NodeGroupGetOptions', { id: 'batch', defaults });
+    expect(nodeGroupAutoscalingOptions).toMatchObject({ scaleDownUtilizationThreshold: 0.5 });
+    const { instances } = await call('NodeGroupNodes', { id: 'worker-1' });
+    expect(instances).toMatchObject([{ status: { instanceState: 'instanceRunning' } }, {}]);
+  });
+
+  it('get the code and the words of a refusal', async () => {
+    const failure = await generated()('NodeGroupIncreaseSize', { id: 'worker-1', delta: 100 }).catch((error) => error);
+    expect(failure).toMatchObject({ code: grpc.status.OUT_OF_RANGE, details: expect.stringContaining('worker-1') });
   });
 });
 
@@ -193,6 +238,16 @@ describe('the certificate of an autoscaler', () => {
     expect(body.items.map(({ id }) => id)).toEqual([client.credential.id]);
     const again = await gateway.ask<ErrorView>('DELETE', `${path}/${leaving.credential.id}`);
     expect([again.status, again.body.reason]).toEqual([404, 'autoscaler.credential-unknown']);
+  });
+
+  it('has the limits of a token: too many calls are refused until some time has passed', async () => {
+    const { index: replica } = await gateway.startReplica({ ...SERVED, TOKEN_READS_LIMIT: '0.1/3' });
+    const busy = clientOf(await credentialFor(gateway, 'demo', { replica }));
+    clients.push(busy);
+    for (let count = 0; count < 3; count += 1) await busy.call('Refresh', {});
+    expect(await refusalOf(busy.call('Refresh', {}))).toEqual(['RESOURCE_EXHAUSTED', 'token.too-many-requests']);
+    await client.call('Refresh', {});
+    await gateway.ask('DELETE', `/ns/default/clusters/demo/autoscaler/credentials/${busy.credential.id}`);
   });
 
   it('is signed for a key that is proven and strong enough, of which there are at most ten', async () => {

@@ -146,6 +146,7 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
     const { signal, end } = deadlineOf(call);
     try {
       const opened = await this.access.open(certificateOf(call));
+      this.access.admit(opened, CHANGES.has(method) ? 'change' : 'read');
       const asked = { opened, request: call.request, signal } as Call<never>;
       return await Promise.race([handler(asked), rejected(signal)]);
     } finally {
@@ -153,6 +154,13 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
     }
   }
 }
+
+/** Methods that change the size of a pool. */
+const CHANGES: ReadonlySet<Method> = new Set([
+  'NodeGroupIncreaseSize',
+  'NodeGroupDecreaseTargetSize',
+  'NodeGroupDeleteNodes',
+]);
 
 const serializerOf = (name: MessageName) => ({
   serialize: (value: unknown): Buffer => encodeMessage(name, value as never),
@@ -201,7 +209,8 @@ const deadlineOf = (
 ): { readonly signal: AbortSignal; readonly end: () => void } => {
   const over = new AbortController();
   const abort = (): void => over.abort();
-  const leftMs = new Date(call.getDeadline()).getTime() - Date.now();
+  // Without one it is `Infinity`, which no `Date` can hold.
+  const leftMs = Number(call.getDeadline()) - Date.now();
   const timer = setTimeout(abort, Math.max(0, Math.min(leftMs, CALL_MAX_MS)));
   call.once('cancelled', abort);
   if (call.cancelled) abort();

@@ -2,12 +2,12 @@ import protobuf from 'protobufjs/light.js';
 
 /**
  * The protocol by which Cluster Autoscaler asks a provider outside of it (`--cloud-provider=externalgrpc`): names of methods, and numbers
- * and types of fields, as Cluster Autoscaler 1.27 to 1.36 sends and reads them. A field is `<number> <type>`; `*` before the type is a
+ * and types of fields, as Cluster Autoscaler 1.33 to 1.36 sends and reads them (their .proto files: `apps/gateway/upstream`). A field is `<number> <type>`; `*` before the type is a
  * list, `%` a map by text. What is passed on as it came is `bytes`.
  */
 export const SERVICE = 'clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider';
 
-const MESSAGES = {
+export const MESSAGES = {
   Empty: {},
   NodeGroup: { id: '1 string', minSize: '2 int32', maxSize: '3 int32', debug: '4 string' },
   NodeGroups: { nodeGroups: '1 *NodeGroup' },
@@ -23,7 +23,7 @@ const MESSAGES = {
   Instance: { id: '1 string', status: '2 InstanceStatus' },
   Instances: { instances: '1 *Instance' },
   Label: { label: '1 string' },
-  // A message on the wire is its bytes: clients before 1.32 read the same node from field 1.
+  // A message on the wire is its bytes: clients before 1.34.2 read the same node from field 1.
   Template: { nodeInfo: '1 bytes', nodeBytes: '2 bytes' },
   OptionsRequest: { id: '1 string', defaults: '2 bytes' },
   Options: { nodeGroupAutoscalingOptions: '1 bytes' },

@@ -350,7 +350,7 @@ const overdueSince = ({ backups, pause, resumedAt, marks }: ConditionFacts): str
 
 const ageOf = ({ backups, now }: ConditionFacts): string =>
   backups?.lastGoodAt === undefined
-    ? 'there is no good snapshot yet'
+    ? 'no good snapshot is known'
     : `the last good snapshot is ${Math.round((Date.parse(now) - Date.parse(backups.lastGoodAt)) / MINUTE_MS)} min old`;
 
 /** Of a cluster whose etcd is saved by schedule. */

@@ -42,6 +42,7 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'address.name-taken',
   'address.taken',
   'address.unusable',
+  'address.family',
   'address.in-cluster',
   'address.pool-unknown',
   'address.provider',

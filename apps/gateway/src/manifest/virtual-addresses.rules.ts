@@ -90,18 +90,38 @@ const UNUSABLE: ReadonlySet<string> = new Set([
   'ipv4Mapped',
 ]);
 
+const inventoryOf = (connection: RegisteredConnection | undefined): SshSettings | undefined =>
+  SshSettings.safeParse(connection?.settings).data;
+
+/** Hosts of nspawn have a network of IPv4. */
+const NSPAWN_ADDRESS = '198.18.0.0';
+
+/** Nodes agree by VRRP over their own addresses, and keepalived wants an address of the same family. */
+const familyFaults = (
+  address: string,
+  connection: string,
+  { connections }: AddressSurroundings,
+  field: string,
+): readonly Refusal[] => {
+  const registered = connections.get(connection);
+  const hosts = inventoryOf(registered)?.hosts.map((host) => host.address) ?? [];
+  const addresses = registered?.provider === 'nspawn' ? [NSPAWN_ADDRESS] : hosts;
+  const node = addresses.find((host) => isIpv6(host) !== isIpv6(address));
+  return node === undefined ? [] : [refuse('address.family', { address, connection, node }, `${field}.address`)];
+};
+
 /** What Fairlead and the provider know to have an address. */
 const takenBy = (
   address: string,
   { connections, taken }: AddressSurroundings,
-  names: readonly (string | undefined)[],
+  names: readonly string[],
 ): string | undefined => {
   const owners = names.flatMap((name): readonly (readonly [string, string])[] => {
-    const settings = SshSettings.safeParse(name === undefined ? undefined : connections.get(name)?.settings);
-    if (!settings.success) return [];
+    const settings = inventoryOf(connections.get(name));
+    if (settings === undefined) return [];
     return [
-      ...settings.data.hosts.map((host) => [host.address, `host ${host.name} of connection ${name}`] as const),
-      ...apiAddressesOf(settings.data).map((api) => [api, `apiAddress of connection ${name}`] as const),
+      ...settings.hosts.map((host) => [host.address, `host ${host.name} of connection ${name}`] as const),
+      ...apiAddressesOf(settings).map((api) => [api, `apiAddress of connection ${name}`] as const),
     ];
   });
   return [...taken, ...owners].find(([has]) => ipaddr.isValid(has) && same(has, address))?.[1];
@@ -118,11 +138,8 @@ const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroun
     { cidr: network.podCidr, what: 'pods' },
     { cidr: network.serviceCidr, what: 'services' },
   ].find(({ cidr }) => isIn(address, cidr));
-  const owner = takenBy(
-    address,
-    surroundings,
-    holders.map((pool) => connectionOf(spec, pool)),
-  );
+  const names = [...new Set(holders.flatMap((pool) => connectionOf(spec, pool) ?? []))];
+  const owner = takenBy(address, surroundings, names);
   return [
     ...(before.some((other) => other.name === name)
       ? [refuse('address.name-taken', { address: name }, `${field}.name`)]
@@ -135,6 +152,7 @@ const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroun
     ...(owner === undefined ? [] : [refuse('address.taken', { address, owner }, `${field}.address`)]),
     ...holders.flatMap((pool, index) => poolFault(spec, pool, `${field}.holders[${index}]`)),
     ...networkFaults(spec, virtualAddresses[at]!, surroundings, field),
+    ...names.flatMap((connection) => familyFaults(address, connection, surroundings, field)),
   ];
 };
 

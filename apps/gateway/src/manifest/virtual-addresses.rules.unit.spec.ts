@@ -13,6 +13,8 @@ const SURROUNDINGS: AddressSurroundings = {
   connections: new Map([
     ['own', connection('ssh', { hosts: [host('h1', '192.0.2.11')], apiAddress: '192.0.2.9', apiPort: 8443 })],
     ['other', connection('ssh', { hosts: [host('h2', '203.0.113.11')] })],
+    ['six', connection('ssh', { hosts: [host('h6', '2001:db8::11')] })],
+    ['local', connection('nspawn', { stateDir: '/srv/hosts' })],
     ['cloud', connection('aws')],
   ]),
   taken: new Map([['192.0.2.77', 'node shop-web-1']]),
@@ -39,7 +41,7 @@ const has = (message: string): unknown => expect.stringContaining(message);
 
 describe('virtual addresses', () => {
   it('of own hosts, for pools of the manifest, are accepted', () => {
-    expect(faults([ingress, { ...ingress, name: 'second', address: '2001:db8::5' }])).toEqual([]);
+    expect(faults([ingress, { ...ingress, name: 'second', address: '192.0.2.6' }])).toEqual([]);
     expect(faults([])).toEqual([]);
   });
 
@@ -59,14 +61,11 @@ describe('virtual addresses', () => {
       'ingress has it',
     ],
     [
-      'are the address of another one in other letters',
-      [
-        { ...ingress, address: '2001:db8::a' },
-        { ...ingress, name: 'b', address: '2001:DB8:0::A' },
-      ],
-      'address.taken',
-      '[1].address',
-      'ingress has it',
+      'are of another family than the nodes that are to hold them',
+      [{ ...ingress, address: '2001:db8::5' }],
+      'address.family',
+      '[0].address',
+      'connection own, e.g. 192.0.2.11',
     ],
     [
       'are the address of a host',
@@ -190,6 +189,25 @@ describe('virtual addresses', () => {
   ] as const)('are refused that %s', (...[, addresses, code, field, message]) =>
     expect(faults(addresses as readonly object[])).toEqual([[code, field, has(message)]]),
   );
+
+  it('of IPv6, for nodes with such addresses, are compared however they are written', () => {
+    const six = { ...ingress, address: '2001:db8::a', holders: ['six'] };
+    const pools = [pool('web', 'six'), pool('six', 'six')];
+    expect(faults([six], pools)).toEqual([]);
+    expect(faults([six, { ...six, name: 'b', address: '2001:DB8:0::A' }], pools)).toEqual([
+      ['address.taken', '[1].address', has('ingress has it')],
+    ]);
+    expect(faults([{ ...six, address: '192.0.2.5' }], pools)).toEqual([
+      ['address.family', '[0].address', has('connection six, e.g. 2001:db8::11')],
+    ]);
+  });
+
+  it('of IPv6 are refused for hosts of nspawn, which have a network of IPv4', () => {
+    const local = { ...ingress, address: '2001:db8::5', holders: ['web'] };
+    expect(faults([local], [pool('web', 'local')])).toEqual([
+      ['address.family', '[0].address', has('connection local')],
+    ]);
+  });
 
   it('are refused where nodes share no network', () => {
     const cloud = [pool('web'), pool('edge', 'cloud')];

@@ -14,8 +14,9 @@ const INGRESS = VirtualAddress.parse({
   transports: [{ name: 'https', frontendPort: 443, backendPort: 30443, backends: ['worker-1'] }],
 });
 
-const metrics = async (): Promise<readonly string[]> => {
-  const { status, headers, body } = await gateway.ask<string>('GET', '/metrics', { token: null });
+const metrics = async (replica?: number): Promise<readonly string[]> => {
+  const options = { token: null, ...(replica === undefined ? {} : { replica }) };
+  const { status, headers, body } = await gateway.ask<string>('GET', '/metrics', options);
   expect([status, headers.get('content-type')]).toEqual([
     200,
     expect.stringMatching(/^text\/plain;.* version=0\.0\.4/),
@@ -24,7 +25,7 @@ const metrics = async (): Promise<readonly string[]> => {
 };
 
 describe('the metrics of the gateway', () => {
-  it('count clusters by phase, those that nothing is in as 0, and name none of them', async () => {
+  it('count clusters by phase, those that nothing is in as 0, and name none of them [ORBITER 32]', async () => {
     const made = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('secretive') });
     expect(made.status).toBe(202);
     const seq = made.headers.get('x-fairlead-seq');
@@ -75,5 +76,19 @@ describe('the metrics of the gateway', () => {
     expect(body.virtualAddresses).toMatchObject([
       { name: 'ingress', holder: 'demo-w-1', transports: [{ down: ['demo-w-2'] }] },
     ]);
+  });
+
+  it('have a gauge for each virtual address, each of its ports and each node behind it, where names may be shown [ORBITER 32]', async () => {
+    const replica = await gateway.startReplica({ METRICS_NAMES: 'show' });
+    const labels = 'namespace="default",cluster="demo",address="ingress"';
+    const gauges = [
+      `fairlead_virtual_address_up{${labels},service="gateway"} 1`,
+      `fairlead_virtual_address_transport_up{${labels},transport="https",service="gateway"} 1`,
+      `fairlead_upstream_up{${labels},transport="https",upstream="demo-w-1",service="gateway"} 1`,
+      `fairlead_upstream_up{${labels},transport="https",upstream="demo-w-2",service="gateway"} 0`,
+    ];
+    const shown = await metrics(replica.index);
+    expect(shown).toEqual(expect.arrayContaining(gauges));
+    await replica.stop();
   });
 });

@@ -25,6 +25,7 @@ import type {
 import { PROVIDER_KINDS } from '../tokens.js';
 import { connectionsProjection, namespacesProjection, rowFrom, type ConnectionRow } from './connections.projection.js';
 import { ConnectionsQueries } from './connections.queries.js';
+import { limitedProvider } from './limited.provider.js';
 
 const OPEN_MAX = 1_000;
 
@@ -80,7 +81,8 @@ export class RegisteredConnections implements Connections {
       const detail = 'its secret does not exist any more; register it again';
       return refuse('connection.settings-invalid', { connection: connection.name, detail });
     }
-    return kind.open(connection, secret);
+    const opened = kind.open(connection, secret);
+    return isRefusal(opened) ? opened : limitedProvider(opened, connection.name);
   }
 
   private async log({ namespace, cluster }: StreamId): Promise<readonly StoredEvent[]> {

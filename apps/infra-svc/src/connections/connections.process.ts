@@ -1,4 +1,8 @@
+import type { ConnectionName } from '@fairlead/contracts';
 import { job, type Process } from '@fairlead/event-sourcing';
+import { connectionGroup } from './connection.group.js';
+
+const aboutIt = (connection: ConnectionName) => ({ connection, groups: [connectionGroup(connection)] });
 
 /** Whatever is registered is verified, so that people see what it offers before they build on it. */
 export const connectionsProcess: Process<null> = {
@@ -11,14 +15,14 @@ export const connectionsProcess: Process<null> = {
       case 'ConnectionRegistered':
       case 'ConnectionVerificationRequested':
       case 'HostKeyAccepted':
-        return [job('VerifyConnection', { connection: event.data.name })];
+        return [job('VerifyConnection', aboutIt(event.data.name))];
       case 'HostAccepted': {
         const { name, host } = event.data;
-        return [job('AcceptHost', { connection: name, host, asOf: event.meta.seq })];
+        return [job('AcceptHost', { ...aboutIt(name), host, asOf: event.meta.seq })];
       }
       case 'OrphanVmRemovalRequested': {
         const { name, id } = event.data;
-        return [job('DeleteOrphan', { connection: name, id })];
+        return [job('DeleteOrphan', { ...aboutIt(name), id })];
       }
       default:
         return [];

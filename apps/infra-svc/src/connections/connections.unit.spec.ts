@@ -19,13 +19,16 @@ describe('a connection', () => {
     ['HostKeyAccepted', { name: 'site', host: 'rack-1', address: '198.51.100.11:22', hostKey: 'SHA256:a' }],
   ])('is looked at after %s', (type, data) => {
     expect(jobsAfter(stated(type, data))).toEqual([
-      expect.objectContaining({ type: 'VerifyConnection', data: { connection: 'site' } }),
+      expect.objectContaining({ type: 'VerifyConnection', data: { connection: 'site', groups: ['connection site'] } }),
     ]);
   });
 
   it('frees a host that was accepted, as of the acceptance', () => {
     expect(jobsAfter(stated('HostAccepted', { name: 'site', host: 'rack-1' }, 42))).toEqual([
-      expect.objectContaining({ type: 'AcceptHost', data: { connection: 'site', host: 'rack-1', asOf: 42 } }),
+      expect.objectContaining({
+        type: 'AcceptHost',
+        data: { connection: 'site', groups: ['connection site'], host: 'rack-1', asOf: 42 },
+      }),
     ]);
   });
 

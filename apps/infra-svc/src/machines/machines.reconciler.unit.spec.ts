@@ -73,7 +73,13 @@ describe('the tasks of a cluster', () => {
       machinesReconciler.decider.initial,
     );
     expect(machinesReconciler.tasks(state, NEXT)).toEqual([
-      { type: 'EnsureMachines', key: 'EnsureMachines', reason: '5 machines are named and not running', data: {} },
+      {
+        type: 'EnsureMachines',
+        key: 'EnsureMachines',
+        reason: '5 machines are named and not running',
+        data: {},
+        groups: ['connection lab'],
+      },
     ]);
   });
 

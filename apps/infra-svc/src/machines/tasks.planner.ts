@@ -1,9 +1,17 @@
 import type { NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isWaiting, type NodesRequest } from './additions.js';
+import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
-import { isBalancedWrong, missingOf, type Cluster, type Deletion, type Machines } from './machines.state.js';
+import {
+  isBalancedWrong,
+  missingOf,
+  type Cluster,
+  type Deletion,
+  type Machines,
+  type PresentMachines,
+} from './machines.state.js';
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
 interface Named extends Pick<Task, 'type' | 'reason'> {
@@ -98,12 +106,11 @@ const creationsOf = (cluster: Cluster): readonly Task[] => {
 };
 
 /**
- * What has to be done now for a cluster: the whole order in one place. One of these tasks runs at a time, so a deletion never meets a
+ * The whole order in one place. One of these tasks runs at a time, so a deletion never meets a
  * creation under way. Between the request for the cluster's deletion and its dismantling nothing is done: its nodes still run.
  */
-export const tasksOf = (state: Machines, now: string): readonly Task[] => {
+const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
   switch (state.status) {
-    case 'absent':
     case 'rejected':
       return [];
     case 'requested':
@@ -119,6 +126,10 @@ export const tasksOf = (state: Machines, now: string): readonly Task[] => {
     }
   }
 };
+
+/** What has to be done now for a cluster. */
+export const tasksOf = (state: Machines, now: string): readonly Task[] =>
+  state.status === 'absent' ? [] : orderOf(state, now).map(withGroups(state.cluster));
 
 const deletionsIn = (state: Machines): readonly Deletion[] => {
   if (state.status === 'absent') return [];

@@ -1,5 +1,6 @@
 import type { ConnectionName } from '@fairlead/contracts';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
+import { connectionGroup } from '../connections/connection.group.js';
 import { sshKeys, type SshKeysCommand, type SshKeysFact, type SshKeysState } from './ssh-keys.decider.js';
 
 export interface RotationData {
@@ -17,7 +18,13 @@ const REASONS = {
 
 const taskOf = (type: keyof typeof REASONS, connection: string): Task => {
   const data: RotationData = { connection: connection as ConnectionName };
-  return { type, key: `${type}/${connection}`, reason: REASONS[type], data };
+  return {
+    type,
+    key: `${type}/${connection}`,
+    reason: REASONS[type],
+    data,
+    groups: [connectionGroup(data.connection)],
+  };
 };
 
 const tasksOf = (state: SshKeysState): readonly Task[] =>

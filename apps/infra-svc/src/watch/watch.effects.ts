@@ -1,12 +1,15 @@
-import { firstLookAt, nextLookAt, wordsOf, type ConnectionName } from '@fairlead/contracts';
+import { firstLookAt, nextLookAt, WorldFailure, wordsOf, type ConnectionName } from '@fairlead/contracts';
 import type { Lease, TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { deadlineAfter, type ServiceMetrics } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
+import type { ConnectionAnswers } from './answers.effects.js';
 import type { ConnectionLook } from './look.effects.js';
 import type { WatchQueries } from './watch.queries.js';
 
+/** So many looks in a row that fail are stated. */
+const FAILURES_STATED = 2;
 /** Scope of the leases on connections that are watched. */
 const LEASES = 'watch';
 const LOOKS_AT_ONCE_MAX = 32;
@@ -19,6 +22,7 @@ type Outcome = 'answered' | 'failed' | 'elsewhere' | 'unanswered';
 
 export interface WatchWorld {
   readonly eye: Pick<ConnectionLook, 'look'>;
+  readonly answers: Pick<ConnectionAnswers, 'missing' | 'given'>;
   readonly queries: Pick<WatchQueries, 'connections' | 'counts'>;
   readonly leases: Pick<TaskLeases, 'acquire'>;
   readonly settings: Pick<Settings, 'watchIntervalMs' | 'watchTimeoutMs'>;
@@ -34,6 +38,8 @@ interface Watched {
   abandoned: boolean;
   lease: Lease | undefined;
   memory: Memory;
+  /** How often in a row the provider has failed. */
+  failures: number;
 }
 
 /**
@@ -119,7 +125,7 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
 
   private fresh(nowMs: number): Watched {
     const nextAtMs = firstLookAt(nowMs, this.world.settings.watchIntervalMs, Math.random());
-    return { nextAtMs, underWay: undefined, abandoned: false, lease: undefined, memory: NO_MEMORY };
+    return { nextAtMs, underWay: undefined, abandoned: false, lease: undefined, memory: NO_MEMORY, failures: 0 };
   }
 
   private begin(name: ConnectionName, watched: Watched): void {
@@ -164,13 +170,32 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
       }
       const signal = AbortSignal.any([lease.signal, this.stopping.signal]);
       watched.memory = await this.world.eye.look(name, watched.memory, signal);
+      watched.failures = 0;
       this.count({ outcome: 'answered' });
+      await this.state(name, () => this.world.answers.given(name));
     } catch (error) {
       // Two answers in a row must agree: one before an outage and one after it do not.
       watched.memory = NO_MEMORY;
       if (this.stopping.signal.aborted) return;
       this.count({ outcome: 'failed' });
       this.logger.warn(`${name} was not looked at: ${wordsOf(error)}`);
+      if (error instanceof WorldFailure) await this.missed(name, watched, error);
+    }
+  }
+
+  /** One answer may be lost. */
+  private async missed(name: ConnectionName, watched: Watched, failure: WorldFailure): Promise<void> {
+    watched.failures += 1;
+    if (watched.failures >= FAILURES_STATED)
+      await this.state(name, () => this.world.answers.missing(name, failure.toCause()));
+  }
+
+  /** The next look states it if this one cannot. */
+  private async state(name: ConnectionName, say: () => Promise<void>): Promise<void> {
+    try {
+      await say();
+    } catch (error) {
+      this.logger.warn(`what was seen of ${name} was not stated: ${wordsOf(error)}`);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { ConnectionName } from '@fairlead/contracts';
+import { WorldFailure, type Cause, type ConnectionName } from '@fairlead/contracts';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
@@ -25,9 +25,14 @@ const replica = (names: () => readonly string[], look: Look, leases: MemoryLease
   };
   const settings = { watchIntervalMs: INTERVAL_MS, watchTimeoutMs: TIMEOUT_MS };
   const queries = { connections: async () => names() as readonly ConnectionName[], counts };
-  const watch = new ProviderWatch({ eye: { look }, queries, leases: leases.of(holder), settings, metrics });
+  const said: string[] = [];
+  const answers = {
+    missing: async (name: string, { message }: Cause) => void said.push(`${name}: ${message}`),
+    given: async (name: string) => void said.push(name),
+  };
+  const watch = new ProviderWatch({ eye: { look }, answers, queries, leases: leases.of(holder), settings, metrics });
   watch.onApplicationBootstrap();
-  return { watch, outcomes };
+  return { watch, outcomes, said };
 };
 
 describe('looks at providers', () => {
@@ -54,6 +59,21 @@ describe('looks at providers', () => {
     expect(outcomes['unanswered']).toBeGreaterThanOrEqual(14);
     await jest.advanceTimersByTimeAsync(5 * MINUTE_MS);
     expect(looks['hung']).toBeGreaterThanOrEqual(2);
+    await watch.beforeApplicationShutdown();
+  });
+
+  it('state that a provider has not answered twice in a row, and that it answers again', async () => {
+    let calls = 0;
+    const look: Look = async (_name, before) => {
+      calls += 1;
+      if (calls === 1 || (calls > 3 && calls < 8))
+        throw new WorldFailure({ operation: 'list machines', target: 'lab', message: 'no answer within 30 s' });
+      return before;
+    };
+    const { watch, said } = replica(() => ['lab'], look, new MemoryLeases());
+    await jest.advanceTimersByTimeAsync(12 * MINUTE_MS);
+    const silent = 'lab: no answer within 30 s';
+    expect(said.slice(0, 6)).toEqual(['lab', 'lab', silent, silent, silent, 'lab']);
     await watch.beforeApplicationShutdown();
   });
 

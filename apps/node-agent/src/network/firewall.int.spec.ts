@@ -2,11 +2,12 @@ import { NETWORK_PATHS, type NodeFirewall } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { itWith } from '../../../../test/recorded/checkers.js';
-import { FirewallWorld, SERVER, STRANGER } from '../../test/firewall.world.js';
+import { CLIENT, FirewallWorld, SERVER, STRANGER } from '../../test/firewall.world.js';
 import { node, uid } from '../agent/agent.fixtures.js';
 import { messageOf } from './network.fixtures.js';
 
 const REVISIONS = { open: '0000000000000001', cut: '0000000000000002', other: '0000000000000003' };
+const PORTS = '6443,9999,10250,30080';
 /** More than a proof, the pauses between, and a slow machine. */
 const LIMIT_MS = 120_000;
 const INTERRUPTED = [
@@ -20,7 +21,10 @@ const INTERRUPTED = [
 
 const nodesOnly: NodeFirewall = {
   sets: { nodes: [SERVER], 'control-planes': [], pods: ['10.244.0.0/16'] },
-  inbound: [{ name: 'kubelet', protocol: 'tcp', ports: ['10250'], peers: ['@nodes', '@pods'] }],
+  inbound: [
+    { name: 'kubelet', protocol: 'tcp', ports: ['10250'], peers: ['@nodes', '@pods'] },
+    { name: 'kubernetes-api', protocol: 'tcp', ports: ['6443'], peers: ['@nodes', '@pods', '198.18.99.16/29'] },
+  ],
   nodePorts: ['@nodes', '@pods'],
 };
 const natsAllowed: NodeFirewall = {
@@ -47,7 +51,7 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
     world = new FirewallWorld();
     await world.start({ uid, node });
     world.write(NETWORK_PATHS.sshClients, `${SERVER}\n`);
-    for (const port of [10250, 9999, 30080]) await world.listen(port);
+    for (const port of [6443, 10250, 9999, 30080]) await world.listen(port);
     // As kube-proxy has one.
     world.on('host', 'nft', 'add', 'table', 'ip', 'kube-proxy');
     world.startAgent();
@@ -56,13 +60,14 @@ describe('the firewall of a host, by the real nft in a network namespace with NA
   afterAll(() => world.stop());
 
   test(
-    'accepts nodes at the ports that are open to them, and refuses all others [ORBITER 26]',
+    'accepts nodes at the ports that are open to them, listed networks at the Kubernetes API, and refuses all others [ORBITER 26]',
     async () => {
-      expect(world.openPorts(STRANGER, '9999,10250,30080')).toEqual([9999, 10250, 30080]);
+      for (const from of [STRANGER, CLIENT]) expect(world.openPorts(from, PORTS)).toEqual([6443, 9999, 10250, 30080]);
       ask(natsAllowed, REVISIONS.open);
       expect((await world.facts(1))[0]).toEqual(applied(REVISIONS.open));
-      expect(world.openPorts(SERVER, '9999,10250,30080')).toEqual([10250, 30080]);
-      expect(world.openPorts(STRANGER, '9999,10250,30080')).toEqual([]);
+      expect(world.openPorts(SERVER, PORTS)).toEqual([6443, 10250, 30080]);
+      expect(world.openPorts(CLIENT, PORTS)).toEqual([6443]);
+      expect(world.openPorts(STRANGER, PORTS)).toEqual([]);
       expect(world.rules()).toContain('table ip kube-proxy');
     },
     LIMIT_MS,

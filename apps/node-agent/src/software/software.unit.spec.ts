@@ -27,7 +27,7 @@ const OPTIONS =
   '-y --no-install-recommends --allow-downgrades --allow-change-held-packages -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold';
 
 describe('a fresh host', () => {
-  it('is prepared by these commands, in this order', async () => {
+  it('is prepared by these commands, in this order [ORBITER 24]', async () => {
     expect(await ensured(new MemoryHost())).toEqual([
       'hostnamectl set-hostname demo-w-1-aaaaa',
       'write /etc/hostname',
@@ -64,7 +64,7 @@ describe('a fresh host', () => {
 });
 
 describe('a prepared host', () => {
-  it('is left alone', async () => {
+  it('is left alone [ORBITER 24]', async () => {
     const host = await prepared();
     expect(await ensured(host)).toEqual([]);
     expect(await inspect(itemsOf(host), aptPackages(host), WANTED)).toEqual({
@@ -103,7 +103,7 @@ describe('a prepared host', () => {
       '/etc/hosts',
       ['write /etc/hosts'],
     ],
-  ])('is repaired by as little as possible when %s', async (_title, harm, what, commands) => {
+  ])('is repaired by as little as possible when %s [ORBITER 24]', async (_title, harm, what, commands) => {
     const host = await prepared();
     harm(host);
     const seen = await inspect(itemsOf(host), aptPackages(host), WANTED);

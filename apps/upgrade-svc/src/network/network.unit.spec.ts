@@ -165,7 +165,7 @@ describe('the firewall of a node', () => {
     expect(ruleOf(W1, 'kubernetes-api')).toBeUndefined();
   });
 
-  it('accepts what is declared: by network, and by pool', () => {
+  it('accepts what is declared: by network, and by pool [ORBITER 26]', () => {
     const firewall: DeclaredSpec['firewall'] = {
       enabled: true,
       ssh: ['198.51.100.0/24'],

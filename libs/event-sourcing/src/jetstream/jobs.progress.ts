@@ -5,6 +5,8 @@ export interface JobAtWork {
   readonly what: string;
   readonly sinceMs: number;
   readonly limitMs: number;
+  /** Its concurrency groups. */
+  readonly groups: readonly string[];
 }
 
 /** What a replica's runner of jobs does. Times are milliseconds of any one clock. */
@@ -54,9 +56,39 @@ const blocked = ({ blockedSinceMs, longestMs }: JobsStatistics, nowMs: number): 
 export const jobsReport = (statistics: JobsStatistics, nowMs: number): string =>
   overdue(statistics, nowMs) ?? untaken(statistics, nowMs) ?? blocked(statistics, nowMs) ?? 'ok';
 
+/** Tasks that wait because their group has no place left. */
+interface GroupQueue {
+  readonly group: string;
+  readonly count: number;
+  readonly sinceMs: number;
+}
+
+/** Shorter waits are ordinary. */
+const WAIT_SHOWN_AFTER_MS = MINUTE_MS;
+
+/** What waits for groups, a sentence for each. */
+export const waitsReport = (
+  queues: readonly GroupQueue[],
+  atWork: readonly JobAtWork[],
+  nowMs: number,
+): readonly string[] =>
+  queues
+    .filter(({ sinceMs }) => nowMs - sinceMs >= WAIT_SHOWN_AFTER_MS)
+    .map(({ group, count, sinceMs }) => {
+      const inGroup = atWork.filter(({ groups }) => groups.includes(group));
+      const [longest] = inGroup.toSorted((one, other) => one.sinceMs - other.sinceMs);
+      const tasks = count === 1 ? '1 task waits' : `${count} tasks wait`;
+      const why =
+        longest === undefined
+          ? ''
+          : `: its ${inGroup.length} places are taken, for ${minutes(nowMs - longest.sinceMs)} by ${longest.what}`;
+      return `${tasks} for ${group} since ${minutes(nowMs - sinceMs)}${why}`;
+    });
+
 /** Gathers the statistics of one replica. */
 export class JobsProgress {
   private readonly atWork = new Map<string, JobAtWork>();
+  private queues: readonly GroupQueue[] = [];
   private lastEndMs: number;
   private waitingSinceMs: number | null = null;
   private blockedSinceMs: number | null = null;
@@ -75,8 +107,16 @@ export class JobsProgress {
     this.waitingSinceMs = count === 0 ? null : (this.waitingSinceMs ?? this.nowMs());
   }
 
-  began(id: string, what: string, limitMs: number): void {
-    this.atWork.set(id, { what, sinceMs: this.nowMs(), limitMs });
+  /** The group of each task that waits for one. They are no reason to restart anything: what hangs is outside. */
+  waitingForGroups(groups: readonly string[]): void {
+    const counts = new Map<string, number>();
+    for (const group of groups) counts.set(group, (counts.get(group) ?? 0) + 1);
+    const before = new Map(this.queues.map(({ group, sinceMs }) => [group, sinceMs]));
+    this.queues = [...counts].map(([group, count]) => ({ group, count, sinceMs: before.get(group) ?? this.nowMs() }));
+  }
+
+  began(id: string, what: string, limitMs: number, groups: readonly string[] = []): void {
+    this.atWork.set(id, { what, sinceMs: this.nowMs(), limitMs, groups });
   }
 
   /** `isBlocked`: its lease is held, and nothing was done. */
@@ -87,6 +127,11 @@ export class JobsProgress {
     const isAlone = this.atWork.size === 0;
     this.blockedSinceMs =
       isBlocked && isAlone ? (this.blockedSinceMs ?? this.nowMs()) : isEnd ? null : this.blockedSinceMs;
+  }
+
+  /** What waits although this replica is well; empty: nothing has waited for long. */
+  waits(): readonly string[] {
+    return waitsReport(this.queues, [...this.atWork.values()], this.nowMs());
   }
 
   report(): string {

@@ -78,4 +78,21 @@ describe('the health of a service whose tasks', () => {
     progress.ended('a', 'done');
     expect(progress.report()).toBe('ok');
   });
+
+  it('hang in the places of one group is ok while others end, and says what waits for it', () => {
+    const groups = ['connection lab'];
+    progress.began('a', 'EnsureMachines of default/demo', HOUR_MS, groups);
+    nowMs += MINUTE_MS;
+    progress.began('b', 'EnsureMachines of default/other', HOUR_MS, groups);
+    progress.waitingForGroups(['connection lab', 'connection lab', 'connection lab']);
+    expect(progress.waits()).toEqual([]);
+    nowMs += 20 * MINUTE_MS;
+    expect(progress.report()).toBe('ok');
+    expect(progress.waits()).toEqual([
+      '3 tasks wait for connection lab since 20 min: its 2 places are taken, for 21 min by EnsureMachines of default/demo',
+    ]);
+    progress.ended('a', 'failed');
+    progress.waitingForGroups([]);
+    expect(progress.waits()).toEqual([]);
+  });
 });

@@ -11,6 +11,8 @@ import {
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
+import { groupsOf, type ConcurrencyGroups } from '../concurrency.groups.js';
+import { Places } from './places.js';
 import { WakeSignal } from './wake.signal.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
@@ -28,6 +30,7 @@ export interface JobsOptions {
   readonly handlers: ReadonlyMap<string, JobHandler>;
   readonly recordFailure: RecordJobFailure;
   readonly concurrency: number;
+  readonly groups: ConcurrencyGroups;
   /** Without a sign of life from its worker for so long, a job goes to another one. */
   readonly ackWaitMs: number;
   readonly log: PartitionLog;
@@ -75,7 +78,9 @@ interface Held {
  * server is notified; a failure requeues the job with a delay; the last one sends it to the dead letters.
  */
 export class JobsWorker {
+  /** Those that wait for a group included. */
   private readonly held = new Map<string, Held>();
+  private readonly places: Places;
   private running = false;
   private loop: Promise<void> | undefined;
   /** What waits for jobs. */
@@ -85,7 +90,9 @@ export class JobsWorker {
   /** Rings when a job has ended, and when there must be no more. */
   private readonly slotFree = new WakeSignal();
 
-  constructor(private readonly options: JobsOptions) {}
+  constructor(private readonly options: JobsOptions) {
+    this.places = new Places({ ...options, onFree: () => this.slotFree.ring() });
+  }
 
   start(): void {
     this.running = true;
@@ -102,6 +109,7 @@ export class JobsWorker {
     this.taking?.stop();
     this.slotFree.ring();
     const deadline = Date.now() + DRAIN_MS;
+    this.places.giveBack();
     for (const { abort } of this.held.values()) abort.abort(new Error('the service is stopping'));
     while (this.held.size > 0 && Date.now() < deadline) await this.slotFree.pause(RETRY_MS);
     clearInterval(this.ticker);
@@ -113,8 +121,8 @@ export class JobsWorker {
     while (this.running) {
       try {
         consumer ??= await this.consumer();
-        const free = this.options.concurrency - this.held.size;
-        if (free <= 0) {
+        const { free } = this.places;
+        if (free === 0) {
           await this.lookAtQueue(consumer);
           await this.slotFree.pause(RETRY_MS);
         } else await this.take(consumer, free);
@@ -157,24 +165,35 @@ export class JobsWorker {
     let left = 0;
     for await (const message of messages) {
       left = message.info.pending;
-      if (this.running) void this.work(message);
+      if (this.running) this.accept(message);
       else message.nak();
     }
     this.taking = undefined;
     // With a place left, the server has given all that it has.
-    this.options.progress.waiting(this.held.size < this.options.concurrency ? 0 : left);
+    this.options.progress.waiting(this.places.free > 0 ? 0 : left);
   }
 
-  private async work(message: JsMsg): Promise<void> {
+  private accept(message: JsMsg): void {
     const job = jobIn(message);
-    if (job === undefined) return this.refuse(message);
-    const abort = new AbortController();
+    if (job === undefined) {
+      void this.refuse(message);
+      return;
+    }
     const key = `${job.id}:${message.seq}`;
+    const abort = new AbortController();
     this.held.set(key, { message, abort });
+    const giveBack = (): void => {
+      this.held.delete(key);
+      message.nak();
+    };
+    this.places.take({ job, giveBack, run: () => this.work(key, { message, abort }, job) });
+  }
+
+  private async work(key: string, { message, abort }: Held, job: Job): Promise<void> {
     const startedAtMs = performance.now();
     const { progress } = this.options;
     const limitMs = this.options.handlers.get(job.type)?.policy.timeoutMs ?? 0;
-    progress.began(key, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs);
+    progress.began(key, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs, groupsOf(job));
     try {
       const { outcome, isBlocked } = await this.settle(message, job, abort);
       progress.ended(key, outcome, isBlocked);
@@ -186,7 +205,6 @@ export class JobsWorker {
       message.nak(RETRY_MS * 4);
     } finally {
       this.held.delete(key);
-      this.slotFree.ring();
     }
   }
 

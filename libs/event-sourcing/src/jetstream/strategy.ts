@@ -26,6 +26,7 @@ import type { TaskLeases } from '../task.leases.js';
 import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
+import { ConcurrencyGroups } from '../concurrency.groups.js';
 import { TaskRunner } from './task.runner.js';
 import { TimersWorker } from './timers.worker.js';
 
@@ -42,6 +43,8 @@ export interface StrategyOptions {
   readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
+  /** How many of them may belong to the same concurrency group. */
+  readonly groupLimit: number;
   readonly jobAckWaitMs: number;
   readonly log: PartitionLog;
   readonly meter: Meter;
@@ -103,6 +106,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       recordFailure: (job, failure) =>
         this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
       concurrency: this.options.jobConcurrency,
+      groups: new ConcurrencyGroups(this.options.groupLimit),
       ackWaitMs: this.options.jobAckWaitMs,
     });
     this.timers = new TimersWorker({ service, nc, pool, log, processes: consumers.processes });

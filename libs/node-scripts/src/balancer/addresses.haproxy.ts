@@ -33,6 +33,11 @@ const allowLines = (address: string, allow: readonly string[]): string => {
 const checkLines = ({ protocol, path, code }: VirtualHealthCheck): string =>
   protocol === 'tcp' ? '' : `  option httpchk GET ${path}\n  http-check expect status ${code}\n`;
 
+/** Each node behind an address runs a kubelet, whose port is open to nodes. */
+const KUBELET_PORT = 10_250;
+/** The backend in which haproxy finds out which nodes are alive. Others have a dot in their names. */
+const NODES = 'nodes';
+
 const defaultServer = ({ healthCheck, proxyProtocol }: Transport): string => {
   const words = [
     'check',
@@ -43,20 +48,47 @@ const defaultServer = ({ healthCheck, proxyProtocol }: Transport): string => {
   return words.join(' ');
 };
 
-const serverLine = ({ node, address, reserve }: Upstream, port: number): string =>
-  `  server ${node} ${hostPort(address, port)}${reserve === true ? ' backup' : ''}\n`;
+const serverLine = ({ node, address, reserve }: Upstream, port: number, words = ''): string =>
+  `  server ${node} ${hostPort(address, port)}${words}${reserve === true ? ' backup' : ''}\n`;
+
+/**
+ * A health check goes where connections go: with a NodePort, to any pod of the service. While Kubernetes does not know yet that a node is
+ * dead, its pods let checks of nodes fail that are well. Where none passes, all that are alive get connections.
+ */
+const lastResort = (id: string, { proxyProtocol, backendPort }: Transport, upstreams: readonly Upstream[]): string =>
+  upstreams.length === 0
+    ? ''
+    : `
+backend ${id}.alive
+  balance leastconn
+${proxyProtocol ? '  default-server send-proxy-v2\n' : ''}${upstreams
+        .map((upstream) => serverLine(upstream, backendPort, ` track ${NODES}/${upstream.node}`))
+        .join('')}`;
 
 const transport = ({ name, address }: HeldAddress, one: Transport, upstreams: readonly Upstream[]): string => {
   const id = `${name}.${one.name}`;
   return `
 frontend ${id}
   bind ${hostPort(address, one.frontendPort)} transparent
-${allowLines(address, one.allow)}  default_backend ${id}
+${allowLines(address, one.allow)}${upstreams.length === 0 ? '' : `  use_backend ${id}.alive if { nbsrv(${id}) eq 0 }\n`}  default_backend ${id}
 
 backend ${id}
   balance leastconn
 ${checkLines(one.healthCheck)}  default-server ${defaultServer(one)}
-${upstreams.map((upstream) => serverLine(upstream, one.backendPort)).join('')}`;
+${upstreams.map((upstream) => serverLine(upstream, one.backendPort)).join('')}${lastResort(id, one, upstreams)}`;
+};
+
+/** Once for all addresses, as each node has one kubelet. */
+const nodesBackend = (balancing: NodeLoadBalancing): string => {
+  const all = balancing.addresses.flatMap(({ transports }) => transports.flatMap((one) => upstreamsOf(balancing, one)));
+  const nodes = [...new Map(all.map((upstream) => [upstream.node, upstream])).values()];
+  return `
+backend ${NODES}
+  default-server check inter 1000ms fall 2 rise 2
+${nodes
+  .toSorted((one, other) => (one.node < other.node ? -1 : 1))
+  .map(({ node, address }) => serverLine({ node, address }, KUBELET_PORT))
+  .join('')}`;
 };
 
 /**
@@ -74,7 +106,10 @@ global
 
 defaults
   mode tcp
-  timeout connect 5s
+  # A node port sends connections to pods of a dead node, too, until Kubernetes calls it NotReady. Another attempt goes elsewhere.
+  timeout connect 500ms
+  retries 9
+  option redispatch 1
   timeout check 2s
   # Connections may be silent for long; TCP itself finds out who is gone.
   timeout client 1h
@@ -83,7 +118,7 @@ defaults
   option srvtcpka
 ${balancing.addresses
   .flatMap((address) => address.transports.map((one) => transport(address, one, upstreamsOf(balancing, one))))
-  .join('')}
+  .join('')}${nodesBackend(balancing)}
 frontend monitor
   mode http
   bind 127.0.0.1:${ADDRESSES_MONITOR_PORT}

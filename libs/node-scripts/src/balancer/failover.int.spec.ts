@@ -18,6 +18,8 @@ const CLIENT = '198.51.100.50';
 const STRANGER = '198.51.100.66';
 const WEB = 80;
 const PROXIED = 443;
+const UNSURE = 81;
+const KUBELET = 10_250;
 /** ORBITER's promise, measured from a client. */
 const BACK_WITHIN_MS = 15_000;
 const PATIENCE = { withinMs: BACK_WITHIN_MS };
@@ -54,6 +56,14 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
             healthCheck: { interval: '1s' },
             proxyProtocol: true,
             backends: ['first'],
+          },
+          {
+            // No node passes this check: what listens there is not HTTP.
+            name: 'unsure',
+            frontendPort: UNSURE,
+            backendPort: 8080,
+            healthCheck: { protocol: 'http', interval: '1s' },
+            backends: ['web'],
           },
         ],
       },
@@ -131,6 +141,7 @@ when('a virtual address that two nodes may hold', () => {
       machines.add(name, address);
     for (const name of ['n1', 'n2'] as const)
       for (const port of [8080, 8443]) machines.start(name, process.execPath, greeter(name, port));
+    machines.start('n1', process.execPath, greeter('n1', KUBELET));
     for (const name of NAMES) {
       mkdirSync(join(folder, name));
       write(name, ['n1', 'n2']);
@@ -158,6 +169,11 @@ when('a virtual address that two nodes may hold', () => {
       '',
       expect.stringMatching(/^n[12]/),
     ]));
+
+  it('sends clients to the nodes whose kubelets answer as long as no node passes its health check', async () => {
+    const ask = (): string => machines.ask('client', ADDRESS, UNSURE).slice(0, 2);
+    await eventuallyPasses(() => expect([ask(), ask(), ask(), ask()]).toEqual(['n1', 'n1', 'n1', 'n1']), PATIENCE);
+  }, 30_000);
 
   it('hands the address of the client on in a PROXY protocol header, where that is declared', () => {
     const signature = '0d0a0d0a000d0a515549540a';

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { AddressLooks } from '../../probes/address.probes.effects.js';
 
 const LIMIT_MS = 2_000;
-const STATS_BYTES_MAX = 4 * 1024 * 1024;
+const STATS_BYTES_MAX = 8 * 1024 * 1024;
 
 const opens = (to: NetConnectOpts): Promise<boolean> =>
   new Promise((resolve) => {

@@ -15,7 +15,7 @@ describe('a Node object', () => {
     ['True', true],
     ['False', false],
     ['Unknown', false],
-  ])('with Ready=%s is ready: %s', (status, ready) =>
+  ])('with Ready=%s is ready: %s [ORBITER 32]', (status, ready) =>
     expect(
       viewOf(
         nodeOf({

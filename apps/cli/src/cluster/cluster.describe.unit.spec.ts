@@ -1,0 +1,105 @@
+import { goldenBeside } from '@fairlead/testing/golden';
+import { describe, expect, it } from '@jest/globals';
+import pc from 'picocolors';
+import type { ClusterView, UpgradeSummary } from '../api/api.ports.js';
+import { endOf, shownAt } from '../progress/operation.fixtures.js';
+import { describeAnswer, type Described } from './cluster.describe.js';
+
+const golden = goldenBeside(import.meta.url);
+const shown = shownAt('ready');
+const since = '2026-11-21T08:00:00.000Z';
+
+const transport = (change: object = {}) => ({
+  ...{ name: 'https', frontendPort: 443, reached: true, up: 2, of: 2, down: [] },
+  ...change,
+});
+const address = (change: object = {}) => ({
+  ...{ name: 'ingress', address: '198.18.7.5', holder: 'demo-w-1', since, transports: [transport()] },
+  ...change,
+});
+const network = (state: string, message = '') => ({ state, since, message });
+
+/** The lines that follow the tree. */
+const described = (change: object, upgrades: readonly object[] = []): string => {
+  const cluster = {
+    ...{ k8sVersion: 'v1.34.4', status: { state: 'Running', reasons: [] }, conditions: [], nodes: [] },
+    ...change,
+  } as unknown as ClusterView;
+  const all: Described = {
+    at: shown.at,
+    cluster,
+    operations: [shown.operation],
+    upgrades: upgrades as readonly UpgradeSummary[],
+  };
+  const { table } = describeAnswer(all, {
+    all: false,
+    nowMs: endOf(shown),
+    columns: 100,
+    colors: pc.createColors(false),
+  });
+  const lines = String(table).split('\n');
+  const at = lines.indexOf('');
+  return at < 0 ? '' : `${lines.slice(at + 1).join('\n')}\n`;
+};
+const node = (name: string, more: object) => ({
+  ...{ name, role: 'worker', stage: 'Ready', changedAt: since, phase: 'Ready', reason: '', software: {} },
+  ...more,
+});
+
+describe('the description of a cluster', () => {
+  it('says nothing of what is well, or is not declared', () => {
+    expect(described({})).toBe('');
+    expect(described({ nodes: [node('demo-w-1', { network: network('applied') })] })).toBe('');
+    expect(described({ virtualAddresses: [] })).toBe('');
+  });
+
+  it('names the holder of each virtual address, and how many nodes answer behind each port', () =>
+    golden(
+      'describe-addresses.txt',
+      described({
+        virtualAddresses: [
+          address({
+            transports: [transport(), transport({ name: 'http', frontendPort: 80, up: 1, down: ['demo-w-2'] })],
+          }),
+          address({
+            name: 'mail',
+            address: '198.18.7.6',
+            transports: [
+              transport({ name: 'smtp', frontendPort: 25, reached: false, up: 0, down: ['demo-w-1', 'demo-w-2'] }),
+            ],
+          }),
+          address({ name: 'db', address: '2001:db8::5', holder: null, since: null }),
+        ],
+      }),
+    ));
+
+  it('names nodes that do not have the firewall that is declared, and why', () =>
+    golden(
+      'describe-network.txt',
+      described({
+        nodes: [
+          node('demo-w-1', { network: network('applied') }),
+          node('demo-w-2', { network: network('failed', 'firewall: taken back: the host did not reach NATS') }),
+          node('demo-w-3', { network: network('waiting') }),
+        ],
+      }),
+    ));
+
+  it('gives the reasons of a state other than Running', () =>
+    golden(
+      'describe-degraded.txt',
+      described({
+        status: { state: 'Degraded', reasons: ['AddressNotHeld'] },
+        conditions: [
+          {
+            type: 'VirtualAddressesReady',
+            status: 'False',
+            reason: 'AddressNotHeld',
+            message: 'no node holds db',
+            lastTransitionTime: since,
+          },
+          { type: 'Ready', status: 'True', reason: 'AsDesired', message: '', lastTransitionTime: since },
+        ],
+      }),
+    ));
+});

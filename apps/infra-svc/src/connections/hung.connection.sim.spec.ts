@@ -1,0 +1,177 @@
+import { CONNECTIONS_STREAM, WorldFailure, type ClusterUid, type ConnectionName } from '@fairlead/contracts';
+import { ConcurrencyGroups } from '@fairlead/event-sourcing';
+import { JobsProgress, Places, type Job } from '@fairlead/event-sourcing/jetstream';
+import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
+import { clusterSpec, nodeSet, registered, requested } from '../../test/fixtures.js';
+import { MemoryLog } from '../../test/memory.log.js';
+import {
+  contextOf,
+  MemoryProcesses,
+  MemorySecrets,
+  ownNamespaceStream,
+  startReplica,
+  type Replica,
+} from '../../test/memory.service.js';
+import type { ProviderKind } from '../providers/provider.ports.js';
+
+const CONCURRENCY = 8;
+const GROUP_LIMIT = 4;
+const CLUSTERS = 12;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+/** As the kernel does. */
+const ATTEMPT_AGAIN_MS = SECOND_MS;
+const ATTEMPTS_MAX = 6;
+const HUNG_MS = 20 * MINUTE_MS;
+
+const NEAR = 'near' as ConnectionName;
+const FAR = 'far' as ConnectionName;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** infra-svc with two connections, in simulated time. Every call takes a second; those of `far` take until it answers again. */
+class Service {
+  readonly log = new MemoryLog();
+  readonly progress = new JobsProgress(() => Date.now());
+  /** Until when calls of `far` hang. */
+  hungUntilMs = 0;
+  private readonly processes = new MemoryProcesses(this.log);
+  private readonly replica: Replica;
+  private readonly places: Places;
+
+  constructor(groupLimit: number) {
+    const calls = (connection: string) => ({
+      before: (): Promise<void> =>
+        pause(connection === FAR ? Math.max(SECOND_MS, this.hungUntilMs - Date.now()) : SECOND_MS),
+      after: async (): Promise<void> => undefined,
+    });
+    const clouds = new Map([NEAR, FAR].map((name) => [name, new FakeCloud()]));
+    const kind: ProviderKind = {
+      name: 'lab',
+      open: ({ name }) => new FakeProvider(clouds.get(name) ?? new FakeCloud(), calls(name)),
+    };
+    this.replica = startReplica(
+      { log: this.log, secrets: new MemorySecrets(), kinds: new Map([[kind.name, kind]]) },
+      new MemoryLeases().of('replica'),
+    );
+    const { progress } = this;
+    const groups = new ConcurrencyGroups(groupLimit);
+    this.places = new Places({ concurrency: CONCURRENCY, groups, progress, onFree: () => undefined });
+  }
+
+  async begin(clusters: readonly (readonly [ConnectionName, number])[]): Promise<void> {
+    await this.log.say(ownNamespaceStream, {
+      type: 'NamespaceCreated',
+      data: { name: 'default' as never, description: '' },
+    });
+    for (const name of [NEAR, FAR]) await this.log.say(CONNECTIONS_STREAM, registered({ name }));
+    for (const [connection, index] of clusters) {
+      const name = `${connection}-${index}`;
+      const set = (count: number) => nodeSet(count, { connection });
+      const spec = clusterSpec({ name: name as never, controlPlane: set(1), workers: [set(1)] });
+      const uid = `${connection === FAR ? 1 : 2}1111111-1111-4111-8111-1111111111${10 + index}` as ClusterUid;
+      await this.log.say({ namespace: 'default', cluster: name, context: 'request' }, requested(spec, uid));
+    }
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += SECOND_MS) {
+      for (const job of this.processes.next()) this.take(job, 1);
+      await jest.advanceTimersByTimeAsync(SECOND_MS);
+    }
+  }
+
+  readyOn(connection: ConnectionName): number {
+    return this.log.events.filter(
+      ({ type, meta }) => type === 'LoadBalancerReady' && meta.cluster.startsWith(`${connection}-`),
+    ).length;
+  }
+
+  /** In how many seconds of simulated time all clusters of the connection have their machines. */
+  async secondsUntilReady(connection: ConnectionName): Promise<number> {
+    for (let seconds = 0; seconds < HUNG_MS / SECOND_MS; seconds += 1) {
+      if (this.readyOn(connection) === CLUSTERS) return seconds;
+      await this.pass(SECOND_MS);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  private take(job: Job, attempt: number): void {
+    this.places.take({ job, giveBack: () => undefined, run: () => this.work(job, attempt) });
+  }
+
+  private async work(job: Job, attempt: number): Promise<void> {
+    const id = `${job.id} ${attempt} ${Date.now()}`;
+    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, job.data['groups'] as string[]);
+    try {
+      const later = await this.replica.deliver(job, contextOf(attempt, new AbortController().signal));
+      this.progress.ended(id, later === undefined ? 'done' : 'later');
+      if (later !== undefined) void pause(later.delayMs).then(() => this.take(job, attempt));
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      this.progress.ended(id, 'failed');
+      const isLast = !error.retryable || attempt === ATTEMPTS_MAX;
+      const nextAttemptAt = isLast ? null : new Date(Date.now() + ATTEMPT_AGAIN_MS).toISOString();
+      const failure = { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt };
+      await this.replica.failed(job, failure);
+      if (!isLast) void pause(ATTEMPT_AGAIN_MS).then(() => this.take(job, attempt + 1));
+    }
+  }
+}
+
+const near = Array.from({ length: CLUSTERS }, (_, index) => [NEAR, index] as const);
+const far = Array.from({ length: CLUSTERS }, (_, index) => [FAR, index] as const);
+
+const paceOf = async (
+  groupLimit: number,
+  clusters: readonly (readonly [ConnectionName, number])[],
+): Promise<number> => {
+  const service = new Service(groupLimit);
+  service.hungUntilMs = Date.now() + HUNG_MS;
+  await service.begin(clusters);
+  return service.secondsUntilReady(NEAR);
+};
+
+describe('a connection whose calls hang for 20 minutes', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
+  afterEach(() => jest.useRealTimers());
+
+  it('delays no cluster of another connection, although more of its tasks came first than there are places [ORBITER 35]', async () => {
+    const alone = await paceOf(GROUP_LIMIT, near);
+    expect(alone).toBeLessThan(2 * CLUSTERS * 10);
+    expect(await paceOf(GROUP_LIMIT, [...far, ...near])).toBeLessThanOrEqual(alone + 5);
+  });
+
+  it('would delay them without a limit for each connection', async () => {
+    const alone = await paceOf(GROUP_LIMIT, near);
+    expect(await paceOf(CONCURRENCY, [...far, ...near])).toBeGreaterThan(3 * alone);
+  });
+
+  it('is named by what waits for it, while the service is well', async () => {
+    const service = new Service(GROUP_LIMIT);
+    service.hungUntilMs = Date.now() + HUNG_MS;
+    await service.begin([...far, ...near]);
+    await service.pass(9 * MINUTE_MS);
+    expect(service.progress.report()).toBe('ok');
+    expect(service.progress.waits()).toEqual([
+      expect.stringMatching(
+        /^\d+ tasks wait for connection far since 9 min: its 4 places are taken, for 1 min by ValidateCluster of default/,
+      ),
+    ]);
+  });
+
+  it('makes each call a failure with its operation, the connection and its own words, and is used again once it answers', async () => {
+    const service = new Service(GROUP_LIMIT);
+    service.hungUntilMs = Date.now() + HUNG_MS;
+    await service.begin(far);
+    await service.pass(HUNG_MS);
+    const failed = service.log.events.flatMap((event) =>
+      event.type === 'InfrastructureStepFailed' ? [event.data.cause] : [],
+    );
+    expect(failed[0]).toEqual({ operation: 'describe machines', target: 'far', message: 'no answer within 110 s' });
+    await service.pass(10 * MINUTE_MS);
+    expect(service.readyOn(FAR)).toBeGreaterThan(0);
+  });
+});

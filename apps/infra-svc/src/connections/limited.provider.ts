@@ -1,0 +1,112 @@
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { deadlineAfter } from '@fairlead/service-kit';
+import type { InfrastructureProvider, MachineAnswer, ProviderOperation } from '../providers/provider.ports.js';
+
+const MINUTE_MS = 60_000;
+
+/** Less than the time limit of the task that calls it, so that the failure names the call and not the task. */
+const CALL_LIMIT_MS = 110_000;
+/** Hosts are cleaned before they are given back. */
+const DELETION_LIMIT_MS = 9 * MINUTE_MS;
+const RECOVERY_LIMIT_MS = 14 * MINUTE_MS;
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const end = (): void => reject(signal.reason as Error);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+
+const inWords = (ms: number): string => (ms < 2 * MINUTE_MS ? `${ms / 1_000} s` : `${ms / MINUTE_MS} min`);
+
+type Call<Result> = (signal: AbortSignal) => Promise<Result>;
+
+type Limited = <Result>(
+  operation: ProviderOperation,
+  signal: AbortSignal,
+  call: Call<Result>,
+  limitMs?: number,
+) => Promise<Result>;
+
+const isTimeout = ({ reason }: AbortSignal): boolean =>
+  reason instanceof DOMException && reason.name === 'TimeoutError';
+
+const limitedFor =
+  (target: string): Limited =>
+  async (operation, signal, call, limitMs = CALL_LIMIT_MS) => {
+    const late = deadlineAfter(limitMs);
+    const either = AbortSignal.any([signal, late.signal]);
+    try {
+      return await Promise.race([call(either), aborted(either)]);
+    } catch (error) {
+      if (!isTimeout(either) || error instanceof WorldFailure) throw error;
+      const message = late.signal.aborted ? `no answer within ${inWords(limitMs)}` : wordsOf(either.reason);
+      throw new WorldFailure({ operation, target, message, cause: error });
+    } finally {
+      late.clear();
+    }
+  };
+
+/** Ends each answer when the signal aborts, also that of a provider which does not. */
+const answersUntil = async function* (
+  answers: AsyncIterable<MachineAnswer>,
+  signal: AbortSignal,
+): AsyncIterable<MachineAnswer> {
+  const iterator = answers[Symbol.asyncIterator]();
+  const end = aborted(signal);
+  end.catch(() => undefined);
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), end]);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    // One that hangs would never return.
+    void iterator.return?.().catch(() => undefined);
+  }
+};
+
+/**
+ * A provider of which no call lasts longer than its time, whatever the provider makes of its signal: a call that hangs is a failure with its
+ * operation and connection. Machines have a deadline of their own, and the signal of `ensureMachines` is it.
+ */
+export const limitedProvider = (provider: InfrastructureProvider, target: string): InfrastructureProvider => {
+  const ended = limitedFor(target);
+  const { checkCapacity, recover, accept } = provider;
+  return {
+    verify: (signal) => ended('verify connection', signal, (late) => provider.verify(late)),
+    listSpecs: (signal) => ended('list specs', signal, (late) => provider.listSpecs(late)),
+    resolveRegion: (region, signal) => ended('resolve region', signal, (late) => provider.resolveRegion(region, late)),
+    resolveSpec: (name, signal) => ended('resolve spec', signal, (late) => provider.resolveSpec(name, late)),
+    resolveImage: (signal) => ended('resolve image', signal, (late) => provider.resolveImage(late)),
+    ensureNetwork: (desired, signal) =>
+      ended('ensure network', signal, (late) => provider.ensureNetwork(desired, late)),
+    ensureFirewall: (desired, signal) =>
+      ended('ensure firewall', signal, (late) => provider.ensureFirewall(desired, late)),
+    ensureSshKey: (desired, signal) => ended('ensure SSH key', signal, (late) => provider.ensureSshKey(desired, late)),
+    deleteSshKey: (name, signal) => ended('delete SSH key', signal, (late) => provider.deleteSshKey(name, late)),
+    ensureMachines: (group, signal) => answersUntil(provider.ensureMachines(group, signal), signal),
+    describeMachines: (group, signal) =>
+      ended('describe machines', signal, (late) => provider.describeMachines(group, late)),
+    listMachines: (signal) => ended('list machines', signal, (late) => provider.listMachines(late)),
+    deleteMachine: (id, signal) =>
+      ended('delete machine', signal, (late) => provider.deleteMachine(id, late), DELETION_LIMIT_MS),
+    deleteGroup: (group, signal) =>
+      ended('delete machines', signal, (late) => provider.deleteGroup(group, late), DELETION_LIMIT_MS),
+    ensureLoadBalancer: (desired, signal) =>
+      ended('ensure load balancer', signal, (late) => provider.ensureLoadBalancer(desired, late)),
+    deleteLoadBalancer: (name, signal) =>
+      ended('delete load balancer', signal, (late) => provider.deleteLoadBalancer(name, late)),
+    ...(checkCapacity && {
+      checkCapacity: (request, signal) =>
+        ended('verify connection', signal, (late) => checkCapacity.call(provider, request, late)),
+    }),
+    ...(recover && {
+      recover: (signal) =>
+        ended('verify connection', signal, (late) => recover.call(provider, late), RECOVERY_LIMIT_MS),
+    }),
+    // It asks only the log.
+    ...(accept && { accept: (host, asOf) => accept.call(provider, host, asOf) }),
+  };
+};

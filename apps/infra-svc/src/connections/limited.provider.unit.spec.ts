@@ -1,0 +1,80 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
+import type { MachineGroup, ProviderOperation } from '../providers/provider.ports.js';
+import { limitedProvider } from './limited.provider.js';
+
+const never = new AbortController().signal;
+
+/** Ignores its signal, too. */
+const hanging = (operation: ProviderOperation) => {
+  const hung = new FakeProvider(new FakeCloud());
+  const forever = (): Promise<never> => new Promise(() => undefined);
+  Object.assign(hung, { listSpecs: forever, deleteGroup: forever });
+  hung.ensureMachines = async function* () {
+    yield await forever();
+  };
+  return { operation, provider: limitedProvider(hung, 'lab') };
+};
+
+describe('a call to a provider that hangs', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('ends after its time with its operation, its connection and what happened', async () => {
+    const { provider, operation } = hanging('list specs');
+    const failure = provider.listSpecs(never).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(110_000);
+    expect(await failure).toBeInstanceOf(WorldFailure);
+    expect(await failure).toMatchObject({ operation, target: 'lab', message: 'no answer within 110 s' });
+  });
+
+  it('may last minutes when it deletes', async () => {
+    const { provider, operation } = hanging('delete machines');
+    const failure = provider.deleteGroup({} as MachineGroup, never).catch((error: unknown) => error);
+    const ended = jest.fn();
+    void failure.then(ended);
+    await jest.advanceTimersByTimeAsync(8 * 60_000);
+    expect(ended).not.toHaveBeenCalled();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(await failure).toMatchObject({ operation, target: 'lab', message: 'no answer within 9 min' });
+  });
+
+  it('ends when its caller stops waiting, with the reason of the caller', async () => {
+    const { provider } = hanging('list specs');
+    const caller = new AbortController();
+    const failure = provider.listSpecs(caller.signal).catch((error: unknown) => error);
+    caller.abort(new Error('the service is stopping'));
+    expect(await failure).toEqual(new Error('the service is stopping'));
+  });
+
+  it('ends the waiting for machines when their time is over', async () => {
+    const { provider } = hanging('create machines');
+    const late = new AbortController();
+    const failure = (async () => {
+      for await (const answer of provider.ensureMachines({ machines: [] } as never, late.signal)) return answer;
+      return undefined;
+    })().catch((error: unknown) => error);
+    late.abort(new Error('their time is over'));
+    expect(await failure).toEqual(new Error('their time is over'));
+  });
+});
+
+describe('a provider with limits', () => {
+  it('answers as it is, and offers what it offers', async () => {
+    const provider = limitedProvider(new FakeProvider(new FakeCloud()), 'lab');
+    expect(await provider.resolveRegion('lab-1', never)).toMatchObject({ name: 'lab-1' });
+    expect([provider.recover, provider.accept, provider.checkCapacity]).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('fails in the words of the provider', async () => {
+    const before = async (): Promise<void> => {
+      throw new WorldFailure({ operation: 'list specs', target: 'lab', message: 'HTTP 503' });
+    };
+    const provider = limitedProvider(
+      new FakeProvider(new FakeCloud(), { before, after: async () => undefined }),
+      'lab',
+    );
+    await expect(provider.listSpecs(never)).rejects.toMatchObject({ message: 'HTTP 503' });
+  });
+});

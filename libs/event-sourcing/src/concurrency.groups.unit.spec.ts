@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConcurrencyGroups, groupsOf } from './concurrency.groups.js';
+
+const LIMIT = 4;
+
+const filled = (groups: ConcurrencyGroups, names: readonly string[]): number => {
+  let count = 0;
+  while (groups.full(names) === undefined) {
+    groups.enter(names);
+    count += 1;
+  }
+  return count;
+};
+
+describe('concurrency groups', () => {
+  it('take so many tasks each, whatever the others hold', () => {
+    const groups = new ConcurrencyGroups(LIMIT);
+    expect(filled(groups, ['one'])).toBe(LIMIT);
+    expect(groups.full(['one'])).toBe('one');
+    expect(filled(groups, ['other'])).toBe(LIMIT);
+  });
+
+  it('take another task once one has left', () => {
+    const groups = new ConcurrencyGroups(LIMIT);
+    filled(groups, ['one']);
+    groups.leave(['one']);
+    expect(filled(groups, ['one'])).toBe(1);
+  });
+
+  it('keep half of their places free of tasks that belong to a second group', () => {
+    const groups = new ConcurrencyGroups(LIMIT);
+    expect(filled(groups, ['hung', 'one'])).toBe(LIMIT / 2);
+    expect(filled(groups, ['one', 'other'])).toBe(0);
+    expect(filled(groups, ['one'])).toBe(LIMIT / 2);
+    expect(filled(groups, ['hung'])).toBe(LIMIT / 2);
+  });
+
+  it('are not full for a task that belongs to none', () => {
+    const groups = new ConcurrencyGroups(1);
+    filled(groups, ['one']);
+    expect(groups.full([])).toBeUndefined();
+  });
+
+  it('are read from the data of a job, as far as they are strings', () => {
+    expect([
+      groupsOf({ data: {} }),
+      groupsOf({ data: { groups: 'one' } }),
+      groupsOf({ data: { groups: ['one', 2] } }),
+    ]).toEqual([[], [], ['one']]);
+  });
+});

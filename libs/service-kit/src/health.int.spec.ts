@@ -1,0 +1,63 @@
+import 'reflect-metadata';
+import { JobsProgress, NATS } from '@fairlead/event-sourcing/jetstream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Module, type INestApplication } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Alarms } from './alarms.js';
+import { HealthHttp } from './health.http.js';
+import { LogProgress } from './log.progress.js';
+import { SignsOfLife } from './signs.js';
+import { DATABASE } from './tokens.js';
+
+const MINUTE_MS = 60_000;
+const PLACES = 2;
+
+describe('the health of a service, over HTTP', () => {
+  let nowMs = 0;
+  const jobs = new JobsProgress(() => nowMs);
+  let app: INestApplication;
+  let base = '';
+
+  const asked = async (path: string): Promise<readonly [number, unknown]> => {
+    const answer = await fetch(`${base}${path}`);
+    return [answer.status, await answer.json()];
+  };
+
+  beforeAll(async () => {
+    const well = { report: () => ({}) };
+    @Module({
+      controllers: [HealthHttp],
+      providers: [
+        { provide: JobsProgress, useValue: jobs },
+        { provide: NATS, useValue: { flush: () => Promise.resolve() } },
+        { provide: DATABASE, useValue: { query: () => Promise.resolve() } },
+        { provide: LogProgress, useValue: { report: () => 'ok' } },
+        { provide: SignsOfLife, useValue: well },
+        { provide: Alarms, useValue: well },
+      ],
+    })
+    class TestModule {}
+    jobs.configured({ concurrency: PLACES, longestMs: 60 * MINUTE_MS });
+    app = await NestFactory.create(TestModule, { logger: false });
+    await app.listen(0, '127.0.0.1');
+    base = await app.getUrl();
+  });
+  afterAll(() => app?.close());
+
+  it('turns red at /healthz when tasks have waited for 10 minutes and none has ended, says why, and is green again with the next that ends [ORBITER 32]', async () => {
+    for (let place = 0; place < PLACES; place += 1)
+      jobs.began(`${place}`, 'EnsureMachines of default/demo', 60 * MINUTE_MS);
+    jobs.waiting(1);
+    nowMs += 10 * MINUTE_MS - 1;
+    expect(await asked('/healthz')).toEqual([200, { status: 'ok' }]);
+    nowMs += 1;
+    expect(await asked('/healthz')).toEqual([
+      503,
+      { status: 'stuck', tasks: expect.stringContaining('EnsureMachines of default/demo') },
+    ]);
+    // A restart may help; to take requests away from it does not.
+    expect(await asked('/readyz')).toMatchObject([200, { status: 'ok' }]);
+    jobs.ended('0', 'done');
+    expect(await asked('/healthz')).toEqual([200, { status: 'ok' }]);
+  });
+});
