@@ -311,8 +311,6 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withoutSnapshot(cluster, event.data);
     case 'NodeDrainBlocked':
       return withHost(cluster, event.data.node, { drainingSince: event.data.since });
-    case 'NodeRemovalCancelled':
-      return kept(cluster, event.data.node);
     case 'NodeDrained':
       return withHost(cluster, event.data.node, { removal: 'drained' });
     case 'NodeRemoved':
@@ -371,19 +369,6 @@ const withRemoval = (cluster: Cluster, node: NodeName): Cluster => {
   return isPlanned ? { ...cluster, unwanted: [...cluster.unwanted, node] } : cluster;
 };
 
-/** What is drained goes: its pods run elsewhere, and its host is reset. */
-const cancelled = (cluster: Cluster, node: NodeName): Cluster => {
-  const { removal } = cluster.hosts[node] ?? {};
-  return removal === 'desired' || removal === 'stuck' ? withHost(cluster, node, { removal: 'cancelled' }) : cluster;
-};
-
-const kept = (cluster: Cluster, node: NodeName): Cluster => {
-  const host = cluster.hosts[node];
-  if (host === undefined) return cluster;
-  const { drainingSince: _ended, ...stays } = host;
-  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...stays, removal: 'none' } } };
-};
-
 /** Facts of the gateway, infra-svc, upgrade-svc and agents. */
 const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -417,8 +402,6 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return keyDesired(cluster, event.data);
     case 'NodeRemovalRequested':
       return withRemoval(cluster, event.data.node);
-    case 'NodeRemovalCancellationRequested':
-      return cancelled(cluster, event.data.node);
     case 'EtcdRestoreStarted': {
       const { requestId, snapshot, sha256, members } = event.data;
       const nodes = members.map(({ node }) => node);
