@@ -71,7 +71,8 @@ class Machine {
     this.done = host.facts.length;
     for (const { type, data } of facts) this.say(fact(type, { ...data, uid, node }));
     if (host.boots === this.reported) return;
-    this.say(fact('NodeRebooted', { node, bootIdBefore: `boot-${this.reported}`, bootId: host.bootId }));
+    const bootedAt = host.bootedAt.toISOString();
+    this.say(fact('NodeRebooted', { node, bootIdBefore: `boot-${this.reported}`, bootId: host.bootId, bootedAt }));
     this.reported = host.boots;
   }
 }

@@ -1,6 +1,7 @@
 import { partitionFilter, PARTITION_COUNT, type StoredEvent } from '@fairlead/contracts';
 import { decode, readAll } from '@fairlead/event-sourcing/jetstream';
 import { clusterBody, startSystem, type System } from '../system/system.js';
+import { countFigures, countsOf, type Count } from './counts.js';
 import { distributionOf, lineOf, rounded, scaled, type Figure } from './figures.js';
 import { privateMiBOfTree, useOfTree, type ProcessUse } from './processes.js';
 
@@ -116,6 +117,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
     await requestAll(system, ['warm-up'], SINGLE_NODE);
     await finish(system, 1);
     const before = uses(system);
+    const countsBefore = await countsOf(system);
     const startedAt = performance.now();
     await requestAll(
       system,
@@ -125,14 +127,23 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
     await finish(system, count + 1);
     const seconds = (performance.now() - startedAt) / 1_000;
     const after = uses(system);
+    const counts = await newCounts(system, countsBefore);
     const postgresMiB = postgresMemory(system);
     const events = await everyEvent(system);
     const idle = await idleCpu(system);
     const measured = { ...creation, seconds, before, after, postgresMiB, events, idle };
-    return [...durations(measured), ...costs(measured)];
+    const each = { each: 'cluster', count };
+    const counted = countFigures(...counts, each).filter(({ name }) => !name.startsWith('CPU'));
+    return [...durations(measured), ...costs(measured), ...counted];
   } finally {
     await system.stop();
   }
+};
+
+/** A backend of PostgreSQL reports what it has done within a second. */
+const newCounts = async (system: System, before: readonly Count[]): Promise<[readonly Count[], readonly Count[]]> => {
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  return [before, await countsOf(system)];
 };
 
 /** What its processes do not share. */

@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { startSystem, type System } from '../system/system.js';
-import { countFigures, countsOf } from './facts.counts.js';
+import { countFigures, countsOf } from './counts.js';
 import { distributionOf, lineOf, scaled, times, type Figure } from './figures.js';
 
 const NODES = 25;
@@ -173,7 +173,7 @@ export const benchFacts = async (): Promise<Figure[]> => {
     const lags: Lags = { 'upgrade-svc': [], gateway: [], answer: [] };
     const before = await countsOf(system);
     await Promise.all(nodes.map((node) => stateFacts(parts, node, lags)));
-    const counts = countFigures(before, await countsOf(system), NODES * FACTS_OF_NODE);
+    const counts = countFigures(before, await countsOf(system), { each: 'fact', count: NODES * FACTS_OF_NODE });
     const at = `at ${RATE_PER_SECOND}/s from ${NODES} nodes`;
     const rows = WATCHED.map((service) => {
       const distribution = distributionOf(lags[service]);

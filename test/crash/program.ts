@@ -1,11 +1,12 @@
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import type { Job, JobContext, JobFailure, JobLater } from '@fairlead/event-sourcing/jetstream';
-import { consumerNames, type Consumers } from '../../libs/event-sourcing/src/jetstream/consumers.js';
-import { jobOf } from '../../libs/event-sourcing/src/jetstream/jobs.publisher.js';
+import { consumerNames, processConsumer, type Consumers } from '../../libs/event-sourcing/src/jetstream/consumers.js';
+import { jobOf, jobOfTask } from '../../libs/event-sourcing/src/jetstream/jobs.publisher.js';
 import { PartitionCursor } from '../../libs/event-sourcing/src/jetstream/partition.cursor.js';
 import { PartitionFold, type PartitionChanges } from '../../libs/event-sourcing/src/jetstream/partition.fold.js';
 import type { Position } from '../../libs/event-sourcing/src/jetstream/partition.store.js';
+import { tasksInState, type TasksInState } from '../../libs/event-sourcing/src/reconciler.js';
 import { Life, type Turns } from './lives.js';
 
 const RUNNING_MAX = 6;
@@ -25,6 +26,8 @@ export interface Parts {
 interface Queued {
   readonly job: Job;
   readonly attempt: number;
+  /** The state that asks for it, where it is a task: it is in no queue that outlives the program. */
+  readonly askedBy?: string;
 }
 
 /** What the service's database holds. */
@@ -33,6 +36,8 @@ class Database {
   positions: ReadonlyMap<string, Position> = new Map();
   /** The sequence up to which every consumer has read. */
   seen = 0;
+  /** Which attempt at a task is the next, where it is not the first. */
+  readonly attempts = new Map<string, number>();
 
   move(positions: ReadonlyMap<string, Position>): void {
     this.positions = positions;
@@ -72,7 +77,8 @@ export interface ProgramOptions {
 }
 
 /**
- * A service as its kernel runs it: a consumer over the log, rows and positions in a database, jobs on a queue that outlives it.
+ * A service as its kernel runs it: a consumer over the log, rows and positions in a database, jobs on a queue that outlives it, and tasks
+ * that the states of reconcilers ask for.
  * The fold and the cursor of the consumer are the product's own. Killed, it loses all that is not in the database or the queue.
  */
 export class Program {
@@ -83,6 +89,9 @@ export class Program {
   private readonly cursor: PartitionCursor;
   private readonly queue: Queued[] = [];
   private readonly published = new Set<string>();
+  /** Tasks that wait, and the ids of all that were asked for in this life. */
+  private tasks: Queued[] = [];
+  private asked = new Set<string>();
   private running = new Set<Queued>();
   private reading = false;
 
@@ -100,12 +109,19 @@ export class Program {
   kill(): void {
     this.options.turns.kill(this.life);
     this.life = new Life(this.options.turns);
-    this.queue.push(...this.running);
+    this.queue.push(...[...this.running].filter(({ askedBy }) => askedBy === undefined));
     this.running = new Set();
+    this.tasks = [];
+    this.asked = new Set();
     this.reading = false;
     this.cursor.load(this.database.positions);
     this.fold = this.newFold();
     this.parts = this.options.start(this.life, this);
+    for (const process of this.options.consumers.processes)
+      for (const [place, text] of this.database.documents) {
+        const [name, clusterKey = ''] = place.split('|');
+        if (name === processConsumer(process)) this.sync(name, clusterKey, JSON.parse(text));
+      }
   }
 
   get isBusy(): boolean {
@@ -117,7 +133,7 @@ export class Program {
     const { consumers, log } = this.options;
     const hasConsumers = consumers.projections.length + consumers.processes.length > 0;
     const isBehind = hasConsumers && !this.reading && this.database.seen < log.events.length;
-    const mayTake = this.queue.length > 0 && this.running.size < RUNNING_MAX;
+    const mayTake = this.queue.length + this.tasks.length > 0 && this.running.size < RUNNING_MAX;
     return [...(isBehind ? [() => this.read()] : []), ...(mayTake ? [() => this.take()] : [])];
   }
 
@@ -173,11 +189,32 @@ export class Program {
     this.database.move(new Map(moves.map(({ consumer, from, to }) => [consumer, { ...from, seq: to }] as const)));
     this.cursor.wrote(moves);
     this.fold.remember(changes);
+    for (const { process, rows } of changes.states) for (const { key, doc } of rows) this.sync(process, key, doc);
     for (const event of events) this.parts.hear?.(event);
   }
 
+  /** As the kernel's queue of tasks: each that is newly asked for waits, and what is no longer asked for is forgotten. */
+  private sync(consumer: string, clusterKey: string, doc: unknown): void {
+    const process = this.options.consumers.processes.find((candidate) => processConsumer(candidate) === consumer);
+    const state = doc as Partial<TasksInState> | undefined;
+    if (process === undefined) return;
+    const at = { service: this.options.name, process: consumer, clusterKey };
+    const desired = state?.origins === undefined ? [] : tasksInState(process, state as TasksInState);
+    const jobs = desired.map(({ origin, reaction }) => jobOfTask(at, origin, reaction));
+    const askedBy = `${consumer}|${clusterKey}`;
+    const stays = ({ askedBy: by, job }: Queued): boolean => by !== askedBy || jobs.some(({ id }) => id === job.id);
+    this.tasks = this.tasks.filter(stays);
+    for (const job of jobs) {
+      if (this.asked.has(job.id)) continue;
+      this.asked.add(job.id);
+      this.tasks.push({ job, attempt: this.database.attempts.get(job.id) ?? 1, askedBy });
+    }
+  }
+
   private take(): void {
-    const [queued] = this.queue.splice(this.options.below(this.queue.length), 1);
+    const chosen = this.options.below(this.queue.length + this.tasks.length);
+    const isQueued = chosen < this.queue.length;
+    const [queued] = isQueued ? this.queue.splice(chosen, 1) : this.tasks.splice(chosen - this.queue.length, 1);
     if (queued === undefined) return;
     const { life } = this;
     this.running.add(queued);
@@ -185,13 +222,14 @@ export class Program {
       .then((again) => {
         if (life.dead) return;
         this.running.delete(queued);
-        if (again !== undefined) this.queue.push(again);
+        if (again !== undefined) (again.askedBy === undefined ? this.queue : this.tasks).push(again);
       })
       .catch((error: unknown) => life.dead || this.broken(error));
   }
 
   /** Returns what is delivered later; undefined: it is done. */
-  private async work({ job, attempt }: Queued, life: Life): Promise<Queued | undefined> {
+  private async work(queued: Queued, life: Life): Promise<Queued | undefined> {
+    const { job, attempt } = queued;
     const context: JobContext = {
       attempt,
       signal: new AbortController().signal,
@@ -199,13 +237,14 @@ export class Program {
     };
     try {
       const result = await this.parts.deliver(job, context);
-      return result === undefined ? undefined : { job, attempt };
+      return result === undefined ? undefined : queued;
     } catch (error) {
       if (life.dead || !(error instanceof WorldFailure)) throw error;
       if (attempt >= ATTEMPTS_MAX) throw error;
       const nextAttemptAt = '2026-01-01T01:00:00.000Z';
       await this.parts.failed(job, { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt });
-      return { job, attempt: attempt + 1 };
+      this.database.attempts.set(job.id, attempt + 1);
+      return { ...queued, attempt: attempt + 1 };
     }
   }
 }

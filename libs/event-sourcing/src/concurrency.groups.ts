@@ -20,6 +20,7 @@ const FREE: Taken = { all: 0, shared: 0 };
 export class ConcurrencyGroups {
   private readonly taken = new Map<string, Taken>();
   private readonly sharedMax: number;
+  private readonly listeners: (() => void)[] = [];
 
   constructor(readonly limit: number) {
     this.sharedMax = Math.max(1, Math.floor(limit / 2));
@@ -40,6 +41,12 @@ export class ConcurrencyGroups {
 
   leave(groups: readonly string[]): void {
     this.add(groups, -1);
+    if (groups.length > 0) for (const listener of this.listeners) listener();
+  }
+
+  /** Called whenever there may be a place in a group again. */
+  onPlace(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
   private add(groups: readonly string[], change: 1 | -1): void {

@@ -14,7 +14,7 @@ export type { Stall } from './jetstream/partition.progress.js';
 export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { PartitionConsumers, type Partitions } from './jetstream/partition.consumers.js';
 export { JobsProgress } from './jetstream/jobs.progress.js';
-export { Places } from './jetstream/places.js';
+export { TaskQueue, type Attempted, type Pending } from './jetstream/task.queue.js';
 export type { JobOutcome, Meter } from './jetstream/meter.js';
 export { PostgresLeases } from './jetstream/postgres.leases.js';
 export { DatabasePositions, type Positions } from './jetstream/positions.js';

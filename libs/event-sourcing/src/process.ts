@@ -8,6 +8,8 @@ export interface JobReaction {
   readonly kind: 'job';
   readonly type: string;
   readonly data: JsonObject;
+  /** The state of the process says that it is asked for, so nothing has to be queued that outlasts this process. */
+  readonly inState?: true;
 }
 
 /** Calls `due` of the process at `dueAt` (RFC 3339). A timer of the same key is replaced. */

@@ -3,13 +3,20 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Command, Decider } from './decider.js';
 import { makeHandle, type Handle } from './handle.js';
 import type { Job, JobContext } from './jetstream/decorators.js';
-import { jobOf } from './jetstream/jobs.publisher.js';
+import { jobOf, jobOfTask } from './jetstream/jobs.publisher.js';
 import { processConsumer } from './jetstream/consumers.js';
 import { TaskRunner, type RequeueAfter, type TaskContext } from './jetstream/task.runner.js';
 import { MemoryLeases } from './memory.leases.js';
 import { MemoryStore } from './memory.store.js';
 import { advance, type Caused, type JobReaction } from './process.js';
-import { reconcilerProcess, STATE_FACTS, type Reconciled, type Reconciler, type TaskRef } from './reconciler.js';
+import {
+  reconcilerProcess,
+  STATE_FACTS,
+  tasksInState,
+  type Reconciled,
+  type Reconciler,
+  type TaskRef,
+} from './reconciler.js';
 
 jest.setTimeout(120_000);
 
@@ -145,6 +152,8 @@ class Service {
   private expiring: string[] = [];
   private replicas: Replica[] = [];
   private births = 0;
+  /** As the service's database has them. */
+  private readonly failures = new Map<string, number>();
   private actions = ACTIONS;
   /** Which replica's handler is at work on a task. */
   private readonly active = new Map<string, { readonly replica: Replica; isLost: boolean }>();
@@ -234,21 +243,37 @@ class Service {
     );
   }
 
-  /** The consumer: jobs are published before the commit, so a crash between them publishes them again. */
+  /** The consumer: a crash before the commit makes it read the event again. */
   private read(): void {
     const event = this.store.events[this.position];
     if (event === undefined) return;
     const { states, reactions, poisons } = advance(this.process, () => this.known, [event]);
     if (poisons[0] !== undefined) throw new Error(poisons[0].error);
-    for (const caused of reactions)
-      if (caused.reaction.kind === 'job')
-        this.queue.push({ job: jobOf('sim', this.process.name, caused as Caused<JobReaction>), failures: 0 });
+    for (const { reaction } of reactions)
+      if (reaction.kind === 'job' && reaction.inState !== true) throw new Error(`${reaction.type} is not in the state`);
     if (this.chance(0.05)) return;
     this.position += 1;
     const changed = states.get('default/demo');
     if (changed !== undefined) this.known = changed.state;
+    for (const caused of reactions)
+      if (caused.reaction.kind === 'job') this.offer(jobOf('sim', this.process.name, caused as Caused<JobReaction>));
     // Only one replica has the consumer.
     this.replicas[0]?.runner.noticed(processConsumer(joining), 'default/demo', this.known);
+  }
+
+  private offer(job: Job): void {
+    this.queue.push({ job, failures: this.failures.get(job.id) ?? 0 });
+  }
+
+  /** The replica that had the tasks has ended: whoever takes over makes them again from the state of the cluster. */
+  private restore(): void {
+    this.queue = [];
+    if (this.known === undefined) return;
+    const at = { service: 'sim', process: this.process.name, clusterKey: 'default/demo' };
+    for (const { origin, reaction } of tasksInState(joining, this.known)) {
+      const job = jobOfTask(at, origin, reaction);
+      if ((this.failures.get(job.id) ?? 0) < ATTEMPTS_MAX) this.offer(job);
+    }
   }
 
   private deliver(): void {
@@ -289,6 +314,7 @@ class Service {
       const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
       const failure = { cause: error.toCause(), attempt: failures + 1, attemptsMax: ATTEMPTS_MAX, nextAttemptAt };
       await replica.runner.recordFailure(job, failure);
+      this.failures.set(job.id, failures + 1);
       return isLast ? undefined : { job, failures: failures + 1 };
     }
   }
@@ -334,14 +360,14 @@ class Service {
     this.leases.expire(name);
   }
 
-  /** kill -9. What it worked on is delivered again, and its leases expire some time later. */
+  /** kill -9. What it had to work on is made again from the state, and its leases expire some time later. */
   private kill(): void {
     const replica = this.replicas[this.below(this.replicas.length)];
     if (replica === undefined) return;
     replica.dead = true;
     this.waiting = this.waiting.filter((waiting) => !waiting.replica.dead);
-    this.queue.push(...this.working.filter((one) => one.replica.dead));
     this.working = this.working.filter((one) => !one.replica.dead);
+    this.restore();
     for (const [key, at] of [...this.active]) if (at.replica.dead) this.active.delete(key);
     this.expiring.push(replica.name);
     this.replicas = this.replicas.map((other) => (other.dead ? this.born() : other));

@@ -1,6 +1,6 @@
 import { pauseAfter, type Cause as WorldCause, type Fact, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from './decider.js';
-import { cancelTimer, job, timer, type JsonObject, type Process, type Reaction } from './process.js';
+import { cancelTimer, job, timer, type JobReaction, type JsonObject, type Process, type Reaction } from './process.js';
 
 /** One thing to do now, and why. Its handler is the method decorated with `OnTask` of its type. */
 export interface Task {
@@ -50,7 +50,7 @@ export interface TaskFailure {
  */
 export interface Reconciler<State, C extends Command = Command, F extends Fact = Fact> {
   readonly name: string;
-  /** Raised when the shape of State changes: the state is then folded again from the log, without publishing tasks. */
+  /** Raised when the shape of State, or of Reconciled, changes: the state is then folded again from the log. */
   readonly version: number;
   /** The stream of each cluster that its facts are stated in. */
   readonly context: string;
@@ -97,10 +97,28 @@ export interface Known<State> {
   readonly isPaused?: true;
 }
 
+/** The event since which a task is desired: the task's id and cause follow from it. */
+export interface Origin {
+  readonly type: string;
+  readonly eventId: string;
+  readonly correlationId: string;
+  readonly seq: number;
+  /** RFC 3339. */
+  readonly now: string;
+  /** Its place among the event's reactions. */
+  readonly index: number;
+  /** As in TaskRef. */
+  readonly groups?: readonly string[];
+}
+
 /** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
 export interface Reconciled<State> extends Known<State> {
   /** Where in the log it last changed. */
   readonly seq: number;
+  /** Where in the log the cluster began. */
+  readonly firstSeq: number;
+  /** By key: every task that is desired, and the statement of facts that are due. */
+  readonly origins: Readonly<Record<string, Origin>>;
   readonly generation: string;
   /** Keys of the tasks that are desired. */
   readonly desired: readonly string[];
@@ -145,19 +163,16 @@ export const desiredTask = <State>(
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
 
+type Named = Pick<Task, 'type' | 'key' | 'groups'>;
+
 const publish = (
   reconciler: { readonly name: string },
   generation: string,
-  { type, key, groups }: Pick<Task, 'type' | 'key' | 'groups'>,
-  at: At,
-): Reaction => {
-  const ref: TaskRef = {
-    reconciler: reconciler.name,
-    generation,
-    key,
-    ...at,
-    ...(groups === undefined ? {} : { groups }),
-  };
+  { type, key, groups }: Named,
+  { seq, now }: At,
+): JobReaction => {
+  const asked = groups === undefined ? {} : { groups };
+  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq, now, ...asked };
   return job(type, ref);
 };
 
@@ -167,10 +182,11 @@ const dueFacts = <State, F extends Fact>(
   now: string,
 ): readonly F[] => (isPaused === true ? nothing : (reconciler.facts?.(state, now) ?? nothing));
 
-const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, at: At): readonly Reaction[] =>
-  dueFacts(reconciler, known, at.now).length === 0
-    ? []
-    : [publish(reconciler, reconciler.generation(known.state), { type: STATE_FACTS, key: STATE_FACTS }, at)];
+const FACTS: Named = { type: STATE_FACTS, key: STATE_FACTS };
+
+/** The statement of facts, if any are due. */
+const factsOf = <State>(reconciler: Reconciler<State>, known: Known<State>, now: string): readonly Named[] =>
+  dueFacts(reconciler, known, now).length === 0 ? [] : [FACTS];
 
 const wakeOf = <State>(reconciler: Reconciler<State>, { state, isPaused }: Known<State>, now: string): string | null =>
   isPaused === true ? null : (reconciler.wakeAt?.(state, now) ?? null);
@@ -184,34 +200,66 @@ const reconcile = <State>(
   reconciler: Reconciler<State>,
   before: Reconciled<State>,
   known: Known<State>,
-  at: At,
+  { meta }: Pick<StoredEvent, 'meta'>,
 ): Reconciled<State> => {
+  const at = { seq: meta.seq, now: meta.time };
   const generation = reconciler.generation(known.state);
   const tasks = tasksOf(reconciler, known, at.now);
   const published = new Set(generation === before.generation ? before.desired : []);
   const wakeAt = wakeOf(reconciler, known, at.now);
+  const fresh = [...tasks.filter(({ key }) => !published.has(key)), ...factsOf(reconciler, known, at.now)];
+  const { id: eventId, correlationId } = meta;
+  const origins = [
+    ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins[key]!] as const] : [])),
+    ...fresh.map(({ type, key, groups }, index) => {
+      const origin: Origin = {
+        type,
+        eventId,
+        correlationId,
+        ...at,
+        index,
+        ...(groups === undefined ? {} : { groups }),
+      };
+      return [key, origin] as const;
+    }),
+  ];
   return {
     ...known,
     seq: at.seq,
+    firstSeq: before.seq === 0 ? at.seq : before.firstSeq,
+    origins: Object.fromEntries(origins),
     generation,
     desired: tasks.map(({ key }) => key),
     wakeAt,
     reactions: [
-      ...tasks.filter(({ key }) => !published.has(key)).map((task) => publish(reconciler, generation, task, at)),
-      ...factsOf(reconciler, known, at),
+      ...fresh.map((task) => ({ ...publish(reconciler, generation, task, at), inState: true as const })),
       ...wakeReactions(before.wakeAt, wakeAt),
     ],
   };
 };
+
+/** What of the state of a cluster says which tasks it asks for. */
+export type TasksInState = Pick<Reconciled<unknown>, 'origins' | 'generation' | 'firstSeq'>;
+
+/** Each as the event asked for it since which it is desired. */
+export const tasksInState = (
+  { name }: { readonly name: string },
+  { origins, generation }: TasksInState,
+): readonly { readonly key: string; readonly origin: Origin; readonly reaction: JobReaction }[] =>
+  Object.entries(origins).map(([key, origin]) => ({
+    key,
+    origin,
+    reaction: publish({ name }, generation, { ...origin, key }, origin),
+  }));
 
 /** At the moment that `wakeAt` named: its tasks may be published twice, here and with the next event. */
 const woken = <State>(reconciler: Reconciler<State>, known: Reconciled<State>, now: string): readonly Reaction[] => {
   const at = { seq: known.seq, now };
   const fresh = tasksOf(reconciler, known, now).filter(({ key }) => !known.desired.includes(key));
   const next = wakeOf(reconciler, known, now);
+  const generation = reconciler.generation(known.state);
   return [
-    ...fresh.map((task) => publish(reconciler, reconciler.generation(known.state), task, at)),
-    ...factsOf(reconciler, known, at),
+    ...[...fresh, ...factsOf(reconciler, known, now)].map((task) => publish(reconciler, generation, task, at)),
     ...(next === null ? [] : [timer(WAKE, next)]),
   ];
 };
@@ -222,7 +270,10 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
   return {
     name,
     version,
-    initial: { state: decider.initial, seq: 0, generation: '', desired: [], wakeAt: null, reactions: [] },
+    initial: {
+      ...{ state: decider.initial, seq: 0, firstSeq: 0, generation: '' },
+      ...{ desired: [], origins: {}, wakeAt: null, reactions: [] },
+    },
 
     evolve: (before, event) => {
       const known = knownAfter(reconciler, before, event);
@@ -230,7 +281,7 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
       // A cluster may be paused before this service knows anything else of it.
       if (known.state === decider.initial && known.isPaused !== true) return undefined;
       if (known === before) return { ...before, reactions: [] };
-      return reconcile(reconciler, before, known, { seq: event.meta.seq, now: event.meta.time });
+      return reconcile(reconciler, before, known, event);
     },
 
     react: ({ state, reactions }, event) => {

@@ -55,7 +55,7 @@ import { LatePartitionConsumers } from './late.partition.consumers.js';
 import { LogProgress } from './log.progress.js';
 import { DependencyAway, EXIT_DEPENDENCY_AWAY, patienceOf, patiently, type Patience } from './patience.js';
 import { NatsSecrets } from './secrets.nats.js';
-import { logGauges } from './metrics/log.gauges.js';
+import { logGauges, tasksGauge } from './metrics/log.gauges.js';
 import { MetricsHttp } from './metrics/metrics.http.js';
 import { measureRequests } from './metrics/request.metrics.js';
 import { ServiceMetrics } from './metrics/service.metrics.js';
@@ -277,6 +277,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
     },
     (partitions: PartitionConsumers) => world.partitions.set(partitions),
   );
+  world.metrics.addGauge(tasksGauge(strategy));
   const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false, deferInitialization: true });
   microservice.useGlobalFilters(new PassOn());
   app.use(measureRequests(world.metrics));

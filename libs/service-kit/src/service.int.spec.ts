@@ -109,6 +109,15 @@ const seen = {
   deafTo: undefined as string | undefined,
 };
 
+const ACK_WAIT_MS = 1_000;
+
+/** Nothing else of this process runs for longer than the server waits for a sign of life; then it answers what came meanwhile. */
+const hog = async (): Promise<void> => {
+  const endsAt = performance.now() + 1.5 * ACK_WAIT_MS;
+  while (performance.now() < endsAt);
+  await new Promise((resolve) => setTimeout(resolve, ACK_WAIT_MS / 2));
+};
+
 @Controller()
 class Effects {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
@@ -116,6 +125,7 @@ class Effects {
   @OnJob<{ node: string; count: number }>('Join', { attemptsMax: 3, backoffFirstMs: 20 })
   async join({ data, namespace, cluster, cause }: Job<{ node: string; count: number }>): Promise<void> {
     seen.jobs.push(`${data.node}:${data.count}`);
+    if (data.node === 'hog') await hog();
     if (data.node === 'broken') throw new WorldFailure({ operation: 'join', target: data.node, message: 'no route' });
     const fact: Said = { type: 'WorkerJoined', data: { uid, node: data.node as NodeName } };
     await this.handle(speaker, { namespace, cluster, context: 'bootstrap' }, { type: 'Say', data: fact }, cause);
@@ -177,7 +187,7 @@ describe('a service on the kit', () => {
     DATABASE_URL: environment.databases['bootstrap-svc'],
     FAIRLEAD_MASTER_KEY_FILE: join(folder, 'master.key'),
     LOG_LEVEL: 'error',
-    JOB_ACK_WAIT_MS: '1000',
+    JOB_ACK_WAIT_MS: String(ACK_WAIT_MS),
   });
   const say = async (cluster: string, fact: Said) => {
     const handle = service.get<Handle>(HANDLE);
@@ -259,6 +269,12 @@ describe('a service on the kit', () => {
     expect(seen.failures[0]?.cause).toEqual({ operation: 'join', target: 'broken', message: 'no route' });
   });
 
+  it('begins a job once that is delivered again because the process was too busy to say that it works on it', async () => {
+    await say('hogging', reached('hog'));
+    await eventually(async () => (await rowOf('hogging'))?.seen.join() === 'hog,hog');
+    expect(seen.jobs.filter((name) => name === 'hog:1')).toHaveLength(1);
+  });
+
   it('buries a message that is not a job, and works on', async () => {
     const nc = await environment.connect('admin');
     for (const text of ['not JSON', 'null', '{"id":"1"}'])
@@ -294,10 +310,10 @@ describe('a service on the kit', () => {
 
   it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {
     const live = await service.rebuild('log');
-    expect(live).toMatchObject({ projection: 'log', rows: 8, equal: true });
+    expect(live).toMatchObject({ projection: 'log', rows: 9, equal: true });
     await service.query('truncate log', []);
     const rebuilt = await service.rebuild('log');
-    expect(rebuilt).toMatchObject({ rows: 8, equal: false, digest: live.digest });
+    expect(rebuilt).toMatchObject({ rows: 9, equal: false, digest: live.digest });
     const { seq } = await say('after-rebuild', reached('w1'));
     await service.get<Positions>(POSITIONS).waitFor(seq, 5_000);
     expect((await rowOf('after-rebuild'))?.seen[0]).toBe('w1');
@@ -359,6 +375,7 @@ describe('a service on the kit', () => {
     expect(body).not.toMatch(/^fairlead_event_age_seconds_count\{[^}]*\} 0$/m);
     expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="done"\} [1-9]/m);
     expect(body).toMatch(/^fairlead_job_duration_seconds_count\{[^}]*outcome="buried"\} 1$/m);
+    expect(body).toMatch(/^fairlead_tasks\{state="waiting",[^}]*\} 0$/m);
     expect(body).toMatch(/^fairlead_jobs\{state="waiting",[^}]*\} \d+$/m);
     expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
   });

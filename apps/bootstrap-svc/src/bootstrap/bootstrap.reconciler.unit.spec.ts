@@ -93,6 +93,7 @@ it('gives each job what names its task: generation and key', () => {
   expect(reactions).toEqual([
     {
       kind: 'job',
+      inState: true,
       type: 'BootstrapHost',
       data: {
         reconciler: 'bootstrap',

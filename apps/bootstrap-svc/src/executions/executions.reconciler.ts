@@ -39,7 +39,7 @@ const tasksOf = ({ uid, open, ended }: Executions, now: string): readonly Task[]
 /** Operators' commands run on nodes, and their outputs are deleted. Those of a cluster that is deleted go with its key. */
 export const executionsReconciler: Reconciler<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
   name: 'executions',
-  version: 1,
+  version: 2,
   context: 'access',
   decider: executions,
   generation: ({ executions: state }) => state?.uid ?? '',

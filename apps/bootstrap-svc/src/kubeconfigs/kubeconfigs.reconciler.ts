@@ -38,7 +38,7 @@ const tasksOf = (state: Kubeconfigs, now: string): readonly Task[] => {
  */
 export const kubeconfigsReconciler: Reconciler<Kubeconfigs | undefined, KubeconfigsCommand, KubeconfigsFact> = {
   name: 'kubeconfigs',
-  version: 2,
+  version: 3,
   context: 'access',
   decider: kubeconfigs,
   generation: (state) => state?.uid ?? '',

@@ -1,6 +1,6 @@
 import { CONNECTIONS_STREAM, WorldFailure, type ClusterUid, type ConnectionName } from '@fairlead/contracts';
-import { ConcurrencyGroups } from '@fairlead/event-sourcing';
-import { JobsProgress, Places, type Job } from '@fairlead/event-sourcing/jetstream';
+import { ConcurrencyGroups, groupsOf } from '@fairlead/event-sourcing';
+import { JobsProgress, TaskQueue, type Attempted, type Job, type Pending } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
@@ -39,7 +39,10 @@ class Service {
   hungUntilMs = 0;
   private readonly processes = new MemoryProcesses(this.log);
   private readonly replica: Replica;
-  private readonly places: Places;
+  private readonly queue: TaskQueue;
+  /** By cluster: the tasks that have not ended. */
+  private readonly pending = new Map<string, readonly Pending[]>();
+  private asked = 0;
 
   constructor(groupLimit: number) {
     const calls = (connection: string) => ({
@@ -57,8 +60,18 @@ class Service {
       new MemoryLeases().of('replica'),
     );
     const { progress } = this;
-    const groups = new ConcurrencyGroups(groupLimit);
-    this.places = new Places({ concurrency: CONCURRENCY, groups, progress, onFree: () => undefined });
+    this.queue = new TaskQueue({
+      concurrency: CONCURRENCY,
+      groups: new ConcurrencyGroups(groupLimit),
+      load: () => 0,
+      isGivenUp: () => false,
+      onWaiting: (_count, full) => progress.waitingForGroups(full, 'memory'),
+      attempt: async (job, failures) => {
+        const attempted = await this.work(job, failures + 1);
+        if (attempted.kind === 'over') this.sync(job, (others) => others);
+        return attempted;
+      },
+    });
   }
 
   async begin(clusters: readonly (readonly [ConnectionName, number])[]): Promise<void> {
@@ -78,7 +91,7 @@ class Service {
 
   async pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += SECOND_MS) {
-      for (const job of this.processes.next()) this.take(job, 1);
+      for (const job of this.processes.next()) this.offer(job);
       await jest.advanceTimersByTimeAsync(SECOND_MS);
     }
   }
@@ -98,17 +111,30 @@ class Service {
     return Number.POSITIVE_INFINITY;
   }
 
-  private take(job: Job, attempt: number): void {
-    this.places.take({ job, giveBack: () => undefined, run: () => this.work(job, attempt) });
+  private offer(job: Job): void {
+    this.asked += 1;
+    const seq = this.asked;
+    this.sync(job, (others) => {
+      const { firstSeq } = others[0] ?? { firstSeq: seq };
+      return [...others, { key: job.id, job, groups: groupsOf(job), firstSeq, seq, failures: 0 }];
+    });
   }
 
-  private async work(job: Job, attempt: number): Promise<void> {
+  private sync(job: Job, change: (others: readonly Pending[]) => readonly Pending[]): void {
+    const key = `${job.namespace}/${job.cluster}`;
+    const pending = change((this.pending.get(key) ?? []).filter((one) => one.job.id !== job.id));
+    this.pending.set(key, pending);
+    this.queue.sync('spec', key, pending);
+  }
+
+  private async work(job: Job, attempt: number): Promise<Attempted> {
     const id = `${job.id} ${attempt} ${Date.now()}`;
-    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, job.data['groups'] as string[]);
+    this.progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, HUNG_MS, groupsOf(job));
     try {
       const later = await this.replica.deliver(job, contextOf(attempt, new AbortController().signal));
       this.progress.ended(id, later === undefined ? 'done' : 'later');
-      if (later !== undefined) void pause(later.delayMs).then(() => this.take(job, attempt));
+      if (later === undefined) return { kind: 'over' };
+      return { kind: 'again', delayMs: later.delayMs, failed: false, whenFreed: later.isBlocked === true };
     } catch (error) {
       if (!(error instanceof WorldFailure)) throw error;
       this.progress.ended(id, 'failed');
@@ -116,7 +142,8 @@ class Service {
       const nextAttemptAt = isLast ? null : new Date(Date.now() + ATTEMPT_AGAIN_MS).toISOString();
       const failure = { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt };
       await this.replica.failed(job, failure);
-      if (!isLast) void pause(ATTEMPT_AGAIN_MS).then(() => this.take(job, attempt + 1));
+      if (isLast) return { kind: 'over' };
+      return { kind: 'again', delayMs: ATTEMPT_AGAIN_MS, failed: true, whenFreed: false };
     }
   }
 }

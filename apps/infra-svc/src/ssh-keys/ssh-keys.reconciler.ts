@@ -36,7 +36,7 @@ const tasksOf = (state: SshKeysState): readonly Task[] =>
 /** A rotation that was requested becomes a new key, which replaces the former one on every host. */
 export const sshKeysReconciler: Reconciler<SshKeysState, SshKeysCommand, SshKeysFact> = {
   name: 'ssh-keys',
-  version: 1,
+  version: 2,
   context: 'ssh-keys',
   decider: sshKeys,
   generation: () => 'rotations',

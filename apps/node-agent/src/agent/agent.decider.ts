@@ -59,6 +59,8 @@ export interface Observation {
   readonly os: string;
   readonly kernel: string;
   readonly bootId: string;
+  /** When that boot began, by the clock of the host. */
+  readonly bootedAt: string;
   /** What the agent changed since its last NodeInitialized. */
   readonly changed: readonly string[];
   readonly failure: ItemFailure | undefined;
@@ -141,11 +143,20 @@ const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly Agen
   }
 };
 
+/** The host has booted since the agent last stated its boot. */
+export const booted = (
+  reported: Reported,
+  { uid, node, bootId, bootedAt }: Pick<Observation, 'uid' | 'node' | 'bootId' | 'bootedAt'>,
+): readonly AgentFact[] =>
+  reported.bootId === null || reported.bootId === bootId
+    ? []
+    : [{ type: 'NodeRebooted', data: { uid, node, bootIdBefore: reported.bootId, bootId, bootedAt } }];
+
 /** What the agent must state now. Empty once it is stated: deciding on the same observation again adds nothing. */
 export const decide = (reported: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node } = seen;
-  if (reported.bootId !== null && reported.bootId !== seen.bootId)
-    return [{ type: 'NodeRebooted', data: { uid, node, bootIdBefore: reported.bootId, bootId: seen.bootId } }];
+  const boot = booted(reported, seen);
+  if (boot.length > 0) return boot;
   if (seen.failure !== undefined) {
     if (!isWorthReporting(reported, seen.failure)) return [];
     const { revision } = seen.desired;

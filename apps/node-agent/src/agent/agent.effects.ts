@@ -9,7 +9,7 @@ import type { Stage } from '../software/software.list.js';
 import { SourceWatch } from '../software/source.watch.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
-import { decide, revisionOf, type ItemFailure, type Observation } from './agent.decider.js';
+import { booted, decide, revisionOf, type ItemFailure, type Observation } from './agent.decider.js';
 import { type AgentFact } from '../node/agent.facts.js';
 import { plan } from './agent.planner.js';
 import type { AgentClock, AgentLog, HostPort } from '../node/host.ports.js';
@@ -53,11 +53,12 @@ interface HostFacts {
   readonly os: string;
   readonly kernel: string;
   readonly bootId: string;
+  readonly bootedAt: string;
 }
 
 /** The shell around the decider: inspects, reports and acts, one turn at a time; every event only wakes it. */
 export class AgentLoop {
-  private facts: HostFacts = { os: '', kernel: '', bootId: '' };
+  private facts: HostFacts = { os: '', kernel: '', bootId: '', bootedAt: '' };
   private inspection: Inspection | undefined;
   private inspectionDue = true;
   private view: NodeView | undefined;
@@ -99,8 +100,11 @@ export class AgentLoop {
 
   async start(): Promise<void> {
     const { config, host, metronome, random } = this.parts;
-    const [os, kernel, bootId] = await Promise.all([host.osRelease(), host.kernel(), host.bootId()]);
-    this.facts = { os, kernel, bootId };
+    const [os, kernel, bootId, bootedAt] = await Promise.all([
+      ...([host.osRelease(), host.kernel(), host.bootId()] as const),
+      host.bootedAt(),
+    ]);
+    this.facts = { os, kernel, bootId, bootedAt: bootedAt.toISOString() };
     // Before anything is stated, so that facts can name their cause.
     await this.desiredSource.start();
     this.watch = this.parts.watchNode({
@@ -170,6 +174,7 @@ export class AgentLoop {
 
   private async turn(): Promise<void> {
     const { journal, log } = this.parts;
+    await this.sayBoot();
     if (this.inspectionDue || this.inspection === undefined) await this.look();
     const seen = await this.say();
     const step = plan(journal.reported, seen, {
@@ -255,6 +260,15 @@ export class AgentLoop {
     const { changed, failed } = await ensureAll(this.stages(), (item, ms) => log('debug', 'ensured', { item, ms }));
     if (changed.length > 0) await journal.addChanged(changed);
     return failed;
+  }
+
+  /** Before the first heartbeat: a request to reboot the node must not begin on one that has booted since. */
+  private async sayBoot(): Promise<void> {
+    const { journal, log } = this.parts;
+    const facts = booted(journal.reported, this.observe());
+    if (facts.length === 0) return;
+    await journal.record(facts, this.desired.event);
+    for (const { type } of facts) log('info', type, { bootId: this.facts.bootId });
   }
 
   /** States everything that there is to state now. */

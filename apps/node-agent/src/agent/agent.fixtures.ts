@@ -26,6 +26,7 @@ export const seen = (over: Partial<Observation> = {}): Observation => ({
   os: 'Debian',
   kernel: '6.1',
   bootId: 'boot-1',
+  bootedAt: '2026-01-01T00:00:00.000Z',
   changed: [],
   failure: undefined,
   kubernetes: undefined,

@@ -8,8 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config.js';
 import { sayToNode } from '../desired/decisions.js';
 import { rebootOf } from '../desired/reboot.change.js';
+import { Etcd } from '../etcd/etcd.effects.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import { c8QuorumWithout } from '../rules/control-plane.rules.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import type { RecordAction } from './actions.decider.js';
 import type { ActionFact } from './actions.planner.js';
@@ -75,6 +77,7 @@ export class ActionsEffects {
   @OnTask('AllowReboot', { attemptsMax: 20, backoffFirstMs: 500, timeoutMs: 60_000 })
   async allowReboot(task: Context<AllowReboot>): Promise<void> {
     const { uid, node, requestId, unlessBooted } = task.data;
+    await this.leaveEtcd(task);
     const change = rebootOf(markOf(requestId), unlessBooted);
     await sayToNode(this.handle, task, node, { type: 'AskForChange', data: { uid, node, change } });
   }
@@ -92,6 +95,19 @@ export class ActionsEffects {
     const api = await this.clusters.of(uid, task.cluster);
     await api.uncordon(node, markOf(cordonedBy));
     await record(task, { type: 'NodeActionUncordoned', data: { ...aboutOf(task), cordonedBy } });
+  }
+
+  /** C8, as the members of etcd answer now: a reboot must cost neither its quorum nor an election of a leader. */
+  private async leaveEtcd(task: Context<AllowReboot>): Promise<void> {
+    const { uid, node } = task.data;
+    const members = task.state.status === 'absent' ? {} : task.state.members;
+    const controlPlanes = Object.values(members).filter(({ role }) => role === 'control-plane');
+    if (members[node]?.role !== 'control-plane' || controlPlanes.length === 1) return;
+    const etcd = new Etcd(await this.clusters.of(uid, task.cluster), task.signal);
+    const facts = await etcd.facts(controlPlanes);
+    const [finding] = c8QuorumWithout(facts, node);
+    if (finding !== undefined) throw new WorldFailure({ operation: 'reboot', target: node, message: finding.sentence });
+    if (facts.members.length > 1) await etcd.moveLeaderAway(facts, node);
   }
 
   private newDrain(api: UpgradeCluster, { members, drainPolicy }: Known, node: string): NodeDrain {

@@ -49,7 +49,7 @@ const planned = (state: Known, { machines }: EventData<'VmsPlanned'>): Known => 
   const fresh = machines.filter(({ name }) => !(name in state.members));
   const added = fresh.map(({ name, role, pool }): [string, Member] => [
     name,
-    { name, role, pool, ready: false, lost: false, bootId: null, leaving: false, changedBy: null },
+    { name, role, pool, ready: false, lost: false, bootId: null, bootedAt: null, leaving: false, changedBy: null },
   ]);
   return { ...state, members: { ...state.members, ...Object.fromEntries(added) } };
 };
@@ -159,8 +159,11 @@ const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgres
 const evolveNodes = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'NodeInitialized':
-    case 'NodeRebooted':
       return withMember(state, event.data.node, { bootId: event.data.bootId });
+    case 'NodeRebooted': {
+      const { node, bootId, bootedAt = null } = event.data;
+      return withMember(state, node, { bootId, bootedAt });
+    }
     case 'NodeReady': {
       const { node, revision } = event.data;
       const after = withMember(state, node, { ready: true, lost: false });

@@ -70,10 +70,20 @@ const isRevocable = ({ open, progress }: Entry): boolean =>
 const waits = ({ progress }: Entry): boolean =>
   progress.startedAt === null || (progress.askedRevision !== null && progress.rebootingSince === null);
 
-const voidReasonOf = ({ members }: Known, entry: Entry, now: string): VoidReason | undefined => {
+/**
+ * Known before anything is done to the node, or while it is drained. Once its agent is asked for the reboot, the agent compares: only one of
+ * the two may decide.
+ */
+const hasBootedSince = ({ members }: Known, { open, node, progress }: Entry): boolean => {
+  const { bootId = null, bootedAt = null } = members[node] ?? {};
+  if (open.action !== 'reboot' || progress.askedRevision !== null || bootedAt === null) return false;
+  return bootId !== progress.bootId && Date.parse(bootedAt) > Date.parse(open.requestedAt);
+};
+
+const voidReasonOf = (state: Known, entry: Entry, now: string): VoidReason | undefined => {
   const { open, node, progress } = entry;
-  if (members[node] === undefined) return 'NodeGone';
-  if (progress.booted === 'before') return 'BootedSince';
+  if (state.members[node] === undefined) return 'NodeGone';
+  if (progress.booted === 'before' || hasBootedSince(state, entry)) return 'BootedSince';
   if (open.cancelled && isRevocable(entry)) return 'Cancelled';
   if (open.failed && progress.startedAt === null) return 'EarlierFailed';
   return now >= open.expiresAt && waits(entry) ? 'Expired' : undefined;

@@ -86,7 +86,7 @@ const cleaning = (state: Known): readonly Task[] => {
 /** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
 export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = {
   name: 'actions',
-  version: 1,
+  version: 2,
   context: 'rollout',
   decider: actions,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),

@@ -17,6 +17,8 @@ export interface Member {
   readonly lost: boolean;
   /** The boot that its agent reported last; null: none. */
   readonly bootId: string | null;
+  /** When that boot began, by the clock of the node; null: it did not say. */
+  readonly bootedAt: string | null;
   readonly leaving: boolean;
   /** The request by which it is replaced or remediated; null: none. */
   readonly changedBy: string | null;

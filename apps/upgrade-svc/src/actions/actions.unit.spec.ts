@@ -58,6 +58,31 @@ describe('a request to reboot nodes', () => {
     expect(story.uncordoned('w-1').withdraw('w-1').tasks).toEqual([]);
   });
 
+  it('is void for a node that booted while its agent was away, before it is cordoned or drained [ORBITER 22]', () => {
+    const story = new Story().tell('NodeLost', { node: 'w-1', lastSeenAt: null, limitMs: 1 });
+    story.ask('reboot', ['w-1', 'w-2']).settle().after(3_600);
+    const boot = { node: 'w-1', bootIdBefore: 'b1', bootId: 'b2', bootedAt: later(START, 1_000) };
+    story.tell('NodeRebooted', boot).tell('NodeRecovered', { node: 'w-1', lostForMs: 1 }).settle();
+    expect(story.said).toEqual(['Postponed w-1 AgentAway', 'Started w-2', 'Voided w-1 BootedSince']);
+    expect(story.tasks).toEqual([`CordonNode/w-2/${REQUEST}`]);
+  });
+
+  it('is void for a node that boots by itself while it is drained, and undoes the cordon', () => {
+    const story = new Story().ask('reboot', ['w-1']).settle().cordoned('w-1').after(60);
+    story.tell('NodeRebooted', { node: 'w-1', bootIdBefore: 'b1', bootId: 'b2', bootedAt: story.now }).settle();
+    expect(story.said.at(-1)).toBe('Voided w-1 BootedSince');
+    expect(story.tasks).toEqual([`UncordonNode/w-1/${REQUEST}`]);
+  });
+
+  it.each([
+    ['began before the request and was stated after it', { bootedAt: later(START, -1_000) }],
+    ['has no time', {}],
+  ])('begins on a node whose latest boot %s', (_which, bootedAt) => {
+    const story = new Story().ask('reboot', ['w-1']).after(60);
+    story.tell('NodeRebooted', { node: 'w-1', bootIdBefore: 'b1', bootId: 'b2', ...bootedAt }).settle();
+    expect(story.said).toEqual(['Started w-1']);
+  });
+
   it('leaves the cordon of another request', () => {
     const story = new Story().ask('cordon', ['w-1'], { requestId: 'c1' }).settle();
     story.record('NodeActionCordoned', 'w-1', { byRequest: true }, 'c1').settle();

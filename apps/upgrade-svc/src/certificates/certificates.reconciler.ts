@@ -5,7 +5,7 @@ import { certificates, warnAt, warnings, type Certificates } from './certificate
 /** Warns of each control plane's certificates in time to renew them, on the day from which that is due. */
 export const certificatesReconciler: Reconciler<Certificates, never, Fact<'CertificatesExpiring'>> = {
   name: 'certificates',
-  version: 2,
+  version: 3,
   context: 'rollout',
   decider: certificates,
   generation: ({ uid }) => uid ?? '',

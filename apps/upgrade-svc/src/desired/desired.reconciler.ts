@@ -197,7 +197,7 @@ const withdrawing = (uid: ClusterUid, id: string, nodes: readonly NodeName[]): T
  */
 export const desiredReconciler: Reconciler<Desired, never, never> = {
   name: 'desired-versions',
-  version: 5,
+  version: 6,
   context: 'rollout',
   decider: machines,
   generation: (state) => (state.status === 'none' ? '' : state.uid),

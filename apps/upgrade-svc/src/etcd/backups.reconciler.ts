@@ -42,7 +42,7 @@ const deletion = (uid: ClusterUid, { name: snapshot, reason }: Expired): Task =>
 /** Snapshots are taken by schedule; of all snapshots, those that are not needed any more are deleted. */
 export const backupsReconciler = (retention: Retention): Reconciler<Backups, BackupsCommand, BackupsFact> => ({
   name: 'etcd-backups',
-  version: 1,
+  version: 2,
   context: 'rollout',
   decider: backups,
   generation: ({ uid }) => uid ?? '',

@@ -1,4 +1,4 @@
-import { EXTERNAL_ETCD, WorldFailure } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { inTime } from '@fairlead/service-kit';
 import { createHash, type Hash } from 'node:crypto';
 import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
@@ -91,6 +91,18 @@ export class Etcd {
     if (pod === undefined) throw this.failure('move the leader of etcd', from, 'its etcd does not run');
     // Only the leader itself takes this order.
     await this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'move-leader', toMemberId]);
+  }
+
+  /** Before a member goes: without it etcd would be without a leader for an election. Answers who leads now. */
+  async moveLeaderAway({ members }: EtcdFacts, from: NodeName): Promise<NodeName | null> {
+    const leader = members.find((member) => member.leader)?.node ?? null;
+    if (leader !== from) return leader;
+    const [to] = members
+      .filter((member) => member.node !== null && member.node !== from && member.healthy && !member.learner)
+      .toSorted((one, other) => one.behind - other.behind);
+    if (to === undefined) throw this.failure('move the leader of etcd', from, 'no other member is healthy');
+    await this.moveLeader(from, to.id);
+    return to.node;
   }
 
   /** Saves a snapshot beside a member that does not lead, reads its status and hands it over piece by piece. */

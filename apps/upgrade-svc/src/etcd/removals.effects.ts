@@ -1,9 +1,8 @@
-import { majorityOf, WorldFailure, type Cause, type EventData, type NodeName } from '@fairlead/contracts';
+import { majorityOf, type Cause, type EventData, type NodeName } from '@fairlead/contracts';
 import { OnTask, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { c8MayLeave, removalQuorumOf } from '../rules/control-plane.rules.js';
-import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { CLUSTER_ACCESS, SNAPSHOT_KEEPER } from '../tokens.js';
 import { Etcd } from './etcd.effects.js';
 import { removalSnapshot, type RecordRemoval, type Removals } from './removals.decider.js';
@@ -47,7 +46,7 @@ export class RemovalsEffects {
     const owner = { namespace, cluster: name, uid };
     const snapshot = removalSnapshot(name, { node, attempt });
     const taken = await this.keeper.save(cluster, snapshot, owner, signal);
-    const leader = await this.moveLeader(etcd, await etcd.facts(nodes), node);
+    const leader = await etcd.moveLeaderAway(await etcd.facts(nodes), node);
     const saved = { uid, requestId: snapshot, upgradeId: null, operation: null, snapshot, ...taken };
     await task.record({
       type: 'RecordRemoval',
@@ -59,22 +58,5 @@ export class RemovalsEffects {
         },
       },
     });
-  }
-
-  /** Answers who leads now. A member that is removed while it leads would leave etcd without a leader for an election. */
-  private async moveLeader(etcd: Etcd, { members }: EtcdFacts, leaving: NodeName): Promise<NodeName | null> {
-    const leader = members.find((member) => member.leader)?.node ?? null;
-    if (leader !== leaving) return leader;
-    const [to] = members
-      .filter((member) => member.node !== null && member.node !== leaving && member.healthy && !member.learner)
-      .toSorted((one, other) => one.behind - other.behind);
-    if (to === undefined)
-      throw new WorldFailure({
-        operation: 'move the leader of etcd',
-        target: leaving,
-        message: 'no other member is healthy',
-      });
-    await etcd.moveLeader(leaving, to.id);
-    return to.node;
   }
 }

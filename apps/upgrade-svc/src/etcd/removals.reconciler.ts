@@ -17,7 +17,7 @@ export interface PrepareRemoval extends Leaving {
 /** Before a control plane leaves, its quorum is checked, etcd is saved and its leader moved. */
 export const removalsReconciler: Reconciler<Removals, RecordRemoval, RemovalFact> = {
   name: 'control-plane-removals',
-  version: 1,
+  version: 2,
   context: 'rollout',
   decider: controlPlaneRemovals,
   generation: ({ uid }) => uid ?? '',

@@ -38,7 +38,7 @@ const tasksOf = ({ uid, current, permitted }: Restores): readonly Task[] => {
 /** Steps of a restore become tasks as soon as they are stated, and what follows from what others did is stated. */
 export const restoreReconciler: Reconciler<Restores, RecordVerified, RestoreFact> = {
   name: 'etcd-restore',
-  version: 2,
+  version: 3,
   context: 'rollout',
   decider: restore,
   generation: ({ uid }) => uid ?? '',

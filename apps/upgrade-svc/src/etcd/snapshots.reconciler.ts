@@ -28,7 +28,7 @@ const forgetting = (uid: ClusterUid): Task => {
 /** Requested snapshots are taken; those of a deleted cluster are destroyed. */
 export const snapshotsReconciler: Reconciler<Requested, RecordRequested, SnapshotFact> = {
   name: 'etcd-snapshots',
-  version: 2,
+  version: 3,
   context: 'rollout',
   decider: requestedSnapshots,
   generation: ({ uid }) => uid ?? '',

@@ -150,7 +150,13 @@ export const nodeEvents = {
     writer: 'node-agent',
     context: 'node-<node>',
     doc: 'The node has booted since its agent last ran.',
-    data: z.strictObject({ uid, node, bootIdBefore: z.string(), bootId: z.string() }),
+    data: z.strictObject({
+      uid,
+      node,
+      bootIdBefore: z.string(),
+      bootId: z.string(),
+      bootedAt: z.iso.datetime().optional().describe('When the boot began, by the clock of the node; absent: unknown'),
+    }),
   }),
   NodeChangeProgressed: defineEvent({
     version: 1,

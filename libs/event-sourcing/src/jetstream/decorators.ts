@@ -27,7 +27,7 @@ export interface JobLater {
   readonly kind: 'later';
   readonly delayMs: number;
   readonly reason: string;
-  /** Its lease is held: nothing was done. */
+  /** Its lease is held: nothing was done. It is called sooner if another task of the cluster ends in this replica. */
   readonly isBlocked?: true;
 }
 

@@ -56,6 +56,9 @@ const blocked = ({ blockedSinceMs, longestMs }: JobsStatistics, nowMs: number): 
 export const jobsReport = (statistics: JobsStatistics, nowMs: number): string =>
   overdue(statistics, nowMs) ?? untaken(statistics, nowMs) ?? blocked(statistics, nowMs) ?? 'ok';
 
+/** Jobs wait in NATS, the tasks of reconcilers in memory. */
+type WaitingIn = 'queue' | 'memory';
+
 /** Tasks that wait because their group has no place left. */
 interface GroupQueue {
   readonly group: string;
@@ -88,9 +91,10 @@ export const waitsReport = (
 /** Gathers the statistics of one replica. */
 export class JobsProgress {
   private readonly atWork = new Map<string, JobAtWork>();
+  private readonly inGroups = new Map<WaitingIn, readonly string[]>();
   private queues: readonly GroupQueue[] = [];
   private lastEndMs: number;
-  private waitingSinceMs: number | null = null;
+  private readonly waitingSinceMs = new Map<WaitingIn, number>();
   private blockedSinceMs: number | null = null;
   private limits = { concurrency: 1, longestMs: 0 };
 
@@ -103,14 +107,16 @@ export class JobsProgress {
   }
 
   /** So many jobs are due and not taken. */
-  waiting(count: number): void {
-    this.waitingSinceMs = count === 0 ? null : (this.waitingSinceMs ?? this.nowMs());
+  waiting(count: number, place: WaitingIn = 'queue'): void {
+    if (count === 0) this.waitingSinceMs.delete(place);
+    else if (!this.waitingSinceMs.has(place)) this.waitingSinceMs.set(place, this.nowMs());
   }
 
   /** The group of each task that waits for one. They are no reason to restart anything: what hangs is outside. */
-  waitingForGroups(groups: readonly string[]): void {
+  waitingForGroups(groups: readonly string[], place: WaitingIn = 'queue'): void {
+    this.inGroups.set(place, groups);
     const counts = new Map<string, number>();
-    for (const group of groups) counts.set(group, (counts.get(group) ?? 0) + 1);
+    for (const group of [...this.inGroups.values()].flat()) counts.set(group, (counts.get(group) ?? 0) + 1);
     const before = new Map(this.queues.map(({ group, sinceMs }) => [group, sinceMs]));
     this.queues = [...counts].map(([group, count]) => ({ group, count, sinceMs: before.get(group) ?? this.nowMs() }));
   }
@@ -135,7 +141,9 @@ export class JobsProgress {
   }
 
   report(): string {
-    const { atWork, lastEndMs, waitingSinceMs, blockedSinceMs, limits } = this;
+    const { atWork, lastEndMs, blockedSinceMs, limits } = this;
+    const since = [...this.waitingSinceMs.values()];
+    const waitingSinceMs = since.length === 0 ? null : Math.min(...since);
     return jobsReport(
       { ...limits, atWork: [...atWork.values()], lastEndMs, waitingSinceMs, blockedSinceMs },
       this.nowMs(),

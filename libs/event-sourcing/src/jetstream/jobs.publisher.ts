@@ -2,6 +2,7 @@ import { jobSubject, type StoredEvent } from '@fairlead/contracts';
 import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { createHash } from 'node:crypto';
 import type { Caused, DueTimer, JobReaction } from '../process.js';
+import type { Origin } from '../reconciler.js';
 import type { Cause } from '../store.js';
 import type { Job } from './decorators.js';
 
@@ -22,6 +23,23 @@ export const jobOf = (service: string, process: string, { reaction, event, index
   cause: { actor: `system/${service}`, correlationId: event.meta.correlationId, causationId: event.meta.id },
   data: reaction.data,
 });
+
+/** A task as the event asked for it since which it is desired: the same job as `jobOf` makes of that event. */
+export const jobOfTask = (
+  { service, process, clusterKey }: { readonly service: string; readonly process: string; readonly clusterKey: string },
+  { eventId, correlationId, seq, index }: Origin,
+  reaction: JobReaction,
+): Job => {
+  const [namespace = '', cluster = ''] = clusterKey.split('/');
+  return {
+    id: idOf(service, process, eventId, seq, index),
+    type: reaction.type,
+    namespace,
+    cluster,
+    cause: { actor: `system/${service}`, correlationId, causationId: eventId },
+    data: reaction.data,
+  };
+};
 
 export interface TimerOrigin {
   readonly clusterKey: string;

@@ -41,6 +41,10 @@ export interface PartitionConsumerOptions {
   readonly onTimersSet: (dueAtMs: number) => void;
   /** Called after a commit with a process's new state of a cluster; undefined: the state is discarded. */
   readonly onReconciled: (consumer: string, clusterKey: string, state: unknown) => void;
+  /** Called before the changes of these events are committed. */
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
+  /** Called when the states of the partition's clusters are known again only from the database; rejects when they cannot be read. */
+  readonly onLoaded: (partition: number) => Promise<void>;
   /** Called after every commit with the sequence up to which all consumers of the partition have seen the log. */
   readonly onAdvance: (partition: number, seq: number) => void;
 }
@@ -185,6 +189,7 @@ export class PartitionConsumer {
       ({ poison, announced }) => !announced && partitionOfKey(poison.clusterKey) === this.partition,
     );
     await this.announce();
+    await this.options.onLoaded(this.partition);
     this.options.onAdvance(this.partition, this.cursor.lowest());
   }
 
@@ -253,6 +258,7 @@ export class PartitionConsumer {
 
   private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
     const seen = this.cursor.frozen();
+    this.options.onEvents(events);
     const concerns = (consumer: string, event: StoredEvent): boolean =>
       !seen(consumer, event.meta.seq) && !this.quarantined.holds(consumer, event);
     const calls = events.filter((event) => this.isHandled(event));
@@ -312,6 +318,7 @@ export class PartitionConsumer {
     });
     this.cursor.wrote(positions);
     this.options.onTimersSet(Date.now());
+    await this.options.onLoaded(this.partition);
     await this.isolate(quarantined);
     return quarantined;
   }

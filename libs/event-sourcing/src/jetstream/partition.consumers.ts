@@ -22,6 +22,10 @@ export interface PartitionConsumersOptions {
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];
   readonly onTimersSet: PartitionConsumerOptions['onTimersSet'];
+  readonly onEvents: PartitionConsumerOptions['onEvents'];
+  readonly onLoaded: PartitionConsumerOptions['onLoaded'];
+  /** Nothing of the partition is read any more. */
+  readonly onReleased: (partition: number) => void;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
 }
@@ -116,6 +120,7 @@ export class PartitionConsumers implements Partitions {
     this.partitions.delete(partition);
     this.changed();
     await consumer?.stop();
+    this.options.onReleased(partition);
   }
 
   private changed(): void {

@@ -87,7 +87,7 @@ export class PartitionFold {
         poisons.map((poison) => ({ consumer, poison })),
       ),
       jobs: desired.flatMap(({ process, caused: { reaction, event, index } }) =>
-        reaction.kind === 'job' ? [{ process, caused: { reaction, event, index } }] : [],
+        reaction.kind === 'job' && reaction.inState !== true ? [{ process, caused: { reaction, event, index } }] : [],
       ),
       timers: desired.flatMap(({ process, caused: { reaction, event, index } }) =>
         reaction.kind === 'job'

@@ -4,8 +4,10 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { KERNEL_MIGRATIONS } from './kernel.migration.js';
 import {
+  askOf,
   LostOwnership,
   PartitionStore,
+  readDesiredTasks,
   type BatchChanges,
   type RowChange,
   type StateChange,
@@ -100,6 +102,26 @@ describe('the commit of a batch', () => {
     const again = batch({ from: 5, to: 6, states: [row('ns/c', 6, { hosts: hostsOf(40) })] });
     await store.commit({ ...again, released: [{ consumer: 'process:b', clusterKey: 'ns/c', startsOver: true }] });
     expect((await store.states('process:b', ['ns/c'])).get('ns/c')).toEqual({ hosts: hostsOf(40) });
+  });
+
+  it('reads which tasks the states of all clusters ask for, of many hosts and of few', async () => {
+    const stateOf = (hosts: number) => ({
+      state: { hosts },
+      generation: `g-${hosts}`,
+      firstSeq: 1,
+      origins: Object.fromEntries(
+        Array.from({ length: hosts }, (_, at) => [`Join/w-${at}`, { type: 'Join', seq: at }]),
+      ),
+    });
+    const states = [100, 3, 0].map((hosts) => row(`ns/${hosts}`, 5, stateOf(hosts)));
+    await store.commit(batch({ from: 0, to: 5, states }));
+    const found = await readDesiredTasks(askOf(pool), ['process:b']);
+    const expected = [100, 3].map((hosts) => {
+      const { state: _unread, ...asked } = stateOf(hosts);
+      return { process: 'process:b', clusterKey: `ns/${hosts}`, state: asked };
+    });
+    expect(found).toHaveLength(2);
+    expect(found).toEqual(expect.arrayContaining(expected));
   });
 
   it('removes the timers of a state that is gone', async () => {

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { Pool, PoolClient } from 'pg';
 import type { CancelTimerReaction, Caused, TimerReaction } from '../process.js';
 import type { Poison } from '../projection.js';
+import type { TasksInState } from '../reconciler.js';
 import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
 import { storableText } from './message.text.js';
 import { writeRejected, type RejectedMessage } from './rejections.js';
@@ -203,6 +204,30 @@ export const readStates = async (
     [process, clusterKeys],
   );
   return new Map(rows.map(({ cluster_key: key, doc, pieces }) => [key, joinedState(doc, pieces)]));
+};
+
+/** The tasks that states of these processes ask for. */
+export interface DesiredTasks {
+  readonly process: string;
+  readonly clusterKey: string;
+  readonly state: TasksInState;
+}
+
+/** Of all clusters; the rest of their states is not read. */
+export const readDesiredTasks = async (ask: Ask, processes: readonly string[]): Promise<readonly DesiredTasks[]> => {
+  const rows = await ask<StateRow & { readonly process: string }>(
+    `select process, cluster_key,
+       jsonb_build_object('origins', doc -> 'origins', 'generation', doc -> 'generation', 'firstSeq', doc -> 'firstSeq') as doc, (
+       select jsonb_object_agg(path, p.doc) from process_state_pieces p
+        where p.process = s.process and p.cluster_key = s.cluster_key and p.path like '["origins",%') as pieces
+       from process_state s where process = any($1) and doc -> 'origins' <> '{}'::jsonb`,
+    [processes],
+  );
+  return rows.map(({ process, cluster_key: clusterKey, doc, pieces }) => ({
+    process,
+    clusterKey,
+    state: joinedState(doc, pieces) as TasksInState,
+  }));
 };
 
 export const askOf =

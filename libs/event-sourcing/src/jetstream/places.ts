@@ -26,7 +26,9 @@ export class Places {
   private waiting: readonly Taken[] = [];
   private running = 0;
 
-  constructor(private readonly options: PlacesOptions) {}
+  constructor(private readonly options: PlacesOptions) {
+    options.groups.onPlace(() => this.resume());
+  }
 
   /** How many more jobs can be taken. */
   get free(): number {

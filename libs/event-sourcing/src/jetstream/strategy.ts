@@ -15,7 +15,8 @@ import {
   type RecordJobFailure,
   type TaskPolicy,
 } from './decorators.js';
-import { JobsWorker, type JobHandler } from './jobs.worker.js';
+import { JobRunner, type JobHandler } from './job.runner.js';
+import { JobsWorker } from './jobs.worker.js';
 import type { EventHandlers } from './event.handlers.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { PartitionLog } from './partition.consumer.js';
@@ -27,6 +28,7 @@ import { PartitionConsumers } from './partition.consumers.js';
 import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
 import { ConcurrencyGroups } from '../concurrency.groups.js';
+import { ReconcilerTasks } from './reconciler.tasks.js';
 import { TaskRunner } from './task.runner.js';
 import { TimersWorker } from './timers.worker.js';
 
@@ -69,6 +71,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   private partitions: PartitionConsumers | undefined;
   private jobs: JobsWorker | undefined;
   private timers: TimersWorker | undefined;
+  private queue: ReconcilerTasks | undefined;
   private readonly tasks: TaskRunner;
 
   constructor(
@@ -80,8 +83,18 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     this.tasks = new TaskRunner({ reconcilers, handle, leases, log, now: () => new Date() });
   }
 
+  /** How many tasks of reconcilers wait in this replica, and how many run. */
+  get taskCounts(): { readonly waiting: number; readonly running: number } {
+    return this.queue?.counts ?? { waiting: 0, running: 0 };
+  }
+
   listen(callback: (error?: unknown) => void): void {
     const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
+    const runner = this.jobRunner();
+    const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
+    const groups = new ConcurrencyGroups(this.options.groupLimit);
+    const queue = new ReconcilerTasks({ service, pool, reconcilers, runner, concurrency, groups, progress });
+    this.queue = queue;
     this.partitions = new PartitionConsumers({
       service,
       nc,
@@ -92,21 +105,23 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       meter,
       handlers: this.eventHandlers(),
       announceQuarantined: announceQuarantined(service, this.options.handle),
-      onReconciled: (consumer, clusterKey, reconciled) => this.tasks.noticed(consumer, clusterKey, reconciled),
+      onReconciled: (consumer, clusterKey, reconciled) => {
+        this.tasks.noticed(consumer, clusterKey, reconciled);
+        queue.noticed(consumer, clusterKey, reconciled);
+      },
+      onEvents: (events) => queue.passed(events),
+      onLoaded: (partition) => queue.restore(partition),
+      onReleased: (partition) => queue.release(partition),
       onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),
     });
     this.jobs = new JobsWorker({
       service,
       nc,
-      pool,
       log,
-      meter,
-      progress: this.options.progress,
-      handlers: this.jobHandlers(),
-      recordFailure: (job, failure) =>
-        this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
-      concurrency: this.options.jobConcurrency,
-      groups: new ConcurrencyGroups(this.options.groupLimit),
+      runner,
+      concurrency,
+      groups,
+      progress,
       ackWaitMs: this.options.jobAckWaitMs,
     });
     this.timers = new TimersWorker({ service, nc, pool, log, processes: consumers.processes });
@@ -120,7 +135,19 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
 
   async close(): Promise<void> {
     this.tasks.stop();
-    await Promise.all([this.partitions?.stop(), this.jobs?.stop(), this.timers?.stop()]);
+    await Promise.all([this.partitions?.stop(), this.jobs?.stop(), this.queue?.stop(), this.timers?.stop()]);
+  }
+
+  private jobRunner(): JobRunner {
+    const { service, nc, pool, log, meter, progress, jobConcurrency: concurrency } = this.options;
+    const handlers = this.jobHandlers();
+    const limits = [...handlers.values()].map(({ policy }) => policy.timeoutMs);
+    progress.configured({ concurrency, longestMs: Math.max(0, ...limits) });
+    return new JobRunner({
+      ...{ service, nc, pool, log, meter, progress, handlers },
+      recordFailure: (job, failure) =>
+        this.tasks.isTask(job) ? this.tasks.recordFailure(job, failure) : this.options.recordJobFailure(job, failure),
+    });
   }
 
   on(): never {

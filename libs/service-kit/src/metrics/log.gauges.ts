@@ -1,5 +1,5 @@
 import { STREAMS } from '@fairlead/contracts';
-import type { Partitions } from '@fairlead/event-sourcing/jetstream';
+import type { JetStreamStrategy, Partitions } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { DataSource } from 'typeorm';
 import type { GaugeRequest } from './service.metrics.js';
@@ -52,9 +52,17 @@ export const logGauges = ({ service, nc, database, partitions }: Surroundings): 
   jobsGauge(service, nc),
 ];
 
+/** The tasks of reconcilers are in no queue: each replica counts its own. */
+export const tasksGauge = (strategy: Pick<JetStreamStrategy, 'taskCounts'>): GaugeRequest => ({
+  name: 'fairlead_tasks',
+  help: 'Tasks of the reconcilers of this service in this replica: waiting to start, or running',
+  labels: ['state'],
+  read: () => Object.entries(strategy.taskCounts).map(([state, value]) => ({ labels: { state }, value })),
+});
+
 const jobsGauge = (service: string, nc: NatsConnection): GaugeRequest => ({
   name: 'fairlead_jobs',
-  help: 'Jobs of this service, over all replicas: waiting in the queue, or given to a worker (which may have put them off)',
+  help: 'Queued jobs of this service, over all replicas: waiting in the queue, or given to a worker (which may have put them off)',
   labels: ['state'],
   read: async () => {
     const subject = `$JS.API.CONSUMER.INFO.${STREAMS.jobs}.${service}`;

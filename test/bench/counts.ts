@@ -1,3 +1,4 @@
+import { STREAMS } from '@fairlead/contracts';
 import pg from 'pg';
 import { SERVICE_NAMES, type System } from '../system/system.js';
 import { rounded, type Figure } from './figures.js';
@@ -27,6 +28,15 @@ const messagesOf = async ({ environment }: System): Promise<Counts> => {
   if (monitorUrl === undefined) return {};
   const { in_msgs, out_msgs } = (await (await fetch(`${monitorUrl}/varz`)).json()) as Monitored;
   return { received: in_msgs, sent: out_msgs };
+};
+
+/** How many messages were ever stored in the streams that every step of a cluster writes to. */
+const storedOf = async ({ admin }: System): Promise<Counts> => {
+  const lastSeqOf = async (stream: string): Promise<number> => {
+    const info = await admin.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 30_000 });
+    return info.json<{ state: { last_seq: number } }>().state.last_seq;
+  };
+  return { events: await lastSeqOf(STREAMS.events), jobs: await lastSeqOf(STREAMS.jobs) };
 };
 
 /** What all connections but this one wrote; a backend reports it within a second, and when it is idle. */
@@ -62,20 +72,31 @@ export const countsOf = async (system: System): Promise<readonly Count[]> => {
   return [
     { what: 'CPU', unit: 'ms', of: Object.fromEntries(Object.entries(cpuOf(system)).map(([k, s]) => [k, s * 1_000])) },
     { what: 'messages of NATS', unit: '', of: await messagesOf(system) },
+    { what: 'messages stored', unit: '', of: await storedOf(system) },
     { what: 'transactions of PostgreSQL', unit: '', of: commits },
     { what: 'syncs of PostgreSQL', unit: '', of: syncs },
   ];
 };
 
-/** The difference of two counts for each fact. */
-export const countFigures = (before: readonly Count[], after: readonly Count[], facts: number): Figure[] =>
+interface Counted {
+  /** Of what there were `count`, e.g. `fact`. */
+  readonly each: string;
+  readonly count: number;
+}
+
+/** The difference of two counts, for each of what was done in between. */
+export const countFigures = (
+  before: readonly Count[],
+  after: readonly Count[],
+  { each, count: total }: Counted,
+): Figure[] =>
   after.map(({ what, unit, of }, index) => {
     const line = (factor: number): string =>
       Object.entries(of)
         .map(([name, count]) => {
-          const each = ((count - (before[index]?.of[name] ?? 0)) / facts) * factor;
-          return `${name} ${rounded(each, 2)}${unit && ` ${unit}`}`;
+          const ofEach = ((count - (before[index]?.of[name] ?? 0)) / total) * factor;
+          return `${name} ${rounded(ofEach, 2)}${unit && ` ${unit}`}`;
         })
         .join(', ');
-    return { name: `${what} for each fact`, value: (factor) => line(what === 'CPU' ? factor : 1) };
+    return { name: `${what} for each ${each}`, value: (factor) => line(what === 'CPU' ? factor : 1) };
   });

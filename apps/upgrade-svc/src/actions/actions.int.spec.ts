@@ -1,0 +1,72 @@
+import type { NodeName } from '@fairlead/contracts';
+import type { Handle, TaskContext } from '@fairlead/event-sourcing/jetstream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { controlPlane, startLabCluster, type LabCluster } from '../../../../libs/kubernetes/test/lab.cluster.js';
+import { Etcd } from '../etcd/etcd.effects.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { uid } from '../nodes/nodes.fixtures.js';
+import type { RecordAction } from './actions.decider.js';
+import { ActionsEffects } from './actions.effects.js';
+import { REQUEST, START, Story } from './actions.fixtures.js';
+import type { AllowReboot } from './actions.reconciler.js';
+import type { Actions } from './actions.state.js';
+
+const { signal } = new AbortController();
+
+describe('the reboot of a control plane', () => {
+  let lab: LabCluster;
+  let said: readonly string[];
+
+  beforeEach(async () => {
+    lab = await startLabCluster({ controlPlanes: 3, workers: 0 });
+    said = [];
+  });
+  afterEach(() => lab.stop());
+
+  const leader = async (): Promise<string | undefined> => {
+    const { members } = await new Etcd(lab.cluster, signal).facts(await lab.cluster.nodes());
+    return members.find((member) => member.leader)?.name;
+  };
+
+  /** Runs the task by which the agent may reboot the node. */
+  const allow = async (node: string): Promise<void> => {
+    const story = new Story({ controlPlanes: 0, workers: 0 });
+    for (let index = 1; index <= 3; index += 1) story.join(controlPlane(index), 'control-plane');
+    story.ask('reboot', [node], { drain: false }).settle();
+    const handle = (async (_decider, _stream, command) => {
+      said = [...said, (command as { readonly type: string }).type];
+      return { events: [], state: {}, seq: 1 };
+    }) as unknown as Handle;
+    const clusters = { of: async () => lab.cluster } as unknown as ClusterAccess;
+    const clock = { now: () => new Date(START) };
+    const effects = new ActionsEffects(handle, clusters, { lookEveryMs: 1, sliceMs: 1 }, clock);
+    const unlessBooted = { since: START, bootId: 'b1' };
+    const data: AllowReboot = { uid, requestId: REQUEST, action: 'reboot', node: node as NodeName, unlessBooted };
+    const task = { id: 't', namespace: 'default', cluster: 'demo', cause: {}, signal, state: story.state, data };
+    await effects.allowReboot(task as unknown as TaskContext<Actions, RecordAction, AllowReboot>);
+  };
+
+  it('moves the leader of etcd away before its agent is asked', async () => {
+    expect(await leader()).toBe(controlPlane(1));
+    await allow(controlPlane(1));
+    expect([await leader(), said]).toEqual([controlPlane(2), ['AskForChange']]);
+  });
+
+  it('leaves the leader where it is when another member leads', async () => {
+    await allow(controlPlane(3));
+    expect([await leader(), said]).toEqual([controlPlane(1), ['AskForChange']]);
+  });
+
+  it('is not asked for while etcd, as its members answer, would lose its quorum', async () => {
+    lab.simulated.etcd.set(controlPlane(2), { running: false });
+    await expect(allow(controlPlane(3))).rejects.toMatchObject({
+      operation: 'reboot',
+      target: controlPlane(3),
+      message: 'etcd has 2 healthy of 3 members and would lose its quorum without demo-cp-3',
+    });
+    expect([await leader(), said]).toEqual([controlPlane(1), []]);
+    // The one that is down already has no vote to lose.
+    await allow(controlPlane(2));
+    expect(said).toEqual(['AskForChange']);
+  });
+});

@@ -1,0 +1,192 @@
+import { deadLetterSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Pool } from 'pg';
+import { groupsOf } from '../concurrency.groups.js';
+import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
+import type { JobsProgress } from './jobs.progress.js';
+import type { JobOutcome, Meter } from './meter.js';
+import type { PartitionLog } from './partition.consumer.js';
+
+export interface JobHandler {
+  readonly policy: JobPolicy;
+  readonly run: (job: Job, context: JobContext) => Promise<JobLater | undefined>;
+}
+
+export interface JobRunnerOptions {
+  readonly service: string;
+  readonly nc: NatsConnection;
+  readonly pool: Pool;
+  readonly handlers: ReadonlyMap<string, JobHandler>;
+  readonly recordFailure: RecordJobFailure;
+  readonly log: PartitionLog;
+  readonly meter: Pick<Meter, 'jobEnded'>;
+  readonly progress: JobsProgress;
+}
+
+/** What becomes of a job after an attempt. `again`: after `delayMs`. */
+export type Settled =
+  | { readonly outcome: 'done' }
+  | { readonly outcome: 'buried'; readonly reason: string }
+  | { readonly outcome: 'later' | 'failed'; readonly delayMs: number; readonly whenFreed: boolean };
+
+export interface Attempt {
+  readonly job: Job;
+  /** How often it has failed before. */
+  readonly failures: number;
+  readonly abort: AbortController;
+  /** Why it aborts may be that the service stops: that counts as no attempt. */
+  readonly isStopping: () => boolean;
+}
+
+const NO_JOB = 'no-job';
+interface NoJob {
+  readonly type: typeof NO_JOB;
+  readonly text: string;
+}
+
+const ANSWER_MS = 5_000;
+/** Neither done nor recorded as failed (the log or the database is away). */
+const GIVEN_BACK_MS = 1_000;
+
+const backoffMs = (policy: JobPolicy, attempt: number): number =>
+  Math.min(policy.backoffFirstMs * 2 ** (attempt - 1), policy.backoffMaxMs);
+
+const againAfter = (outcome: 'later' | 'failed', delayMs: number, whenFreed = false): Settled => ({
+  outcome,
+  delayMs,
+  whenFreed,
+});
+
+/** One attempt at a job, whichever queue it comes from: its handler, its time limit, and what is recorded of its failure. */
+export class JobRunner {
+  private attempts = 0;
+
+  constructor(private readonly options: JobRunnerOptions) {}
+
+  /** Never rejects. */
+  async run(attempt: Attempt): Promise<Settled> {
+    const { job } = attempt;
+    const startedAtMs = performance.now();
+    const { progress, handlers } = this.options;
+    this.attempts += 1;
+    const id = String(this.attempts);
+    const limitMs = handlers.get(job.type)?.policy.timeoutMs ?? 0;
+    progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs, groupsOf(job));
+    try {
+      const settled = await this.settle(attempt);
+      progress.ended(id, settled.outcome, settled.outcome === 'later' && settled.whenFreed);
+      this.ended(job.type, settled.outcome, performance.now() - startedAtMs);
+      return settled;
+    } catch (error) {
+      progress.ended(id, 'given back');
+      this.options.log.warn(`job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${wordsOf(error)}`);
+      return againAfter('later', GIVEN_BACK_MS);
+    }
+  }
+
+  /** For a message that is not a job: trying it again would not make it one. */
+  async buryText(text: string): Promise<Settled> {
+    try {
+      const settled = await this.bury({ type: NO_JOB, text }, 'it is not a job');
+      this.ended(NO_JOB, settled.outcome, 0);
+      return settled;
+    } catch (error) {
+      this.options.log.warn(`a message that is not a job is given back: ${wordsOf(error)}`);
+      return againAfter('later', GIVEN_BACK_MS);
+    }
+  }
+
+  /** How often each of these jobs has failed; those that never have are left out. */
+  async failuresOf(jobIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (jobIds.length === 0) return new Map();
+    const found = await this.options.pool.query<{ job_id: string; attempts: number }>(
+      'select job_id, attempts from job_attempts where job_id = any($1)',
+      [jobIds],
+    );
+    return new Map(found.rows.map(({ job_id, attempts }) => [job_id, attempts]));
+  }
+
+  /** Whether so many failures were all of its attempts. */
+  isGivenUp({ type }: Job, failures: number): boolean {
+    return failures >= (this.options.handlers.get(type)?.policy.attemptsMax ?? Infinity);
+  }
+
+  private ended(type: string, outcome: JobOutcome, durationMs: number): void {
+    this.options.meter.jobEnded({ type, outcome, durationMs });
+  }
+
+  private async settle(attempt: Attempt): Promise<Settled> {
+    const { job, failures, abort, isStopping } = attempt;
+    const handler = this.options.handlers.get(job.type);
+    if (handler === undefined) return this.bury(job, `no handler for ${job.type}`);
+    try {
+      const result = await this.handle(handler, attempt);
+      if (result?.kind === 'later') return againAfter('later', result.delayMs, result.isBlocked === true);
+    } catch (error) {
+      if (abort.signal.aborted && isStopping()) return againAfter('later', 0);
+      return this.failed(attempt, handler.policy, error);
+    }
+    if (failures > 0) await this.options.pool.query('delete from job_attempts where job_id = $1', [job.id]);
+    return { outcome: 'done' };
+  }
+
+  private async handle(handler: JobHandler, { job, failures, abort }: Attempt): Promise<JobLater | undefined> {
+    const { timeoutMs } = handler.policy;
+    const late = setTimeout(
+      () =>
+        abort.abort(
+          new WorldFailure({
+            operation: job.type,
+            target: job.cluster,
+            message: `not done after ${timeoutMs / 1000} s`,
+          }),
+        ),
+      timeoutMs,
+    );
+    const aborted = new Promise<never>((_resolve, reject) => {
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason as Error), { once: true });
+    });
+    const context: JobContext = {
+      attempt: failures + 1,
+      signal: abort.signal,
+      later: (delayMs, reason) => ({ kind: 'later', delayMs, reason }),
+    };
+    try {
+      return await Promise.race([handler.run(job, context), aborted]);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  private async failed({ job, failures }: Attempt, policy: JobPolicy, error: unknown): Promise<Settled> {
+    const attempt = failures + 1;
+    const failure = error instanceof WorldFailure ? error : undefined;
+    const text = wordsOf(error);
+    const last = attempt >= policy.attemptsMax || failure?.retryable === false;
+    const delayMs = backoffMs(policy, attempt);
+    const report: JobFailure = {
+      cause: failure?.toCause() ?? { operation: job.type, target: `${job.namespace}/${job.cluster}`, message: text },
+      attempt,
+      attemptsMax: policy.attemptsMax,
+      nextAttemptAt: last ? null : new Date(Date.now() + delayMs).toISOString(),
+    };
+    if (failure === undefined)
+      this.options.log.error(
+        `job ${job.type} of ${job.namespace}/${job.cluster}: ${error instanceof Error ? (error.stack ?? text) : text}`,
+      );
+    await this.options.recordFailure(job, report);
+    await this.options.pool.query(
+      `insert into job_attempts (job_id, attempts) values ($1, $2)
+       on conflict (job_id) do update set attempts = excluded.attempts, failed_at = now()`,
+      // A task that was given up is made again from its cluster's state, and must not be tried again.
+      [job.id, last ? Math.max(attempt, policy.attemptsMax) : attempt],
+    );
+    return last ? this.bury(job, text) : againAfter('failed', delayMs);
+  }
+
+  private async bury(job: Job | NoJob, reason: string): Promise<Settled> {
+    const { nc, service } = this.options;
+    await nc.request(deadLetterSubject(service, job.type), JSON.stringify({ job, reason }), { timeout: ANSWER_MS });
+    return { outcome: 'buried', reason };
+  }
+}

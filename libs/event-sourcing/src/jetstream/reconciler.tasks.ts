@@ -1,0 +1,155 @@
+import { partitionOf, type EventType, type StoredEvent } from '@fairlead/contracts';
+import type { Pool } from 'pg';
+import type { ConcurrencyGroups } from '../concurrency.groups.js';
+import { clusterKeyOf } from '../projection.js';
+import { tasksInState, type AnyReconciler, type TasksInState } from '../reconciler.js';
+import { Batcher } from './batcher.js';
+import { processConsumer } from './consumers.js';
+import type { JobsProgress } from './jobs.progress.js';
+import type { JobRunner } from './job.runner.js';
+import { jobOfTask } from './jobs.publisher.js';
+import { loadMeter } from './load.meter.js';
+import { askOf, readDesiredTasks, type DesiredTasks } from './partition.store.js';
+import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
+
+export interface ReconcilerTasksOptions {
+  readonly service: string;
+  readonly pool: Pool;
+  readonly reconcilers: readonly AnyReconciler[];
+  readonly runner: Pick<JobRunner, 'run' | 'failuresOf' | 'isGivenUp'>;
+  readonly concurrency: number;
+  readonly groups: ConcurrencyGroups;
+  readonly progress: Pick<JobsProgress, 'waiting' | 'waitingForGroups'>;
+}
+
+type InQueue = Omit<Pending, 'failures'>;
+
+const PARTITIONS_AT_ONCE = 64;
+const SETTLED: ReadonlySet<string> = new Set<EventType>([
+  'ClusterReady',
+  'ClusterFailed',
+  'ClusterRejected',
+  'InfrastructureFailed',
+  'ClusterDeletionRequested',
+]);
+
+const partitionOfKey = (clusterKey: string): number => {
+  const [namespace = '', cluster = ''] = clusterKey.split('/');
+  return partitionOf(namespace, cluster);
+};
+
+/**
+ * The tasks that the reconcilers of a service desire, for the clusters of this replica's partitions. They are never queued outside of
+ * this process: the state of a cluster, committed with its position in the log, says which they are.
+ */
+export class ReconcilerTasks {
+  private readonly queue: TaskQueue;
+  private readonly consumers: ReadonlyMap<string, AnyReconciler>;
+  private readonly loading = new Batcher<number, readonly DesiredTasks[]>(PARTITIONS_AT_ONCE, (partitions) =>
+    this.rowsOf(partitions),
+  );
+  private isStopping = false;
+
+  constructor(private readonly options: ReconcilerTasksOptions) {
+    const { concurrency, groups, progress } = options;
+    this.consumers = new Map(options.reconcilers.map((reconciler) => [processConsumer(reconciler), reconciler]));
+    this.queue = new TaskQueue({
+      concurrency,
+      groups,
+      attempt: (job, failures, abort) => this.attempt({ job, failures, abort }),
+      isGivenUp: (job, failures) => options.runner.isGivenUp(job, failures),
+      onWaiting: (count, full) => {
+        progress.waiting(count, 'memory');
+        progress.waitingForGroups(full, 'memory');
+      },
+      load: loadMeter(),
+    });
+  }
+
+  get counts(): TaskQueue['counts'] {
+    return this.queue.counts;
+  }
+
+  /** After a commit, with the state that it wrote; undefined: it was discarded. */
+  noticed(consumer: string, clusterKey: string, state: unknown): void {
+    if (!this.consumers.has(consumer)) return;
+    const pending = this.pendingOf(consumer, clusterKey, state as TasksInState | undefined);
+    this.queue.sync(
+      consumer,
+      clusterKey,
+      pending.map((one) => ({ ...one, failures: 0 })),
+    );
+  }
+
+  /** Of the clusters that are to become Ready, those that were begun are finished first. */
+  passed(events: readonly StoredEvent[]): void {
+    if (this.consumers.size === 0) return;
+    for (const event of events) {
+      if (event.type === 'ClusterRequested') this.queue.wasRequested(clusterKeyOf(event));
+      else if (SETTLED.has(event.type)) this.queue.hasSettled(clusterKeyOf(event));
+    }
+  }
+
+  /** What another replica, or this process before it ended, has not done. */
+  async restore(partition: number): Promise<void> {
+    if (this.consumers.size === 0) return;
+    const rows = await this.loading.add(partition);
+    const found = rows.map(({ process, clusterKey, state }) => ({
+      consumer: process,
+      clusterKey,
+      pending: this.pendingOf(process, clusterKey, state),
+    }));
+    const failures = await this.options.runner.failuresOf(
+      found.flatMap(({ pending }) => pending.map(({ job }) => job.id)),
+    );
+    const busy = new Set(found.map(({ clusterKey }) => clusterKey));
+    this.queue.release((clusterKey) => partitionOfKey(clusterKey) === partition && !busy.has(clusterKey));
+    for (const { consumer, clusterKey, pending } of found)
+      this.queue.sync(
+        consumer,
+        clusterKey,
+        pending.map((one) => ({ ...one, failures: failures.get(one.job.id) ?? 0 })),
+      );
+  }
+
+  release(partition: number): void {
+    this.queue.release((clusterKey) => partitionOfKey(clusterKey) === partition);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    await this.queue.stop();
+  }
+
+  private pendingOf(consumer: string, clusterKey: string, state: TasksInState | undefined): readonly InQueue[] {
+    const reconciler = this.consumers.get(consumer);
+    if (reconciler === undefined || state === undefined) return [];
+    const at = { service: this.options.service, process: consumer, clusterKey };
+    return tasksInState(reconciler, state).map(({ key, origin, reaction }) => ({
+      key,
+      job: jobOfTask(at, origin, reaction),
+      groups: origin.groups ?? [],
+      firstSeq: state.firstSeq,
+      seq: origin.seq,
+    }));
+  }
+
+  private async rowsOf(partitions: readonly number[]): Promise<readonly (readonly DesiredTasks[])[]> {
+    const found = await readDesiredTasks(askOf(this.options.pool), [...this.consumers.keys()]);
+    const of = (partition: number): readonly DesiredTasks[] =>
+      found.filter(({ clusterKey }) => partitionOfKey(clusterKey) === partition);
+    return partitions.map(of);
+  }
+
+  private async attempt(attempt: Omit<Parameters<JobRunner['run']>[0], 'isStopping'>): Promise<Attempted> {
+    const settled = await this.options.runner.run({ ...attempt, isStopping: () => this.isStopping });
+    switch (settled.outcome) {
+      case 'done':
+      case 'buried':
+        return { kind: 'over' };
+      case 'later':
+      case 'failed':
+        return { kind: 'again', ...settled, failed: settled.outcome === 'failed' };
+    }
+  }
+}

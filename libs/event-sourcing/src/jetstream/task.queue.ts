@@ -1,0 +1,303 @@
+import type { ConcurrencyGroups } from '../concurrency.groups.js';
+import type { Job } from './decorators.js';
+
+/** A task that the state of a cluster asks for. */
+export interface Pending {
+  /** Names it among the tasks of its cluster and consumer. */
+  readonly key: string;
+  readonly job: Job;
+  /** Its concurrency groups. */
+  readonly groups: readonly string[];
+  /** Where in the log its cluster began, and since when it is desired. */
+  readonly firstSeq: number;
+  readonly seq: number;
+  /** How often it has failed, in this process or another. */
+  readonly failures: number;
+}
+
+/** What became of an attempt. */
+export type Attempted =
+  | { readonly kind: 'over' }
+  /** It is called again after `delayMs`, or where `whenFreed`, as soon as another task of its cluster ends. */
+  | { readonly kind: 'again'; readonly delayMs: number; readonly failed: boolean; readonly whenFreed: boolean };
+
+export interface TaskQueueOptions {
+  readonly concurrency: number;
+  readonly groups: ConcurrencyGroups;
+  readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
+  /** Called whenever it may have changed with how many wait for their turn, and with the groups that others wait for. */
+  readonly onWaiting: (count: number, full: readonly string[]) => void;
+  readonly isGivenUp: (job: Job, failures: number) => boolean;
+  /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
+  readonly load: () => number;
+}
+
+interface Slot {
+  readonly consumer: string;
+  readonly clusterKey: string;
+  pending: Pending;
+  failures: number;
+  state: 'waiting' | 'delayed' | 'running' | 'over';
+  timer?: NodeJS.Timeout;
+  whenFreed: boolean;
+  abort?: AbortController;
+  /** It is desired once more since it runs. */
+  next?: Pending;
+  isGone: boolean;
+}
+
+/** So many run whatever the load is. */
+const RUNNING_MIN = 8;
+/** Under more load, more tasks at once would only slow down those that run. */
+const LOAD_MAX = 0.85;
+const SAMPLE_MS = 25;
+const STARTS_OF_SAMPLE = 8;
+/** Under load, one more starts every second: tasks that mostly wait for others must not wait for a quiet machine. */
+const START_EVERY_MS = 1_000;
+/** Under load, a cluster that was requested begins when fewer than so many are under way: they would only slow each other down. */
+const UNDER_WAY_MAX = 16;
+/** And one more every ten seconds: some take long whatever the load is. */
+const CLUSTER_EVERY_MS = 10_000;
+/** One in so many starts takes the task that has waited longest, so that it does not wait endlessly behind older clusters. */
+const LONGEST_WAITING_EVERY = 8;
+const STOP_MS = 10_000;
+
+const placeOf = (consumer: string, { key }: Pending): string => `${consumer}|${key}`;
+
+const isBefore = (one: Pending, other: Pending): boolean =>
+  one.firstSeq === other.firstSeq ? one.seq < other.seq : one.firstSeq < other.firstSeq;
+
+const longestWaiting = (slots: readonly Slot[]): Slot | undefined =>
+  slots.reduce<Slot | undefined>(
+    (one, other) => (one === undefined || other.pending.seq < one.pending.seq ? other : one),
+    undefined,
+  );
+
+/**
+ * Tasks that this replica works on. They live in memory: the states of clusters say which they are, so the replica that gets a
+ * partition makes them again. Clusters that began earlier come first, so that what was begun is finished; and only so many run at once as
+ * the machine has time for.
+ */
+export class TaskQueue {
+  /** By cluster, then by consumer and key. */
+  private readonly clusters = new Map<string, Map<string, Slot>>();
+  /** In the order in which they start. */
+  private readonly waiting: Slot[] = [];
+  private running = 0;
+  private starts = 0;
+  private sampledAtMs = 0;
+  private isLoaded = false;
+  /** Clusters of which no task has started since they were requested, and those that are neither Ready nor Failed since. */
+  private readonly requested = new Set<string>();
+  private readonly underWay = new Set<string>();
+  private begunAtMs = 0;
+  /** How many may start until the next sample, beside those that always may. */
+  private startsLeft = STARTS_OF_SAMPLE;
+  private startedAtMs = 0;
+  private sampler: NodeJS.Timeout | undefined;
+  private stopped: (() => void) | undefined;
+
+  constructor(private readonly options: TaskQueueOptions) {
+    options.groups.onPlace(() => this.start());
+  }
+
+  get counts(): { readonly waiting: number; readonly running: number } {
+    return { waiting: this.waiting.length, running: this.running };
+  }
+
+  /** These are all tasks that the consumer's state of the cluster asks for now. */
+  sync(consumer: string, clusterKey: string, pending: readonly Pending[]): void {
+    const keys = new Set(pending.map(({ key }) => key));
+    for (const slot of this.slotsOf(clusterKey))
+      if (slot.consumer === consumer && !keys.has(slot.pending.key)) this.withdraw(slot);
+    for (const one of pending) this.offer(consumer, clusterKey, one);
+    this.start();
+  }
+
+  /** Its first task may have to wait until others are Ready. */
+  wasRequested(clusterKey: string): void {
+    this.requested.add(clusterKey);
+  }
+
+  /** It is Ready, has failed, or is deleted: others need not wait for it any more. */
+  hasSettled(clusterKey: string): void {
+    this.requested.delete(clusterKey);
+    if (this.underWay.delete(clusterKey)) this.start();
+  }
+
+  /** Another replica works on these clusters from now on; what runs is not aborted, since its lease protects it. */
+  release(isReleased: (clusterKey: string) => boolean): void {
+    for (const clusterKey of [...this.clusters.keys()])
+      if (isReleased(clusterKey)) this.slotsOf(clusterKey).forEach((slot) => this.withdraw(slot));
+    for (const clusters of [this.requested, this.underWay])
+      for (const clusterKey of clusters) if (isReleased(clusterKey)) clusters.delete(clusterKey);
+  }
+
+  /** Aborts what runs, and waits a while for its end. */
+  async stop(): Promise<void> {
+    this.release(() => true);
+    clearInterval(this.sampler);
+    const ended = new Promise<void>((resolve) => (this.stopped = resolve));
+    for (const slots of this.clusters.values())
+      for (const { abort } of slots.values()) abort?.abort(new Error('the service is stopping'));
+    if (this.running === 0) return;
+    const late = setTimeout(() => this.stopped?.(), STOP_MS);
+    await ended;
+    clearTimeout(late);
+  }
+
+  private slotsOf(clusterKey: string): readonly Slot[] {
+    return [...(this.clusters.get(clusterKey)?.values() ?? [])];
+  }
+
+  private offer(consumer: string, clusterKey: string, pending: Pending): void {
+    const slots = this.clusters.get(clusterKey) ?? new Map<string, Slot>();
+    this.clusters.set(clusterKey, slots);
+    const place = placeOf(consumer, pending);
+    const slot = slots.get(place);
+    if (slot === undefined) {
+      const { failures } = pending;
+      const fresh: Slot = { consumer, clusterKey, pending, failures, state: 'over', whenFreed: false, isGone: false };
+      slots.set(place, fresh);
+      if (!this.options.isGivenUp(pending.job, failures)) this.enqueue(fresh);
+      return;
+    }
+    slot.isGone = false;
+    if (slot.pending.job.id === pending.job.id) return;
+    if (slot.state === 'running') slot.next = pending;
+    else this.renew(slot, pending);
+  }
+
+  private renew(slot: Slot, pending: Pending): void {
+    this.dequeue(slot);
+    slot.pending = pending;
+    slot.failures = pending.failures;
+    this.enqueue(slot);
+  }
+
+  private withdraw(slot: Slot): void {
+    if (slot.state === 'running') {
+      slot.isGone = true;
+      delete slot.next;
+      return;
+    }
+    this.dequeue(slot);
+    this.forget(slot);
+  }
+
+  private enqueue(slot: Slot): void {
+    slot.state = 'waiting';
+    let [from, to] = [0, this.waiting.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (isBefore(slot.pending, this.waiting[middle]!.pending)) to = middle;
+      else from = middle + 1;
+    }
+    this.waiting.splice(from, 0, slot);
+  }
+
+  private dequeue(slot: Slot): void {
+    clearTimeout(slot.timer);
+    if (slot.state === 'waiting') this.waiting.splice(this.waiting.indexOf(slot), 1);
+    slot.state = 'over';
+  }
+
+  private start(): void {
+    if (this.stopped !== undefined) return;
+    this.sample();
+    for (let slot = this.next(); slot !== undefined; slot = this.next()) void this.run(slot);
+    const full = this.waiting.flatMap(({ pending }) => this.options.groups.full(pending.groups) ?? []);
+    const due = this.waiting.length - full.length;
+    this.options.onWaiting(due, full);
+    if (due > 0) this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
+    else {
+      clearInterval(this.sampler);
+      this.sampler = undefined;
+    }
+  }
+
+  private sample(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.sampledAtMs < SAMPLE_MS) return;
+    this.sampledAtMs = nowMs;
+    this.isLoaded = this.options.load() > LOAD_MAX;
+    this.startsLeft = this.isLoaded ? Number(nowMs - this.startedAtMs > START_EVERY_MS) : STARTS_OF_SAMPLE;
+  }
+
+  /** The task that is to start now. */
+  private next(): Slot | undefined {
+    const { concurrency, groups } = this.options;
+    const isExtra = this.running >= RUNNING_MIN;
+    if (this.running >= concurrency || (isExtra && this.startsLeft <= 0)) return undefined;
+    const nowMs = performance.now();
+    const isFull = this.underWay.size >= UNDER_WAY_MAX;
+    const mayBegin = !this.isLoaded || !isFull || nowMs - this.begunAtMs > CLUSTER_EVERY_MS;
+    const may = ({ clusterKey, pending }: Slot): boolean =>
+      (mayBegin || !this.requested.has(clusterKey)) && groups.full(pending.groups) === undefined;
+    const next =
+      (this.starts + 1) % LONGEST_WAITING_EVERY === 0
+        ? longestWaiting(this.waiting.filter(may))
+        : this.waiting.find(may);
+    if (next === undefined) return undefined;
+    this.starts += 1;
+    if (isExtra) {
+      this.startsLeft -= 1;
+      this.startedAtMs = nowMs;
+    }
+    if (this.requested.delete(next.clusterKey)) {
+      this.underWay.add(next.clusterKey);
+      this.begunAtMs = nowMs;
+    }
+    return next;
+  }
+
+  private async run(slot: Slot): Promise<void> {
+    this.dequeue(slot);
+    slot.state = 'running';
+    slot.abort = new AbortController();
+    const { job, groups } = slot.pending;
+    this.running += 1;
+    this.options.groups.enter(groups);
+    const attempted = await this.options.attempt(job, slot.failures, slot.abort);
+    this.running -= 1;
+    delete slot.abort;
+    this.settle(slot, attempted);
+    this.free(slot.clusterKey);
+    this.options.groups.leave(groups);
+    this.start();
+    if (this.running === 0) this.stopped?.();
+  }
+
+  private settle(slot: Slot, attempted: Attempted): void {
+    slot.state = 'over';
+    const { next, isGone } = slot;
+    delete slot.next;
+    if (isGone) this.forget(slot);
+    else if (next !== undefined) this.renew(slot, next);
+    else if (attempted.kind === 'again') this.delay(slot, attempted);
+  }
+
+  private delay(slot: Slot, { delayMs, failed, whenFreed }: Attempted & { readonly kind: 'again' }): void {
+    if (failed) slot.failures += 1;
+    slot.state = 'delayed';
+    slot.whenFreed = whenFreed;
+    slot.timer = setTimeout(() => {
+      this.enqueue(slot);
+      this.start();
+    }, delayMs);
+  }
+
+  private free(clusterKey: string): void {
+    for (const slot of this.slotsOf(clusterKey)) {
+      if (slot.state !== 'delayed' || !slot.whenFreed) continue;
+      this.dequeue(slot);
+      this.enqueue(slot);
+    }
+  }
+
+  private forget({ consumer, clusterKey, pending }: Slot): void {
+    const slots = this.clusters.get(clusterKey);
+    slots?.delete(placeOf(consumer, pending));
+    if (slots?.size === 0) this.clusters.delete(clusterKey);
+  }
+}

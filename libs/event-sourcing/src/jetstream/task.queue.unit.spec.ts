@@ -1,0 +1,177 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConcurrencyGroups } from '../concurrency.groups.js';
+import type { Job } from './decorators.js';
+import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
+
+const CONSUMER = 'process:spec@1';
+const OVER: Attempted = { kind: 'over' };
+const again = (delayMs: number, more: Partial<Attempted> = {}): Attempted =>
+  ({ kind: 'again', delayMs, failed: false, whenFreed: false, ...more }) as Attempted;
+
+const task = (cluster: string, key: string, more: Partial<Pending> & { readonly id?: string } = {}): Pending => ({
+  key,
+  job: { id: more.id ?? `${cluster}/${key}`, namespace: 'default', cluster } as Job,
+  groups: [],
+  firstSeq: 1,
+  seq: 1,
+  failures: 0,
+  ...more,
+});
+
+interface Running {
+  readonly name: string;
+  readonly failures: number;
+  readonly signal: AbortSignal;
+  readonly end: (attempted: Attempted) => Promise<void>;
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const queueOf = (
+  options: {
+    readonly concurrency?: number;
+    readonly groupLimit?: number;
+    readonly load?: number;
+    readonly attemptsMax?: number;
+  } = {},
+) => {
+  const { concurrency = 100, groupLimit = 100, load = 0, attemptsMax = Infinity } = options;
+  const began: string[] = [];
+  const running: Running[] = [];
+  const queue = new TaskQueue({
+    concurrency,
+    groups: new ConcurrencyGroups(groupLimit),
+    load: () => load,
+    onWaiting: () => undefined,
+    isGivenUp: (_job, failures) => failures >= attemptsMax,
+    attempt: (job, failures, { signal }) =>
+      new Promise((resolve) => {
+        began.push(job.id);
+        const end = async (attempted: Attempted): Promise<void> => {
+          running.splice(running.indexOf(one), 1);
+          resolve(attempted);
+          await settled();
+        };
+        const one = { name: job.id, failures, signal, end };
+        running.push(one);
+      }),
+  });
+  const offer = (...tasks: readonly Pending[]): void => queue.sync(CONSUMER, `default/${tasks[0]?.job.cluster}`, tasks);
+  const end = async (name: string, attempted = OVER): Promise<void> =>
+    running.find((one) => one.name === name)?.end(attempted);
+  return { queue, offer, began, running, end };
+};
+
+describe('the queue of tasks', () => {
+  it('runs a task once while it stays desired, and again when it is desired since another event', async () => {
+    const { offer, began, end } = queueOf();
+    offer(task('a', 'Join'));
+    offer(task('a', 'Join'));
+    await end('a/Join');
+    offer(task('a', 'Join'));
+    expect(began).toEqual(['a/Join']);
+    offer(task('a', 'Join', { id: 'later' }));
+    expect(began).toEqual(['a/Join', 'later']);
+  });
+
+  it('runs a task once more that is desired again while it runs', async () => {
+    const { offer, began, end } = queueOf();
+    offer(task('a', 'Join'));
+    offer(task('a', 'Join', { id: 'later' }));
+    expect(began).toEqual(['a/Join']);
+    await end('a/Join');
+    expect(began).toEqual(['a/Join', 'later']);
+  });
+
+  it('forgets a task that is withdrawn before it runs', async () => {
+    const { queue, offer, began, end } = queueOf({ concurrency: 1 });
+    offer(task('a', 'Join'));
+    offer(task('b', 'Join'));
+    queue.sync(CONSUMER, 'default/b', []);
+    await end('a/Join');
+    expect(began).toEqual(['a/Join']);
+    expect(queue.counts).toEqual({ waiting: 0, running: 0 });
+  });
+
+  it('counts failures, and does not begin again what another process gave up', async () => {
+    const { offer, running, began, end } = queueOf({ attemptsMax: 3 });
+    offer(task('a', 'Join', { failures: 1 }));
+    expect(running[0]?.failures).toBe(1);
+    await end('a/Join', again(1, { failed: true }));
+    await pause(20);
+    expect(running[0]?.failures).toBe(2);
+    offer(task('b', 'Join', { failures: 3 }));
+    expect(began).toEqual(['a/Join', 'a/Join']);
+  });
+
+  it('calls a task that waits for another one of its cluster when that ends', async () => {
+    const { offer, began, end } = queueOf();
+    offer(task('a', 'Plan'), task('a', 'Ensure'));
+    await end('a/Ensure', again(60_000, { whenFreed: true }));
+    await end('a/Plan');
+    expect(began).toEqual(['a/Plan', 'a/Ensure', 'a/Ensure']);
+  });
+
+  it('begins tasks of clusters that began earlier first, and one in eight by how long it has waited', async () => {
+    const { offer, began, end } = queueOf({ concurrency: 1 });
+    offer(task('running', 'Join'));
+    for (let index = 9; index > 0; index -= 1) offer(task(`c${index}`, 'Join', { firstSeq: index, seq: 100 - index }));
+    for (let index = 0; index < 9; index += 1) await end(began.at(-1) ?? '');
+    expect(began).toEqual(
+      ['running', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c9', 'c7', 'c8'].map((name) => `${name}/Join`),
+    );
+  });
+
+  it('begins no further cluster on a loaded machine while sixteen are under way, and finishes those', async () => {
+    const { queue, offer, began, end } = queueOf({ load: 1 });
+    for (let index = 0; index < 30; index += 1) {
+      queue.wasRequested(`default/c${index}`);
+      offer(task(`c${index}`, 'Validate', { firstSeq: index + 1, seq: index + 1 }));
+      await end(`c${index}/Validate`);
+    }
+    expect(new Set(began).size).toBe(16);
+    queue.hasSettled('default/c0');
+    await settled();
+    expect(began.at(-1)).toBe('c16/Validate');
+  });
+
+  it('has no such limit on a machine that is not loaded', () => {
+    const { queue, offer, began } = queueOf();
+    for (let index = 0; index < 12; index += 1) {
+      queue.wasRequested(`default/c${index}`);
+      offer(task(`c${index}`, 'Validate'));
+    }
+    expect(began).toHaveLength(12);
+  });
+
+  it('runs only so many tasks of a concurrency group at once, and others before those that wait for it', async () => {
+    const { offer, began, end } = queueOf({ groupLimit: 1 });
+    for (const cluster of ['a', 'b']) offer(task(cluster, 'Ensure', { groups: ['connection far'] }));
+    offer(task('c', 'Ensure', { groups: ['connection near'] }));
+    expect(began).toEqual(['a/Ensure', 'c/Ensure']);
+    await end('a/Ensure');
+    expect(began.at(-1)).toBe('b/Ensure');
+  });
+
+  it('drops the waiting tasks of a partition that another replica takes over, and aborts none', async () => {
+    const { queue, offer, began, running, end } = queueOf({ concurrency: 1 });
+    offer(task('a', 'Join'));
+    offer(task('b', 'Join'));
+    queue.release(() => true);
+    expect(running[0]?.signal.aborted).toBe(false);
+    await end('a/Join');
+    expect(began).toEqual(['a/Join']);
+  });
+
+  it('aborts what runs when the service stops, and begins nothing more', async () => {
+    const { queue, offer, began, running, end } = queueOf({ concurrency: 1 });
+    offer(task('a', 'Join'));
+    offer(task('b', 'Join'));
+    const stopping = queue.stop();
+    expect(running[0]?.signal.aborted).toBe(true);
+    await end('a/Join');
+    await stopping;
+    expect(began).toEqual(['a/Join']);
+  });
+});
