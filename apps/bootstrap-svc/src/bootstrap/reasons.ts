@@ -17,6 +17,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   KeepNode: 'KeepNodeFailedReason',
   UpdateAgent: 'UpdateAgentFailedReason',
   RenewCredential: 'RenewCredentialFailedReason',
+  TakeOverAgent: 'TakeOverAgentFailedReason',
   PlaceSnapshot: 'PlaceSnapshotFailedReason',
   RemoveSnapshot: 'RemoveSnapshotFailedReason',
   VerifySnapshot: 'VerifySnapshotFailedReason',

@@ -1257,6 +1257,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/handover': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Whether this installation was handed over to another one, or took one over
+     * @description At most two seconds old. An installation that was handed over answers reads, and refuses commands.
+     */
+    get: operations['getHandover'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4089,6 +4109,24 @@ export interface components {
         verifiedOn: 'lab' | 'real';
       }[];
     };
+    /** @description Whether this installation was handed over to another one, or took one over */
+    Handover: {
+      /** @enum {string} */
+      kind: 'Handover';
+      /** @description Whether this installation acts on clusters and takes commands */
+      holdsLog: boolean;
+      /** @description 1 for the first installation, and one more with each that takes over */
+      epoch: number;
+      /**
+       * @description none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over
+       * @enum {string}
+       */
+      state: 'none' | 'fenced' | 'released' | 'importing' | 'imported' | 'active';
+      /** @description The hand-over */
+      id: string | null;
+      startedTime: string | null;
+      message: string;
+    };
   };
   responses: never;
   parameters: never;
@@ -4143,6 +4181,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -4271,7 +4318,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.exists, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, namespace.exists, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4404,6 +4451,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4525,7 +4581,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description namespace.not-empty, conflict.concurrent */
+      /** @description installation.handed-over, namespace.not-empty, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4659,7 +4715,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -4785,6 +4841,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -4902,6 +4967,15 @@ export interface operations {
       };
       /** @description connection.not-found */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -5034,7 +5108,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.would-orphan, conflict.concurrent */
+      /** @description installation.handed-over, connection.would-orphan, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5164,7 +5238,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.in-use, conflict.concurrent */
+      /** @description installation.handed-over, connection.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5301,7 +5375,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5442,7 +5516,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.host-key-in-settings, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5583,7 +5657,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description stock.host-in-use, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, stock.host-in-use, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5724,7 +5798,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, connection.ssh-key-own, connection.ssh-key-none, connection.ssh-key-rotating, connection.ssh-key-not-rotating, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -5861,6 +5935,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -5990,7 +6073,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6129,7 +6212,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description spec-list.unverified */
+      /** @description installation.handed-over, spec-list.unverified */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6259,6 +6342,15 @@ export interface operations {
       };
       /** @description namespace.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6413,7 +6505,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.name-taken, cluster.deleting, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6540,6 +6632,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -6687,7 +6788,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6836,7 +6937,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-failed, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -6974,7 +7075,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress, cluster.deleting */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress, cluster.deleting */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7112,7 +7213,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7248,7 +7349,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7382,7 +7483,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7509,6 +7610,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -7676,7 +7786,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7832,7 +7942,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -7960,6 +8070,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, pool.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -8115,7 +8234,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8268,7 +8387,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8422,7 +8541,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.removal-not-cancellable, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.removal-not-cancellable, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8558,7 +8677,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8700,7 +8819,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, autoscaler.too-many-credentials, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8832,7 +8951,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8942,6 +9061,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9093,7 +9221,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.deleting, cluster.not-ready, cluster.busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.action-open, node.not-cordoned, node.action-quorum */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9236,7 +9364,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
+      /** @description installation.handed-over, cluster.paused, conflict.concurrent, idempotency.in-progress, operation.not-cancellable */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9390,7 +9518,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9526,7 +9654,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent */
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9666,7 +9794,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9797,6 +9925,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -9948,7 +10085,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10088,7 +10225,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, nodes.nothing-to-abandon, cluster.paused, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10216,6 +10353,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, node.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10364,7 +10510,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.initial-control-plane, node.quorum, node.control-plane-even, cluster.not-ready, cluster.paused, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10518,7 +10664,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10656,6 +10802,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -10778,6 +10933,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -10932,7 +11096,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11060,6 +11224,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, upgrade.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -11212,7 +11385,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.not-approvable, upgrade.hash-mismatch */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11366,7 +11539,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11516,7 +11689,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11670,7 +11843,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11820,7 +11993,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.nothing-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -11974,7 +12147,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-done */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12128,7 +12301,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12282,7 +12455,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
+      /** @description installation.handed-over, upgrade.phase, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.not-planned, upgrade.node-not-failed */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12421,7 +12594,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12560,7 +12733,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12687,6 +12860,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -12834,7 +13016,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12984,7 +13166,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13137,7 +13319,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, conflict.concurrent, idempotency.in-progress, upgrade.open, cluster.busy */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13272,6 +13454,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13397,7 +13588,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13524,6 +13715,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13660,6 +13860,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -13779,6 +13988,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown, operation.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -13914,6 +14132,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -14034,6 +14261,15 @@ export interface operations {
       };
       /** @description namespace.unknown, cluster.unknown */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14167,6 +14403,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -14276,6 +14521,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14398,6 +14652,15 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
       /** @description request.too-large */
       413: {
         headers: {
@@ -14504,6 +14767,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14641,7 +14913,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -14758,6 +15030,15 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
@@ -14895,7 +15176,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -15025,7 +15306,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description token.last-administrator, token.in-use, conflict.concurrent */
+      /** @description installation.handed-over, token.last-administrator, token.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -15137,6 +15418,134 @@ export interface operations {
       };
       /** @description auth.role-missing */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getHandover: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The hand-over */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Handover'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
         headers: {
           [name: string]: unknown;
         };
