@@ -139,7 +139,7 @@ describe('a cluster of 3 control planes and 3 workers', () => {
   );
 
   it(
-    'is upgraded over three minor versions, through each of them [ORBITER 34]',
+    'is upgraded over three minor versions, through each of them [ORBITER 14, ORBITER 34]',
     async () => {
       const since = await seqNow();
       const end = await changed({ version: NEW }, ROLLOUT_MS);

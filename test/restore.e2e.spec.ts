@@ -39,7 +39,7 @@ describe.each([{ light: true }, { light: false }])(
     }, 60_000);
 
     it(
-      'holds what was there when it was taken, and nothing that came after',
+      'holds what was there when it was taken, and nothing that came after [ORBITER 33]',
       async () => {
         await make('before');
         await ask('snapshots', {});

@@ -18,11 +18,12 @@ const TYPES = ['s', 'lab.medium', 'lab.large'];
 const FAILURES: readonly Failure[] = ['create', 'join', 'unreachable', 'drain', 'delete'];
 
 const ROLLOUTS: readonly PoolRollout[] = [
-  { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 },
-  { strategy: 'RollingUpdate', maxSurge: 0, maxUnavailable: 1 },
-  { strategy: 'RollingUpdate', maxSurge: 2, maxUnavailable: 1 },
-  { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '25%' },
-  { strategy: 'RollingUpdate', maxSurge: '100%', maxUnavailable: 0 },
+  { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true },
+  { strategy: 'RollingUpdate', maxSurge: 0, maxUnavailable: 1, canary: true },
+  { strategy: 'RollingUpdate', maxSurge: 2, maxUnavailable: 1, canary: false },
+  { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '25%', canary: true },
+  { strategy: 'RollingUpdate', maxSurge: '100%', maxUnavailable: 0, canary: true },
+  { strategy: 'RollingUpdate', maxSurge: '100%', maxUnavailable: '50%', canary: false },
 ];
 
 const provisioned = (workers: number): GrowthWorld => {
@@ -38,12 +39,23 @@ const holds = (what: string, is: boolean, { type, meta }: StoredEvent): void => 
   if (!is) throw new Error(`not any more after ${type} (${meta.seq}): ${what}`);
 };
 
-/** A pool never has more machines than allowed, and never fewer nodes that serve. */
+/** Nodes of the pool that are as declared, and serve. */
+const upToDate = (world: GrowthWorld): number => {
+  const { declared, machines } = world.pool();
+  return machines.filter(({ spec, serves }) => serves && spec === declared?.machineType).length;
+};
+
+/** Replacements that have begun, and whose old and new node have not both done their part. */
+const underWay = (world: GrowthWorld): number => Object.keys(world.declared.replaced ?? {}).length;
+
+/** A pool never has more machines than allowed, and never fewer nodes that serve; a canary is alone. */
 const guard = (world: GrowthWorld, rollout: PoolRollout): void => {
   const { declared } = world.pool();
   const { surge, unavailable } = rolloutLimits(rollout, declared?.replicas ?? 0);
   world.noticed = (event) => {
     const pool = world.pool();
+    if (event.type === 'NodeReplacementPlanned' && rollout.canary)
+      holds('a canary is alone', underWay(world) === 1 || upToDate(world) > 0, event);
     const replicas = pool.declared?.replicas ?? 0;
     const serving = pool.machines.filter(({ serves }) => serves).length;
     holds('machines are as few as allowed', pool.machines.length <= replicas + surge, event);
@@ -132,9 +144,83 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), outdated(world), planned(world)]).toEqual([undefined, [], 4]);
   });
 
+  it.each([
+    { canary: true, together: [1, 4] },
+    { canary: false, together: [4, 4] },
+  ])(
+    'are replaced as one at first, and as the limits allow once a new one serves, or together (canary: $canary)',
+    ({ canary, together }) => {
+      const world = provisioned(4);
+      const rollout = { strategy: 'RollingUpdate', maxSurge: '100%', maxUnavailable: 0, canary } as const;
+      expect(world.declare({ rollout })).toBe(true);
+      let [before, most] = [0, 0];
+      world.noticed = () => {
+        most = Math.max(most, underWay(world));
+        if (upToDate(world) === 0) before = Math.max(before, underWay(world));
+      };
+      world.declare({ machineType: 'lab.large' });
+      world.run();
+      expect([world.trouble(), outdated(world)]).toEqual([undefined, []]);
+      expect(before).toBe(together[0]);
+      expect(most).toBe(canary ? 3 : together[1]);
+    },
+  );
+
+  it('are left as they are, but for the canary, when that cannot be made', () => {
+    const world = provisioned(4);
+    world.fail('create');
+    world.declare({
+      machineType: 'lab.large',
+      rollout: { strategy: 'RollingUpdate', maxSurge: '100%', maxUnavailable: 0, canary: true },
+    });
+    world.run();
+    expect([planned(world), outdated(world).length]).toEqual([1, 4]);
+    expect(world.types()).toContain('PoolRolloutFailed');
+  });
+
+  it('are replaced with the rollout as the cause, and with how the machine differs from what is declared [Cluster API 35]', () => {
+    const world = provisioned(1);
+    const [before] = world.pool().machines;
+    world.declare({ machineType: 'lab.large' });
+    world.run();
+    const { requestId } = world.events.find(({ type }) => type === 'PoolRolloutRequested')!.data as never;
+    const planned = world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data] : []));
+    expect(planned).toMatchObject([
+      { node: before!.name, pool: 'worker-1', rollout: requestId, reason: `machineType ${before!.spec}` },
+    ]);
+    const made = world.events.find(
+      (event) => event.type === 'VmsPlanned' && event.data.requestId === planned[0]?.requestId,
+    );
+    expect(made?.data).toMatchObject({ machines: [{ pool: 'worker-1', spec: 'lab.large' }] });
+  });
+
+  it('are replaced when the last machine of before is deleted, and not when its node has left', () => {
+    const world = provisioned(2);
+    const before = world.pool().machines.map(({ name }) => name);
+    const left: number[] = [];
+    world.noticed = ({ type }) => {
+      if (type !== 'NodeRemoved' && type !== 'PoolRolloutCompleted') return;
+      left.push(before.filter((name) => world.provider.has(name)).length);
+    };
+    world.declare({ machineType: 'lab.large' });
+    world.run();
+    expect([world.trouble(), left]).toEqual([undefined, [2, 1, 0]]);
+  });
+
+  it('do not wait for a machine that its provider does not delete, which is attempted further', () => {
+    const world = provisioned(1);
+    world.fail('delete');
+    world.declare({ machineType: 'lab.large' });
+    world.run();
+    expect(world.types()).toContain('PoolRolloutCompleted');
+    expect(world.provider.size).toBe(3);
+    settle(world);
+    expect([world.trouble(), world.provider.size]).toEqual([undefined, 2]);
+  });
+
   it('stay with OnDelete until someone replaces them [Cluster API 25]', () => {
     const world = provisioned(2);
-    const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
+    const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
     world.declare({ machineType: 'lab.large', rollout: onDelete });
     world.run();
     expect([planned(world), outdated(world).length]).toEqual([0, 2]);
@@ -153,7 +239,9 @@ describe('the nodes of a pool whose machine template changes', () => {
     world.declare({ machineType: 'lab.large' });
     world.run(4);
     expect(planned(world)).toBe(1);
-    expect(world.declare({ rollout: { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } })).toBe(true);
+    expect(world.declare({ rollout: { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } })).toBe(
+      true,
+    );
     world.run();
     expect([world.trouble(), planned(world), outdated(world).length]).toEqual([undefined, 1, 2]);
   });

@@ -56,6 +56,7 @@ const seeded = (names) => ['--maxWorkers=2', '--testMatch', ...names.map((name) 
 /** Simulations whose seeds are counted by SIM_SEEDS. */
 export const SEEDED = seeded([
   'bootstrap',
+  'convergence',
   'crash',
   'executions',
   'hooks',

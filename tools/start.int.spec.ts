@@ -46,6 +46,8 @@ describe('npm start', () => {
   };
   const calls = (): string[] =>
     existsSync(join(checkout, 'calls')) ? readFileSync(join(checkout, 'calls'), 'utf8').trim().split('\n') : [];
+  const holders = (): readonly unknown[] =>
+    JSON.parse(readFileSync(join(checkout, '.fairlead/start/lock'), 'utf8')) as readonly unknown[];
   const launch = (...args: string[]): Run => {
     const { npm_execpath: _npm, ...env } = process.env;
     return new Run(
@@ -114,7 +116,8 @@ describe('npm start', () => {
   it('takes over from one that was killed, when the step that it had begun has ended too', async () => {
     write('hold-npm', '');
     const killed = launch('--prepare-only');
-    await eventually(() => calls().length === 1);
+    // Killed before the lock names the step, it would leave nothing to wait for.
+    await eventually(() => calls().length === 1 && holders().length === 2);
     killed.kill();
     const next = launch('--prepare-only');
     await eventually(() => next.output.includes('waiting for it'));

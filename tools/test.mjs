@@ -12,6 +12,8 @@ const folder = `^${root.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}`;
 const filters = asked.filter((one) => one !== '--specs').map((one) => (withStories ? one : `${folder}${one}`));
 /** So many seeds of each simulation; `npm run test:all` runs all of them. */
 const SEEDS = '10';
+/** Of those that show convergence: the courses of clusters, and the counters of their pools. */
+const CONVERGENCE_SEEDS = '100';
 
 const end = (counts) => {
   writeReport(counts);
@@ -28,7 +30,8 @@ else if (filters.length > 0)
     ]),
   );
 else {
-  const env = { SIM_SEEDS: process.env.SIM_SEEDS ?? SEEDS };
+  const { SIM_SEEDS } = process.env;
+  const env = { SIM_SEEDS: SIM_SEEDS ?? SEEDS, SIM_SEEDS_CONVERGENCE: SIM_SEEDS ?? CONVERGENCE_SEEDS };
   const specs = jest('specs: unit, int, sim', SPECS, { env });
   // Stories run the whole product and take the machine for themselves.
   const stories = jest('stories: e2e, but the long ones', SHORT);

@@ -1,6 +1,7 @@
 import {
   CONTROL_PLANE_POOL,
   isRefusal,
+  majorityOf,
   UpgradeStrategy,
   type ClusterName,
   pauseAfter,
@@ -51,6 +52,8 @@ import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/ma
 import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
 import { missingOf, targetsOf, type Cluster, type Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
 import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
+import type { EtcdFacts } from '../../apps/upgrade-svc/src/rules/cluster.facts.js';
+import { c8MayLeave, removalQuorumOf } from '../../apps/upgrade-svc/src/rules/control-plane.rules.js';
 
 export const FAILURES = [
   'create',
@@ -77,6 +80,9 @@ interface Job {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
+
+/** A service dies between what it does to the world and what it records. */
+class Crashed extends Error {}
 
 const reconciler = bootstrapReconciler();
 const kernel = reconcilerDecider(reconciler);
@@ -111,6 +117,12 @@ export class GrowthWorld {
   readonly provider = new Set<string>();
   readonly kubernetes = new Set<string>();
   readonly etcd = new Set<string>();
+  /** Nodes whose hosts are down: their agents are silent, and their members of etcd do not answer. */
+  readonly down = new Set<string>();
+  /** How many decisions a job may still record before its service crashes. */
+  private decisionsLeft: number | undefined;
+  private isWorking = false;
+  crashes = 0;
   private readonly failures = new Set<Failure>();
   private manifest: ManifestState = manifests.initial;
   private infra: Machines = machines.initial;
@@ -139,7 +151,7 @@ export class GrowthWorld {
     copy.events.push(...this.events);
     copy.effects.push(...this.effects);
     copy.queue = [...this.queue];
-    const sets = ['provider', 'kubernetes', 'etcd', 'failures'] as const;
+    const sets = ['provider', 'kubernetes', 'etcd', 'down', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
     // States are values: what evolves one makes another.
     const { manifest, infra, boot, pause, refused, nowMs } = this;
@@ -158,6 +170,23 @@ export class GrowthWorld {
   /** The world is well again; a process that is quarantined is released by a command. */
   heal(): void {
     for (const failure of ['create', 'delete', 'unreachable', 'join', 'drain'] as const) this.failures.delete(failure);
+  }
+
+  /** The host of a node is down, until it is up again or its node leaves. */
+  lose(node: string): void {
+    this.down.add(node);
+    const data = { uid: UID, node: node as NodeName, lastSeenAt: null, limitMs: 60_000 };
+    this.say({ type: 'NodeLost', data });
+  }
+
+  recover(node: string): void {
+    this.down.delete(node);
+    this.say({ type: 'NodeRecovered', data: { uid: UID, node: node as NodeName, lostForMs: 60_000 } });
+  }
+
+  /** The service of the next job crashes once that has recorded so many decisions; the job is delivered again. */
+  crash(after: number): void {
+    this.decisionsLeft = after;
   }
 
   types(): readonly string[] {
@@ -226,7 +255,7 @@ export class GrowthWorld {
     return { declared: this.declared.spec.controlPlane, machines: this.machinesIn(CONTROL_PLANE_POOL) };
   }
 
-  private machinesIn(name: string | undefined) {
+  machinesIn(name: string | undefined) {
     const planned = this.infra.status === 'absent' ? [] : this.infra.cluster.planned;
     const hosts = this.boot.status === 'absent' ? {} : this.boot.cluster.hosts;
     return planned
@@ -234,7 +263,10 @@ export class GrowthWorld {
       .map((plan) => ({
         ...plan,
         serves:
-          this.kubernetes.has(plan.name) && hosts[plan.name]?.removal === 'none' && hosts[plan.name]?.ready === true,
+          this.kubernetes.has(plan.name) &&
+          !this.down.has(plan.name) &&
+          hosts[plan.name]?.removal === 'none' &&
+          hosts[plan.name]?.ready === true,
         leaves: (hosts[plan.name]?.removal ?? 'none') !== 'none',
       }));
   }
@@ -272,7 +304,7 @@ export class GrowthWorld {
     return this.applySpec({ ...others, controlPlane, pools: pools.map((pool) => ({ ...like, ...pool })) });
   }
 
-  private applySpec(spec: DeclaredSpec): boolean {
+  applySpec(spec: DeclaredSpec): boolean {
     const decided = this.decide(manifests, this.manifest, {
       type: 'ApplyManifest',
       data: {
@@ -333,14 +365,34 @@ export class GrowthWorld {
       this.read();
       const job = this.queue.shift();
       if (job !== undefined) {
-        if (job.by === 'machines') this.infraJob(job);
-        else this.bootstrapJob(job);
+        this.work(job);
         continue;
       }
       if (!isWhole || waits >= WAITS_MAX || !this.wait()) return;
       waits += 1;
     }
     if (isWhole) throw new Error('it never ends');
+  }
+
+  /** How many tasks and timers there are. */
+  get pending(): number {
+    this.read();
+    return this.queue.length + this.timers.size;
+  }
+
+  private work(job: Job): void {
+    this.isWorking = true;
+    try {
+      if (job.by === 'machines') this.infraJob(job);
+      else this.bootstrapJob(job);
+    } catch (error) {
+      if (!(error instanceof Crashed)) throw error;
+      this.decisionsLeft = undefined;
+      this.crashes += 1;
+      this.queue.unshift(job);
+    } finally {
+      this.isWorking = false;
+    }
   }
 
   /** Why this is no place to stay; undefined: the cluster is Provisioned and whole, or nothing of it is left. */
@@ -409,12 +461,17 @@ export class GrowthWorld {
 
   /** upgrade-svc, which asks etcd as it is. */
   private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
-    const voters = this.etcd.size;
-    const target = voters - (this.etcd.has(node) ? 1 : 0);
-    const about = { uid, node, attempt, quorum: { voters, healthy: voters, target } };
-    if (target > 0)
+    const members = [...this.etcd].map((name) => ({
+      name,
+      started: true,
+      healthy: !this.down.has(name),
+      learner: false,
+    }));
+    const facts = { members } as unknown as EtcdFacts;
+    const about = { uid, node, attempt, quorum: removalQuorumOf(facts, node) };
+    if (c8MayLeave(facts, node))
       return this.say({ type: 'ControlPlaneRemovalPrepared', data: { ...about, snapshot: 's', leader: null } });
-    const cause = { operation: 'remove a control plane', target: node, message: 'etcd would have no voter' };
+    const cause = { operation: 'remove a control plane', target: node, message: 'etcd would have no quorum' };
     return this.say({ type: 'ControlPlaneRemovalBlocked', data: { ...about, cause } });
   }
 
@@ -447,6 +504,7 @@ export class GrowthWorld {
     if (event.type === 'ClusterDeleted') {
       this.kubernetes.clear();
       this.etcd.clear();
+      this.down.clear();
     }
   }
 
@@ -475,6 +533,10 @@ export class GrowthWorld {
     state: State,
     command: C,
   ): readonly E[] | Refusal {
+    if (this.isWorking && this.decisionsLeft !== undefined) {
+      if (this.decisionsLeft === 0) throw new Crashed();
+      this.decisionsLeft -= 1;
+    }
     const decided = decider.decide(state, command);
     if (!isRefusal(decided)) for (const fact of decided) this.say(fact);
     return decided;
@@ -624,6 +686,8 @@ export class GrowthWorld {
     if (task === undefined) return;
     const { node } = task.data as StepData;
     this.effects.push({ what: ref.key, after: this.events.length });
+    // Of a host that is down; it is tried again until it is up, and nothing is recorded.
+    if (type === 'RenewCredential') return;
     if (this.failsAt(type, node)) {
       const cause = { operation: type, target: node ?? 'demo', message: 'no' };
       const failure = { cause, attempt: 3, attemptsMax: 3, nextAttemptAt: null, now };
@@ -635,11 +699,19 @@ export class GrowthWorld {
 
   /** Control planes of a cluster that runs go on; what is hit is a worker, or what a restore needs. */
   private failsAt(step: string, node: NodeName | undefined): boolean {
-    if (step === 'RemoveNode') return this.has('drain') && node !== undefined && this.kubernetes.has(node);
+    if (step === 'RemoveNode' && node !== undefined)
+      return (this.has('drain') && this.kubernetes.has(node)) || (!this.isServing(node) && this.costsQuorum(node));
     if (step === 'PlaceSnapshot') return this.has('unreachable');
     if (step === 'JoinWorker') return this.has('join') || this.has('unreachable');
     if (step === 'JoinControlPlane' || step === 'AddEtcdMember') return this.has('join');
     return this.has('unreachable') && (step === 'BootstrapHost' || step === 'VerifyNode');
+  }
+
+  /** The step on the host that removes a member asks etcd itself: hosts may have failed since upgrade-svc did. */
+  private costsQuorum(node: NodeName): boolean {
+    const others = [...this.etcd].filter((name) => name !== node);
+    const healthy = others.filter((name) => !this.down.has(name)).length;
+    return this.etcd.has(node) && healthy < majorityOf(others.length);
   }
 
   private record(fact: Fact): void {
@@ -697,6 +769,7 @@ export class GrowthWorld {
         if (this.isServing(node)) return undefined;
         this.kubernetes.delete(node);
         this.etcd.delete(node);
+        this.down.delete(node);
         return this.record({ type: 'NodeRemoved', data: { uid, node } });
       case 'DismantleCluster':
         return this.record({ type: 'ClusterDismantled', data: { uid } });

@@ -27,6 +27,8 @@ export type NodeSet = z.infer<typeof NodeSet>;
 
 export const SERVICE_TYPES = ['multi', 'single'] as const;
 export const CNIS = ['canal', 'kilo', 'flannel', 'calico', 'cilium'] as const;
+/** CB-Ladybug's, and Cilium inside one cloud. */
+export const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel', 'cilium'] } as const;
 export const LOAD_BALANCERS = ['haproxy', 'nlb'] as const;
 export const ETCDS = ['local', 'external'] as const;
 

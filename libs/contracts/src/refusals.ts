@@ -18,7 +18,7 @@ export const REFUSALS = {
   'request.malformed': definition(400, '{detail}', 'Send JSON that matches the OpenAPI document at /openapi.json.'),
   'request.unknown-field': definition(
     400,
-    'There is not a field {field}',
+    'Unknown field {field}',
     'Check the spelling against the OpenAPI document at /openapi.json.',
   ),
   'request.text-unstorable': definition(
@@ -693,8 +693,8 @@ export const REFUSALS = {
   ),
   'node.quorum': definition(
     409,
-    'Removing {node} would leave {after} of {before} control planes, without an etcd majority',
-    'Add control planes first.',
+    'Removing {node} would leave etcd with {after} healthy of {target} members, and it needs {majority}: {healthy} of {members} are healthy now',
+    'Repair the other control planes, or add control planes, first.',
   ),
   'node.leaving': definition(409, '{node} is being removed', 'Nothing is to be done: wait until it is gone.'),
   'node.being-replaced': definition(

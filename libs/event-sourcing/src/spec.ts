@@ -61,7 +61,10 @@ export const specification = <State, C extends Command, E extends Fact>(decider:
         return {
           then: (...expected: readonly E[]): void => expectEqual(outcome, expected),
           thenNothing: (): void => expectEqual(outcome, []),
-          thenRefused: (code: RefusalCode): void => expectEqual(isRefusal(outcome) ? outcome.code : outcome, code),
+          thenRefused: (code: RefusalCode, message?: string): void => {
+            expectEqual(isRefusal(outcome) ? outcome.code : outcome, code);
+            if (message !== undefined) expectEqual(isRefusal(outcome) ? outcome.message : outcome, message);
+          },
         };
       },
     };

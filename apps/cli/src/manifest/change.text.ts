@@ -1,4 +1,4 @@
-import { changedFields, type DeclaredSpec } from '@fairlead/contracts';
+import { changedFields, changedLabels, type DeclaredSpec } from '@fairlead/contracts';
 import type { Colors } from 'picocolors/types.js';
 import type { ManifestView } from '../api/api.ports.js';
 
@@ -24,8 +24,10 @@ const PAINT = {
 
 /** The fields that differ, each with its value before and after. */
 export const diffLines = (before: ManifestView | undefined, after: ManifestView, colors: Colors): readonly string[] =>
-  changedFields(before?.spec as DeclaredSpec | undefined, after.spec as DeclaredSpec).map((change) => {
-    const { field, before: was, after: is } = change;
+  [
+    ...changedLabels(before?.metadata.labels, after.metadata.labels),
+    ...changedFields(before?.spec as DeclaredSpec | undefined, after.spec as DeclaredSpec),
+  ].map(({ field, before: was, after: is }) => {
     if (was === null) return colors.green(`+ ${field}: ${is}`);
     if (is === null) return colors.red(`- ${field}: ${was}`);
     return colors.yellow(`~ ${field}: ${was} → ${is}`);

@@ -38,14 +38,16 @@ let folder: string;
 
 /** Plans as a gateway would whose cluster has two nodes of web. */
 const change = ({ body, query }: Received) => {
-  const { spec } = body as Sent;
+  const { spec, metadata: sent } = body as Sent;
+  const { labels } = sent;
+  const metadata = { ...manifestOf(2).metadata, ...(labels === undefined ? {} : { labels }) };
   const replicas = spec.pools[0]?.replicas ?? 0;
   const reason = `2 → ${replicas}: ${replicas - 2} machines more`;
   const plan = replicas === 2 ? [] : [{ action: 'add-nodes', pool: 'web', count: replicas - 2, nodes: [], reason }];
   return {
     status: query['dryRun'] === 'All' ? 200 : 202,
     headers: { 'x-fairlead-seq': '14' },
-    body: { ...manifestOf(2), spec, plan, operations: query['dryRun'] === 'All' ? [] : ['op-13'] },
+    body: { ...manifestOf(2), metadata, spec, plan, operations: query['dryRun'] === 'All' ? [] : ['op-13'] },
   };
 };
 
@@ -98,6 +100,16 @@ describe('fairlead apply', () => {
     const noTerminal = await ask(['apply', '-f', '-'], applyIo(4));
     expect([noTerminal.code, noTerminal.stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(changes()).toEqual([]);
+  });
+
+  it('shows and applies a change of labels alone, as diff does', async () => {
+    const labelled = (): FakeIo =>
+      fakeIo({ stdin: JSON.stringify({ ...manifestOf(2), metadata: { name: 'demo', labels: { team: 'a' } } }) });
+    const difference = await ask(['diff', '-f', '-'], labelled());
+    expect([difference.code, difference.stdout]).toEqual([1, '+ metadata.labels.team: a\n']);
+    const applied = await ask(['apply', '-f', '-', '--yes', '--no-wait'], labelled());
+    expect([applied.code, applied.stdout]).toEqual([0, 'cluster/demo configured\n']);
+    expect(changes().map(({ metadata }) => metadata['labels'])).toEqual([{ team: 'a' }]);
   });
 
   it('asks for nothing when everything is as declared, and changes nothing in a dry run', async () => {

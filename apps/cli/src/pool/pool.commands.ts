@@ -67,10 +67,11 @@ const taintText = ({ key, value = '', effect }: NonNullable<Pool['taints']>[numb
 
 const listed = (texts: readonly string[], none: string): string => (texts.length === 0 ? none : texts.join(', '));
 
-const rolloutText = ({ rollout }: Pool): string =>
-  rollout === undefined
-    ? 'default'
-    : `${rollout.strategy}, surge ${rollout.maxSurge}, unavailable ${rollout.maxUnavailable}`;
+const rolloutText = ({ rollout }: Pool): string => {
+  if (rollout === undefined) return 'default';
+  const { strategy, maxSurge, maxUnavailable, canary } = rollout;
+  return `${strategy}, surge ${maxSurge}, unavailable ${maxUnavailable}, ${canary ? 'one node first' : 'no canary'}`;
+};
 
 const healthText = ({ health }: Pool): string =>
   health === undefined ? 'none' : `${health.remediation} after ${health.unhealthyAfter}`;

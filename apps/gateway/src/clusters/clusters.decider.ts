@@ -1,6 +1,7 @@
 import {
   c8MayRemove,
   CLUSTER_NODES_MAX,
+  majorityOf,
   pauseAfter,
   refuse,
   templateOf,
@@ -274,9 +275,10 @@ const breaksQuorum = (
   const healthy = controlPlanes.filter(([, member]) => isHealthy(member));
   const itIsHealthy = healthy.some(([name]) => name === node);
   const quorum = { members: controlPlanes.length, healthy: healthy.length };
-  return c8MayRemove(quorum, itIsHealthy)
-    ? undefined
-    : refuse('node.quorum', { node, after: healthy.length - (itIsHealthy ? 1 : 0), before: controlPlanes.length });
+  if (c8MayRemove(quorum, itIsHealthy)) return undefined;
+  const target = quorum.members - 1;
+  const majority = majorityOf(Math.max(target, 1));
+  return refuse('node.quorum', { node, ...quorum, target, after: quorum.healthy - (itIsHealthy ? 1 : 0), majority });
 };
 
 const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequestFact[] | Refusal => {

@@ -384,6 +384,14 @@ describe('the removal of a node', () => {
       .thenRefused('node.quorum');
   });
 
+  it('is refused with the numbers of members, of healthy ones, and of those that would be left [Cluster API 22]', () =>
+    given(...provisioned, nodeLost('cp-3'))
+      .when(remove('cp-2'))
+      .thenRefused(
+        'node.quorum',
+        'Removing cp-2 would leave etcd with 1 healthy of 2 members, and it needs 2: 2 of 3 are healthy now',
+      ));
+
   it('is a matter of the quorum for a control plane that a member of an external etcd runs beside, as for any other', () => {
     const external = provisioned.map((fact) =>
       fact.type === 'ClusterRequested'

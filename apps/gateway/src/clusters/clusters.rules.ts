@@ -1,5 +1,6 @@
 import {
   CLUSTER_DEFAULTS,
+  CNIS_OF,
   CLUSTER_NAME_LENGTH_MAX,
   CLUSTER_NODES_MAX,
   ClusterName,
@@ -71,9 +72,6 @@ const workerSets: Rule = (request) => {
 
 const serviceType: Rule = (request) =>
   when(!oneOf(SERVICE_TYPES, serviceTypeOf(request)), () => refuse('cluster.service-type', {}, 'serviceType'));
-
-/** CB-Ladybug's, and Cilium inside one cloud. */
-const CNIS_OF = { multi: ['canal', 'kilo'], single: ['calico', 'flannel', 'cilium'] } as const;
 
 const cni: Rule = (request) => {
   const type = serviceTypeOf(request);

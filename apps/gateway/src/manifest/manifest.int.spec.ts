@@ -53,7 +53,7 @@ describe('the manifest of a cluster that was made by POST', () => {
     });
   });
 
-  it('changes nothing when it is sent back [azimuth 35]', async () => {
+  it('changes nothing when it is sent back [ORBITER 1, azimuth 35]', async () => {
     const before = await logLength();
     const answer = await put(await read());
     expect([answer.status, answer.body.plan, answer.body.operations]).toEqual([200, [], []]);
@@ -147,7 +147,7 @@ describe('a change of a manifest', () => {
     expect(await logLength()).toBe(before);
   });
 
-  it('is recorded with what it requests, once for all repetitions of one key', async () => {
+  it('is recorded with what it requests, once for all repetitions of one key [Cluster API 2]', async () => {
     const manifest = await read();
     const spec = { ...manifest.spec, pools: [...manifest.spec.pools, { name: 'gpu', replicas: 1, ...machines }] };
     const body = { ...manifest, spec };
@@ -377,6 +377,52 @@ describe('a manifest without a cluster', () => {
     const shown = await gateway.ask<ClusterManifestView>('GET', other);
     expect(shown.body.spec).toEqual(made.body.spec);
     expect(shown.body.status?.phase).toBe('Pending');
+  });
+
+  it('declares control plane, pools, networks, version, taints and what is excluded from updates, and again records nothing [ORBITER 1]', async () => {
+    const path = '/ns/default/clusters/prod/manifest';
+    const health = { unhealthyAfter: '5m', maxUnhealthy: '40%' };
+    const rollout = { maxSurge: 1, maxUnavailable: 0, strategy: 'RollingUpdate' };
+    const taints = [{ key: 'dedicated', value: 'web', effect: 'NoSchedule' }];
+    const document = {
+      apiVersion: 'fairlead.dev/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name: 'prod', namespace: 'default', labels: { team: 'a' } },
+      spec: {
+        version: 'v1.34.4',
+        network: { podCidr: '10.245.0.0/16', serviceCidr: '10.97.0.0/16', dnsDomain: 'prod.local', cni: 'flannel' },
+        controlPlane: { replicas: 3, ...machines, zones: ['lab-1a'], etcd: 'local' },
+        pools: [
+          {
+            name: 'web',
+            replicas: 4,
+            ...machines,
+            labels: { tier: 'web' },
+            taints,
+            updatesDisabled: true,
+            rollout,
+            health,
+          },
+          { name: 'batch', autoscaling: { min: 0, max: 20 }, ...machines },
+        ],
+        paused: false,
+      },
+    };
+    const made = await gateway.ask<ClusterManifestView>('PUT', path, { body: document });
+    expect(made.status).toBe(202);
+    const { paused: _not, ...spec } = document.spec;
+    expect(made.body.spec).toMatchObject({
+      ...spec,
+      pools: [
+        { ...spec.pools[0], taints },
+        { name: 'batch', replicas: 0 },
+      ],
+    });
+    const before = await logLength();
+    for (const body of [document, (await gateway.ask<ClusterManifestView>('GET', path)).body]) {
+      const again = await gateway.ask<ClusterManifestView>('PUT', path, { body });
+      expect([again.status, again.body.plan, await logLength()]).toEqual([200, [], before]);
+    }
   });
 
   it('has a published JSON Schema', async () => {

@@ -10,6 +10,7 @@ import {
   KubernetesVersion,
   metadataFaults,
   refuse,
+  serviceTypeOf,
   sizeOf,
   withV,
   type ClusterManifest,
@@ -42,7 +43,7 @@ export const requestOfManifest = ({ metadata, spec }: ClusterManifest): ClusterR
       .map(sized)
       .filter(({ replicas }) => replicas > 0)
       .map(setOf),
-    serviceType: spec.serviceType,
+    serviceType: serviceTypeOf(spec),
     singleNode: controlPlane.schedulable,
     config: {
       kubernetes: {

@@ -162,8 +162,8 @@ const paceOf = async (
 };
 
 describe('a connection whose calls hang for 20 minutes', () => {
-  beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
-  afterEach(() => jest.useRealTimers());
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
+  afterEach(() => void jest.useRealTimers());
 
   it('delays no cluster of another connection, although more of its tasks came first than there are places [ORBITER 35]', async () => {
     const alone = await paceOf(GROUP_LIMIT, near);

@@ -18,8 +18,8 @@ const hanging = (operation: ProviderOperation) => {
 };
 
 describe('a call to a provider that hangs', () => {
-  beforeEach(() => jest.useFakeTimers());
-  afterEach(() => jest.useRealTimers());
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
 
   it('ends after its time with its operation, its connection and what happened', async () => {
     const { provider, operation } = hanging('list specs');

@@ -128,11 +128,11 @@ const worker =
 /** Control planes of a set; `ever`: how many there were, of which the very first is the leader. */
 const controlPlanesOf = (
   { uid, spec }: Pick<ClusterRef, 'uid' | 'spec'>,
-  { count, connection, spec: size, rootDisk }: NodeSet,
+  { count, connection, spec: size, rootDisk, zones = [] }: NodeSet,
   ever: number,
 ): readonly Unplaced[] =>
   Array.from({ length: count }, (_, at): Unplaced => ({
-    zones: [],
+    zones,
     machine: {
       name: machineName(spec.name, uid, 'control-plane', ever + at + 1),
       role: 'control-plane',

@@ -50,6 +50,13 @@ describe('the machines of a new cluster', () => {
     }
   });
 
+  it('keep control planes to the zones that are named for them, and workers anywhere', () => {
+    const spec = clusterSpec({ controlPlane: nodeSet(3, { zones: ['lab-1a', 'lab-1c'] }), workers: [nodeSet(3)] });
+    const machines = planCluster(UID, spec, threeZones);
+    expect(countsByZone(machines.filter(({ role }) => role === 'control-plane'))).toEqual([2, 0, 1]);
+    expect(countsByZone(machines.filter(({ role }) => role === 'worker'))).toEqual([1, 1, 1]);
+  });
+
   it('spread over the zones of their own connection', () => {
     const other = 'other' as ConnectionName;
     const spec = clusterSpec({ workers: [nodeSet(3, { connection: other })] });
@@ -93,7 +100,7 @@ describe('more workers', () => {
     expect([next?.pool, next?.name.replace(/-[^-]+$/, '')]).toEqual(['worker-8', 'demo-w-9']);
   });
 
-  it('fill the zone that removals left emptiest', () => {
+  it('fill the zone that removals left emptiest [Cluster API 16]', () => {
     const planned = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1b');
     const cluster = { uid: UID, spec: clusterSpec(), planned, workersEver: 5, poolsEver: 1, controlPlanesEver: 3 };
     const more = planNodes(cluster, { workers: [nodeSet(2, { pool: 'worker-1' })] }, threeZones);
@@ -116,7 +123,7 @@ describe('more workers', () => {
     expect(['lab-1a', 'lab-1b', 'lab-1c'].map((zone) => count(`gpu/${zone}`))).toEqual([2, 0, 2]);
   });
 
-  it('are balanced without machines that leave', () => {
+  it('are balanced without machines that leave [Cluster API 16]', () => {
     const staying = first.filter(({ role, zone }) => role !== 'worker' || zone !== 'lab-1c');
     const cluster = {
       uid: UID,

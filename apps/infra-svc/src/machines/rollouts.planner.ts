@@ -31,6 +31,8 @@ interface Pool {
   readonly declared: MachineTemplate & { readonly replicas: number };
   readonly strategy: Limits['strategy'];
   readonly limits: ReturnType<typeof rolloutLimits>;
+  /** One node is replaced alone, until a new one serves. */
+  readonly canary: boolean;
   /** Its machines, in the order in which they were planned: also those on their way in and out. */
   readonly machines: readonly MachinePlan[];
   /** Names of those that its replicas count. */
@@ -40,19 +42,20 @@ interface Pool {
   readonly awaited: number;
 }
 
-type Rules = Pick<Pool, 'declared' | 'strategy' | 'limits'>;
+type Rules = Pick<Pool, 'declared' | 'strategy' | 'limits' | 'canary'>;
 
 /** How a pool is declared, and replaced; undefined: it is declared no longer. */
 const rulesOf = ({ controlPlane, pools }: Declared['spec'], name: string): Rules | undefined => {
   if (name === CONTROL_PLANE_POOL) {
     const { strategy } = controlPlaneRolloutOf(controlPlane);
     const surge = controlPlaneSurge(controlPlane);
-    return { declared: controlPlane, strategy, limits: { surge, unavailable: 1 - surge } };
+    return { declared: controlPlane, strategy, limits: { surge, unavailable: 1 - surge }, canary: true };
   }
   const pool = pools.find((one) => one.name === name);
   if (pool === undefined) return undefined;
   const rollout = rolloutOf(pool);
-  return { declared: pool, strategy: rollout.strategy, limits: rolloutLimits(rollout, pool.replicas) };
+  const { strategy, canary } = rollout;
+  return { declared: pool, strategy, limits: rolloutLimits(rollout, pool.replicas), canary };
 };
 
 const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined => {
@@ -73,11 +76,14 @@ const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined 
   };
 };
 
+const differencesOf = (plan: MachinePlan, { declared }: Pool): readonly string[] =>
+  differences(templateOf(plan), declared);
+
 /** Machines that are not as the pool is declared. */
-const outdatedIn = ({ declared, machines }: Pool): readonly Outdated[] =>
-  machines.flatMap(({ name, ...plan }) => {
-    const differs = differences(templateOf(plan), declared);
-    return differs.length === 0 ? [] : [{ name, reason: differs.join(', ') }];
+const outdatedIn = (pool: Pool): readonly Outdated[] =>
+  pool.machines.flatMap((plan) => {
+    const differs = differencesOf(plan, pool);
+    return differs.length === 0 ? [] : [{ name: plan.name, reason: differs.join(', ') }];
   });
 
 const isAvailable = ({ rollouts }: Cluster, name: string): boolean =>
@@ -87,6 +93,17 @@ const isAvailable = ({ rollouts }: Cluster, name: string): boolean =>
 const availableIn = (cluster: Cluster, { counted, replaced }: Pool): number => {
   const leaving = new Set(replaced.flatMap(({ order, node }) => (order === 'remove-first' ? [node] : [])));
   return [...counted].filter((name) => !leaving.has(name) && isAvailable(cluster, name)).length;
+};
+
+/** How many replacements may be under way: of a pool with a canary one, until a node as declared serves, and is to stay. */
+const atOnce = (cluster: Cluster, pool: Pool): number => {
+  const leaving = new Set<string>(pool.replaced.map(({ node }) => node));
+  const isProof = (plan: MachinePlan): boolean =>
+    pool.counted.has(plan.name) &&
+    !leaving.has(plan.name) &&
+    differencesOf(plan, pool).length === 0 &&
+    isAvailable(cluster, plan.name);
+  return pool.canary && !pool.machines.some(isProof) ? 1 : REPLACEMENTS_AT_ONCE_MAX;
 };
 
 const holdOf = ({ rollouts }: Cluster, pool: string, node: string): string | undefined =>
@@ -137,7 +154,7 @@ const nextWorkers = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[
   const candidates = candidatesIn(cluster, pool);
   const failing = candidates.filter(({ name }) => !isAvailable(cluster, name));
   const serving = candidates.filter(({ name }) => isAvailable(cluster, name));
-  const sorted = [...failing, ...serving].slice(0, Math.max(0, REPLACEMENTS_AT_ONCE_MAX - replaced.length));
+  const sorted = [...failing, ...serving].slice(0, Math.max(0, atOnce(cluster, pool) - replaced.length));
   const extra = Math.max(0, declared.replicas + limits.surge - machines.length - awaited);
   const first = sorted.slice(0, extra);
   const away = replaced.filter(({ order }) => order === 'remove-first').length;

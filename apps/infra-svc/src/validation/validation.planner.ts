@@ -1,4 +1,5 @@
 import {
+  CONTROL_PLANE_POOL,
   refuse,
   type ClusterSpec,
   type ConnectionName,
@@ -108,7 +109,7 @@ export const checkRegion = (connection: Connection, region: Region | undefined, 
   return refuse('cluster.region-unknown', { region: `${connection.region}/${connection.zone}` }, field);
 };
 
-/** The zones that a pool is limited to are zones of its connection. */
+/** The zones that a pool, or the control plane, is limited to are zones of its connection. */
 export const checkZones = (
   sets: readonly PlacedSet[],
   connection: Connection,
@@ -117,7 +118,7 @@ export const checkZones = (
   const known = region === undefined ? [] : (zonesOf(connection, region) ?? []);
   return firstOf(
     sets.filter(({ set }) => set.connection === connection.name),
-    ({ set: { zones = [], pool = '' }, field }) => {
+    ({ set: { zones = [], pool = CONTROL_PLANE_POOL }, field }) => {
       const zone = zones.find((name) => !known.includes(name));
       if (zone === undefined) return undefined;
       const values = { connection: connection.name, zone, pool, zones: known.join(', ') };

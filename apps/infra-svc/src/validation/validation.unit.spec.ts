@@ -169,6 +169,22 @@ describe('what is asked of the world before anything is made', () => {
       message: 'kubernetes node needs 2 GiB or more of RAM. (spec=lab.tiny, memory=1)',
     }));
 
+  it.each([
+    [
+      'the control plane',
+      { controlPlane: nodeSet(3, { zones: ['lab-1a', 'lab-9z'] }) },
+      'control-plane',
+      'controlPlane[0].zones',
+    ],
+    ['a pool', { workers: [nodeSet(1, { pool: 'web', zones: ['lab-9z'] })] }, 'web', 'worker[0].zones'],
+  ])('refuses %s in a zone that the connection does not have', async (_what, spec, pool, field) =>
+    expect(await verdict(spec as never)).toMatchObject({
+      code: 'pool.zone-unknown',
+      message: `Connection lab has no zone lab-9z for pool ${pool}`,
+      field,
+    }),
+  );
+
   it('refuses a region, and a zone of it, that the provider does not have', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ region: 'lab-9' }));
     expect(await verdict({})).toMatchObject({

@@ -61,7 +61,7 @@ const stagedBy = ({ operations }: UpgradePlan): readonly unknown[] =>
 describe('a plan', () => {
   const plan = planned(inputOf(modelOf(3, 3, '1.33.13'), to('v1.34.4')));
 
-  it('stages, saves etcd, changes control planes with its leader last, then workers with a canary first [ORBITER 15, Cluster API 24]', () =>
+  it('stages, saves etcd, changes control planes with its leader last, then workers with a canary first [ORBITER 15, ORBITER 33, Cluster API 24]', () =>
     expect(steps(plan)).toEqual([
       'stage 1.34.4',
       'snapshot-etcd',

@@ -1962,6 +1962,7 @@ export interface components {
             maxSurge: 0 | 1;
           };
           health?: components['schemas']['HealthCheck'];
+          zones?: string[];
         };
         pools: {
           name: string;
@@ -1998,6 +1999,11 @@ export interface components {
              * @default 0
              */
             maxUnavailable: number | string;
+            /**
+             * @description One node is replaced alone, and the others as the limits allow once a new one is Ready
+             * @default true
+             */
+            canary: boolean;
           };
           health?: components['schemas']['HealthCheck'];
           /** @description Absent: the size is declared */
@@ -2422,11 +2428,10 @@ export interface components {
       /** @description A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: v1.34.4 */
       version?: string;
       /**
-       * @description multi: nodes may be on several connections; single: all on one
-       * @default multi
+       * @description multi: nodes may be on several connections; single: all on one. Left out: as it is; of a new cluster: single with a network.cni of single, else multi
        * @enum {string}
        */
-      serviceType: 'multi' | 'single';
+      serviceType?: 'multi' | 'single';
       /**
        * @default haproxy
        * @enum {string}
@@ -2508,6 +2513,11 @@ export interface components {
           maxSurge: 0 | 1;
         };
         health?: components['schemas']['ManifestHealthCheck'];
+        /**
+         * @description Zones of the connection that control planes are spread over; empty: all
+         * @default []
+         */
+        zones: string[];
       };
       /** @default [] */
       pools: components['schemas']['ManifestPool'][];
@@ -2615,6 +2625,11 @@ export interface components {
          * @default 0
          */
         maxUnavailable: number | string;
+        /**
+         * @description One node is replaced alone, and the others as the limits allow once a new one is Ready
+         * @default true
+         */
+        canary: boolean;
       };
       health?: components['schemas']['ManifestHealthCheck'];
       /**

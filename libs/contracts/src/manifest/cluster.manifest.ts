@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
-import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
+import { CNIS, CNIS_OF, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
@@ -80,8 +80,8 @@ export const ManifestSpec = z
       .describe(
         `A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: ${DEFAULT_KUBERNETES_VERSION}`,
       ),
-    serviceType: ServiceType.default(CLUSTER_DEFAULTS.serviceType).describe(
-      'multi: nodes may be on several connections; single: all on one',
+    serviceType: ServiceType.optional().describe(
+      `multi: nodes may be on several connections; single: all on one. Left out: as it is; of a new cluster: single with a network.cni of single, else ${CLUSTER_DEFAULTS.serviceType}`,
     ),
     loadBalancer: z.enum(LOAD_BALANCERS).default(CLUSTER_DEFAULTS.loadbalancer),
     network: Network.prefault({}),
@@ -101,6 +101,9 @@ export const ManifestSpec = z
         'How control planes are replaced, one at a time, when their machine template changes',
       ),
       health: ManifestHealthCheck.optional(),
+      zones: poolFields.zones
+        .default([])
+        .describe('Zones of the connection that control planes are spread over; empty: all'),
     }),
     pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
     drain: DrainPolicy.optional(),
@@ -172,6 +175,12 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
   ...(health === undefined ? {} : { health: healthCheckOf(health) }),
 });
 
+/** Of a new cluster: a network that only one type has decides. */
+export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): z.infer<typeof ServiceType> => {
+  const isOfSingle = CNIS_OF.single.some((one) => one === cni);
+  return serviceType ?? (isOfSingle ? 'single' : CLUSTER_DEFAULTS.serviceType);
+};
+
 /**
  * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
  * mention a pause, or a version, leaves it as it is: whoever keeps one in a repository does not resume what someone has paused, and a
@@ -180,19 +189,22 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
 export const specOfManifest = (
   { paused, version, virtualAddresses = [], ...spec }: ManifestSpec,
   current?: DeclaredSpec,
-): DeclaredSpec =>
-  DeclaredSpec.parse({
+): DeclaredSpec => {
+  const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
+  return DeclaredSpec.parse({
     ...spec,
+    serviceType,
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
-    network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[spec.serviceType] },
+    network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[serviceType] },
     controlPlane: withHealth(spec.controlPlane),
     pools: spec.pools.map((pool) => ({
       ...withHealth(pool),
       replicas: sizeOf(pool, current?.pools.find(({ name }) => name === pool.name)?.replicas),
     })),
   });
+};
 
 const changes = {
   plan: z.array(PlanStep).optional().describe('Of a change: what is done for it, or would be (dryRun=All)'),

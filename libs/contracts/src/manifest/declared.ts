@@ -48,13 +48,16 @@ type CompletePool = Pick<DeclaredPool, 'health' | 'autoscaling'> & {
   readonly [Field in Exclude<keyof DeclaredPool, 'health' | 'autoscaling'>]-?: Exclude<DeclaredPool[Field], undefined>;
 };
 
+/** Zones are a set. */
+const inOrder = (zones: readonly string[] | undefined): string[] => [...new Set(zones)].sort();
+
 /** A pool with every default, and with what has no order in one order: equal pools are equal as JSON. */
 export const completePool = (pool: DeclaredPool): CompletePool => ({
   ...pool,
   rollout: rolloutOf(pool),
   minReadySeconds: pool.minReadySeconds ?? 0,
   deletePolicy: pool.deletePolicy ?? 'Newest',
-  zones: [...new Set(pool.zones)].sort(),
+  zones: inOrder(pool.zones),
   updatesDisabled: pool.updatesDisabled ?? false,
   ...nodeMetadata(pool),
 });
@@ -72,6 +75,7 @@ export const DeclaredSpec = z.strictObject({
     schedulable: z.boolean(),
     rollout: ControlPlaneRollout.optional().describe('Absent in events from before there was one: its default'),
     health,
+    zones: poolFields.zones.optional(),
   }),
   pools: z.array(DeclaredPool).max(POOLS_MAX),
   hooks: Hooks.optional().describe('Absent: none'),
@@ -84,11 +88,15 @@ export const DeclaredSpec = z.strictObject({
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
-type CompleteControlPlane = DeclaredSpec['controlPlane'] & { readonly rollout: ControlPlaneRollout };
+type CompleteControlPlane = DeclaredSpec['controlPlane'] & {
+  readonly rollout: ControlPlaneRollout;
+  readonly zones: string[];
+};
 
 export const completeControlPlane = (controlPlane: DeclaredSpec['controlPlane']): CompleteControlPlane => ({
   ...controlPlane,
   rollout: controlPlaneRolloutOf(controlPlane),
+  zones: inOrder(controlPlane.zones),
 });
 
 interface CompleteSpec extends Omit<DeclaredSpec, 'controlPlane' | 'pools'> {
@@ -108,11 +116,12 @@ export const CONTROL_PLANE_POOL = 'control-plane';
 /** Each further member makes every write of etcd slower. */
 export const CONTROL_PLANES_MAX = 7;
 
-const machinesOf = ({ count, connection, spec, rootDisk }: NodeSet) => ({
+const machinesOf = ({ count, connection, spec, rootDisk, zones }: NodeSet) => ({
   replicas: count,
   connection,
   machineType: spec,
   rootDisk,
+  ...(zones === undefined ? {} : { zones }),
 });
 
 /** A request of CB-Ladybug's routes as a manifest: worker sets without a name are the pools worker-1, worker-2, … */
@@ -134,14 +143,17 @@ export const declaredOf = ({
     pools: workers.map((set, at) => ({
       name: set.pool ?? `worker-${at + 1}`,
       ...machinesOf(set),
-      ...(set.zones === undefined ? {} : { zones: set.zones }),
     })),
   };
 };
 
+/** Absent: all zones of the connection. */
+const limitedTo = (zones: readonly string[] = []): Pick<NodeSet, 'zones'> =>
+  zones.length === 0 ? {} : { zones: [...zones] };
+
 /** The machines of a pool, or some more of them, as services are asked for them. */
 export const nodeSetOf = (
-  { name, connection, machineType, rootDisk, zones = [] }: DeclaredPool,
+  { name, connection, machineType, rootDisk, zones }: DeclaredPool,
   count: number,
 ): NodeSet => ({
   connection,
@@ -149,12 +161,12 @@ export const nodeSetOf = (
   spec: machineType,
   rootDisk,
   pool: name,
-  ...(zones.length === 0 ? {} : { zones: [...zones] }),
+  ...limitedTo(zones),
 });
 
 /** More control planes like those that a cluster has. */
 export const controlPlaneSetOf = (
-  { connection, machineType, rootDisk }: DeclaredSpec['controlPlane'],
+  { connection, machineType, rootDisk, zones }: DeclaredSpec['controlPlane'],
   count: number,
 ): NodeSet => ({
   connection,
@@ -162,15 +174,16 @@ export const controlPlaneSetOf = (
   spec: machineType,
   rootDisk,
   pool: CONTROL_PLANE_POOL as PoolName,
+  ...limitedTo(zones),
 });
 
 /** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */
 export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
   const { controlPlane, network, pools, storage } = declared;
-  const { connection, machineType: spec, rootDisk, replicas: count } = controlPlane;
+  const { connection, machineType: spec, rootDisk, replicas: count, zones } = controlPlane;
   return {
     name,
-    controlPlane: { connection, count, spec, rootDisk },
+    controlPlane: { connection, count, spec, rootDisk, ...limitedTo(zones) },
     workers: pools.filter(({ replicas }) => replicas > 0).map((pool) => nodeSetOf(pool, pool.replicas)),
     serviceType: declared.serviceType,
     singleNode: controlPlane.schedulable,

@@ -82,7 +82,7 @@ describe('a health check', () => {
         }).spec,
       );
     const [before, after] = [manifest(), manifest({ maxUnhealthy: 1 })];
-    const rollout = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
+    const rollout = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
     expect(before).toEqual(completeSpec(declared([pool('web', 2, { rollout })])));
     expect(changedFields(after, manifest({ maxUnhealthy: 1 }))).toEqual([]);
     expect(changeFaults(before, after)).toEqual([]);

@@ -1,5 +1,5 @@
 import { completeControlPlane, completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
-import { taintKey } from './pool.fields.js';
+import { taintKey, type Labels } from './pool.fields.js';
 import type { Transport, VirtualAddress } from './virtual.addresses.js';
 
 /** A field that differs; null: it is not there. */
@@ -11,18 +11,25 @@ export interface ChangedField {
 }
 
 type Leaf = readonly [field: string, value: string];
+type Fields = ReadonlyMap<string, string>;
 
+/** An empty list or object is as one that is not there: where it would mean something else, the schema refuses it. */
 const leavesOf = (value: unknown, field: string): readonly Leaf[] => {
   if (typeof value !== 'object' || value === null) return [[field, String(value)]];
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, field === '' ? key : `${field}.${key}`));
 };
 
-/** Taints are known by their key and effect, zones by their names. */
+/** Zones are known by their names. */
+const machinesLeaves = ({ zones, ...others }: { readonly zones: readonly string[] }, of: string): readonly Leaf[] => [
+  ...leavesOf(others, of),
+  ...(zones.length === 0 ? [] : [[`${of}.zones`, zones.join(', ')] as const]),
+];
+
+/** Taints are known by their key and effect. */
 const poolLeaves = (pool: DeclaredPool): readonly Leaf[] => {
-  const { name, taints, zones, ...others } = completePool(pool);
+  const { name, taints, ...others } = completePool(pool);
   return [
-    ...leavesOf(others, `pools[${name}]`),
-    ...(zones.length === 0 ? [] : [[`pools[${name}].zones`, zones.join(', ')] as const]),
+    ...machinesLeaves(others, `pools[${name}]`),
     ...taints.map((taint): Leaf => [`pools[${name}].taints[${taintKey(taint)}]`, taint.value ?? '']),
   ];
 };
@@ -47,18 +54,29 @@ const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress)
 };
 
 /** Pools are known by their names: their order means nothing. */
-const fieldsOf = (spec: DeclaredSpec | undefined): ReadonlyMap<string, string> => {
+const fieldsOf = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
-  const { pools, virtualAddresses = [], ...rest } = spec;
-  const others = { ...rest, controlPlane: completeControlPlane(spec.controlPlane) };
-  return new Map([...leavesOf(others, ''), ...pools.flatMap(poolLeaves), ...virtualAddresses.flatMap(addressLeaves)]);
+  const { controlPlane, pools, virtualAddresses = [], ...others } = spec;
+  return new Map([
+    ...leavesOf(others, ''),
+    ...machinesLeaves(completeControlPlane(controlPlane), 'controlPlane'),
+    ...pools.flatMap(poolLeaves),
+    ...virtualAddresses.flatMap(addressLeaves),
+  ]);
 };
 
-/** What differs between two specs, in the order of their fields. */
-export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] => {
-  const [old, now] = [fieldsOf(before), fieldsOf(after)];
-  return [...new Set([...now.keys(), ...old.keys()])].flatMap((field) => {
+const changed = (old: Fields, now: Fields): readonly ChangedField[] =>
+  [...new Set([...now.keys(), ...old.keys()])].flatMap((field) => {
     const [was, is] = [old.get(field) ?? null, now.get(field) ?? null];
     return was === is ? [] : [{ field, before: was, after: is }];
   });
+
+/** What differs between two specs, in the order of their fields. */
+export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] =>
+  changed(fieldsOf(before), fieldsOf(after));
+
+/** What differs between the labels of two manifests. */
+export const changedLabels = (before: Labels | undefined, after: Labels | undefined): readonly ChangedField[] => {
+  const [old, now] = [before, after].map((labels = {}) => new Map(leavesOf(labels, 'metadata.labels')));
+  return changed(old!, now!);
 };

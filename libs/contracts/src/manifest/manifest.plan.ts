@@ -135,8 +135,10 @@ const replaced = (pool: string, { was, is, pace }: Replacing, members: readonly 
 };
 
 const paceOf = (pool: DeclaredPool): string => {
-  const { surge, unavailable } = rolloutLimits(rolloutOf(pool), pool.replicas);
-  return `at most ${surge} extra and ${unavailable} unavailable`;
+  const rollout = rolloutOf(pool);
+  const { surge, unavailable } = rolloutLimits(rollout, pool.replicas);
+  const first = rollout.canary && surge + unavailable > 1 ? 'one first, alone, then ' : '';
+  return `${first}at most ${surge} extra and ${unavailable} unavailable`;
 };
 
 interface ControlPlaneScaling extends Omit<Scaling, 'was'> {
@@ -224,16 +226,26 @@ type Requests = Declared['requests'];
 const awaitedIn = (requests: Requests, pool: string): number =>
   Object.values(requests).reduce((sum, { awaited }) => sum + (awaited[pool] ?? 0), 0);
 
-/** Machines without a name cannot be removed one by one: the requests that ask for too many are abandoned as a whole. */
-const excessive = (requests: Requests, after: DeclaredSpec, members: readonly PoolMember[]): Requests => {
-  const isExcessive = (pool: string): boolean => {
-    const declared = pool === CONTROL_PLANE_POOL ? after.controlPlane : after.pools.find(({ name }) => name === pool);
-    const replicas = declared?.replicas ?? 0;
+const declaredIn = ({ controlPlane, pools }: DeclaredSpec, pool: string) =>
+  pool === CONTROL_PLANE_POOL ? controlPlane : pools.find(({ name }) => name === pool);
+
+/**
+ * Machines without a name can neither be removed nor replaced one by one: requests that ask for too many, or for machines that are no
+ * longer declared, are abandoned as a whole.
+ */
+const superseded = (
+  requests: Requests,
+  { before, after }: { readonly before: DeclaredSpec; readonly after: DeclaredSpec },
+  members: readonly PoolMember[],
+): Requests => {
+  const isSuperseded = (pool: string): boolean => {
+    const [was, is] = [declaredIn(before, pool), declaredIn(after, pool)];
     const { length } = members.filter((member) => member.pool === pool);
-    return length + awaitedIn(requests, pool) > replicas;
+    const isOther = was !== undefined && is !== undefined && changesOf(was, is).length > 0;
+    return isOther || length + awaitedIn(requests, pool) > (is?.replicas ?? 0);
   };
   return Object.fromEntries(
-    Object.entries(requests).filter(([, { awaited }]) => Object.keys(awaited).some(isExcessive)),
+    Object.entries(requests).filter(([, { awaited }]) => Object.keys(awaited).some(isSuperseded)),
   );
 };
 
@@ -281,7 +293,7 @@ export const planOf = (
   const membersOf = ({ name }: DeclaredPool) => members.filter(({ pool }) => pool === name);
   const byName = (pools: readonly DeclaredPool[]) => new Map(pools.map((pool) => [pool.name, pool]));
   const [old, now] = [byName(before.pools), byName(after.pools)];
-  const ended = excessive(requests, after, members);
+  const ended = superseded(requests, { before, after }, members);
   const kept = Object.fromEntries(Object.entries(requests).filter(([id]) => !(id in ended)));
   return [
     ...upgraded(before, after, members.length),

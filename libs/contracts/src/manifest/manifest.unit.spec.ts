@@ -3,7 +3,14 @@ import type { Fact } from '../events/catalogue.js';
 import type { ClusterName } from '../ids.js';
 import type { MachinePlan } from '../machines.js';
 import { ClusterManifest, manifestJsonSchema, specOfManifest } from './cluster.manifest.js';
-import { clusterSpecOf, completeSpec, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import {
+  clusterSpecOf,
+  completeSpec,
+  controlPlaneSetOf,
+  declaredOf,
+  type DeclaredPool,
+  type DeclaredSpec,
+} from './declared.js';
 import { changedFields } from './manifest.diff.js';
 import { declaredAfter, desiredVersion, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
@@ -68,6 +75,60 @@ describe('a manifest', () => {
     const single = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, serviceType: 'single' } });
     expect(specOfManifest(single.spec).network.cni).toBe('flannel');
   });
+
+  it.each([
+    ['flannel', undefined, 'single'],
+    ['kilo', undefined, 'multi'],
+    ['calico', 'multi', 'multi'],
+  ] as const)('with the CNI %s and the service type %s is of %s', (cni, serviceType, expected) => {
+    const { spec } = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, network: { cni }, serviceType } });
+    expect(specOfManifest(spec).serviceType).toBe(expected);
+  });
+
+  it('keeps the service type of its cluster where it has none', () => {
+    const { spec } = ClusterManifest.parse(minimal);
+    expect(specOfManifest(spec, declared([]))).toMatchObject({ serviceType: 'single', network: { cni: 'flannel' } });
+  });
+
+  it('limits control planes to zones, those of a new cluster and those that come later', () => {
+    const { controlPlane, ...others } = declared([pool('web', 0)]);
+    const spec = { ...others, controlPlane: { ...controlPlane, zones: ['lab-1a'] } };
+    expect(clusterSpecOf(NAME, spec).controlPlane.zones).toEqual(['lab-1a']);
+    expect(declaredOf(clusterSpecOf(NAME, spec)).controlPlane).toEqual(spec.controlPlane);
+    expect(controlPlaneSetOf(spec.controlPlane, 2)).toMatchObject({ count: 2, zones: ['lab-1a'] });
+    const elsewhere = { ...spec, controlPlane: { ...spec.controlPlane, zones: ['lab-1c', 'lab-1b'] } };
+    expect(changedFields(spec, elsewhere)).toEqual([
+      { field: 'controlPlane.zones', before: 'lab-1a', after: 'lab-1b, lab-1c' },
+    ]);
+    expect([changeFaults(spec, elsewhere), planOf(spec, elsewhere, { members: [] })]).toEqual([[], []]);
+  });
+
+  it.each([
+    { drain: {} },
+    { drain: { rules: [] } },
+    { hooks: [] },
+    { virtualAddresses: [] },
+    { controlPlane: { zones: [] } },
+    { pools: [{ zones: [], labels: {}, taints: [] }] },
+  ])('with what is empty equals one without it: %j', (more) => {
+    const [first] = minimal.spec.pools;
+    const [change = {}] = more.pools ?? [];
+    const controlPlane = { ...minimal.spec.controlPlane, ...more.controlPlane };
+    const spec = { ...minimal.spec, ...more, controlPlane, pools: [{ ...first, ...change }] };
+    const [one, other] = [minimal.spec, spec].map((of) =>
+      specOfManifest(ClusterManifest.parse({ ...minimal, spec: of }).spec),
+    );
+    expect(changedFields(one, other!)).toEqual([]);
+  });
+
+  it.each([
+    { firewall: { egress: [] } },
+    { firewall: { nodes: [] } },
+    { drain: { rules: [{ name: 'jobs', behavior: 'Skip', namespaces: [] }] } },
+    { drain: { rules: [{ name: 'jobs', behavior: 'Skip', pools: [] }] } },
+  ])('is refused with what is empty where that would mean nothing, and its absence everything: %j', (more) =>
+    expect(ClusterManifest.safeParse({ ...minimal, spec: { ...minimal.spec, ...more } }).success).toBe(false),
+  );
 
   it('becomes the request that services know, and comes back from it', () => {
     const spec = declared([pool('web', 2), pool('batch', 1, { machineType: 'lab.large' })], {
@@ -489,7 +550,7 @@ describe('the plan of a change', () => {
       planOf(before, declared([pool('web', replicas, change), pool('idle', 0)]), { members: members.slice(0, 3) });
 
     it('replaces its nodes, and says why each of them [Cluster API 28]', () => {
-      const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%' } as const;
+      const rollout = { strategy: 'RollingUpdate', maxSurge: '50%', maxUnavailable: '50%', canary: true } as const;
       const steps = stepsTo({ ...large, rollout });
       expect(steps).toEqual([
         {
@@ -497,7 +558,8 @@ describe('the plan of a change', () => {
           pool: 'web',
           count: 3,
           nodes: ['w-1', 'w-2', 'w-3'].map((name) => ({ name, reason: 'machineType lab.medium' })),
-          reason: 'machineType lab.medium → lab.large: 3 nodes replaced, at most 2 extra and 1 unavailable',
+          reason:
+            'machineType lab.medium → lab.large: 3 nodes replaced, one first, alone, then at most 2 extra and 1 unavailable',
         },
       ]);
       expect([removalsOf(steps), rolloutsOf(steps)]).toEqual([[], ['web']]);
@@ -514,7 +576,7 @@ describe('the plan of a change', () => {
     });
 
     it('replaces nothing by itself with OnDelete, and what is left once that is RollingUpdate [Cluster API 25]', () => {
-      const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0 } as const;
+      const onDelete = { strategy: 'OnDelete', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
       const steps = stepsTo({ ...large, rollout: onDelete });
       expect([steps.map(({ count, nodes }) => [count, nodes]), rolloutsOf(steps)]).toEqual([[[0, []]], []]);
       const waiting = declared([pool('web', 3, { ...large, rollout: onDelete })]);
@@ -523,7 +585,10 @@ describe('the plan of a change', () => {
     });
 
     it('has no difference where only defaults are written out', () => {
-      const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
+      const written = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
+      const { canary: _later, ...earlier } = written;
+      const old = declared([pool('web', 3, { rollout: earlier as typeof written }), pool('idle', 0)]);
+      expect(changedFields(old, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
       expect(changedFields(before, declared([pool('web', 3, { rollout: written }), pool('idle', 0)]))).toEqual([]);
     });
 
@@ -534,8 +599,7 @@ describe('the plan of a change', () => {
       [1, { maxSurge: '1%', maxUnavailable: '99%' }, { surge: 1, unavailable: 0 }],
     ] as const)(
       'has limits that are rounded as those of a Deployment: of %i, %j [Cluster API 25]',
-      (replicas, shares, limits) =>
-        expect(rolloutLimits({ strategy: 'RollingUpdate', ...shares }, replicas)).toEqual(limits),
+      (replicas, shares, limits) => expect(rolloutLimits(shares, replicas)).toEqual(limits),
     );
   });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { NodeShare, shareOf } from '../upgrades.js';
 
 export const ROLLOUT_STRATEGIES = ['RollingUpdate', 'OnDelete'] as const;
-export const ROLLOUT_DEFAULTS = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0 } as const;
+export const ROLLOUT_DEFAULTS = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
 
 /** How the nodes of a pool are replaced when its machine template changes. */
 export const PoolRollout = z.strictObject({
@@ -16,6 +16,10 @@ export const PoolRollout = z.strictObject({
   maxUnavailable: NodeShare.default(ROLLOUT_DEFAULTS.maxUnavailable).describe(
     'How many of its replicas may be missing; a percentage is rounded down',
   ),
+  canary: z
+    .boolean()
+    .default(ROLLOUT_DEFAULTS.canary)
+    .describe('One node is replaced alone, and the others as the limits allow once a new one is Ready'),
 });
 export type PoolRollout = z.infer<typeof PoolRollout>;
 
@@ -49,18 +53,22 @@ export const controlPlaneSurge = (of: {
   readonly rollout?: ControlPlaneRollout | undefined;
 }): 0 | 1 => (of.replicas < REMOVE_FIRST_CONTROL_PLANES_MIN ? 1 : controlPlaneRolloutOf(of).maxSurge);
 
-export const rolloutOf = ({ rollout }: { readonly rollout?: PoolRollout | undefined }): PoolRollout =>
-  rollout ?? ROLLOUT_DEFAULTS;
+/** Events from before there was a canary do not have it. */
+export const rolloutOf = ({ rollout }: { readonly rollout?: PoolRollout | undefined }): PoolRollout => ({
+  ...ROLLOUT_DEFAULTS,
+  ...rollout,
+});
+
+type Limits = Pick<PoolRollout, 'maxSurge' | 'maxUnavailable'>;
 
 const isZero = (share: NodeShare): boolean => share === 0 || share === '0%';
 
 /** Nothing could ever be replaced. */
-export const isBlocked = ({ maxSurge, maxUnavailable }: PoolRollout): boolean =>
-  isZero(maxSurge) && isZero(maxUnavailable);
+export const isBlocked = ({ maxSurge, maxUnavailable }: Limits): boolean => isZero(maxSurge) && isZero(maxUnavailable);
 
 /** The two limits as numbers, rounded as those of a Deployment. Where both come to 0, one node may be missing. */
 export const rolloutLimits = (
-  { maxSurge, maxUnavailable }: PoolRollout,
+  { maxSurge, maxUnavailable }: Limits,
   replicas: number,
 ): { readonly surge: number; readonly unavailable: number } => {
   const surge = Math.ceil(shareOf(maxSurge, replicas));
