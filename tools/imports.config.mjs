@@ -5,6 +5,7 @@
 const LAYERS = {
   gateway: [
     'documents',
+    'handover',
     'metrics',
     'ladybug',
     'quarantine',
@@ -34,6 +35,7 @@ const LAYERS = {
   ],
   cli: [
     'reference',
+    'handover',
     'keys',
     'provision',
     'up',

@@ -25,6 +25,8 @@ export interface SystemOptions {
   readonly durable?: boolean;
   /** False: no simulated cloud and no connection to one; the caller provides another provider. */
   readonly lab?: boolean;
+  /** With streams and keys: its log has everything already, so nothing is registered. `stop` ends it, too. */
+  readonly environment?: TestEnvironment;
   /** Where NATS listens instead of the loopback address, by TLS. */
   readonly natsHost?: string;
   /** More variables for every service. */
@@ -93,10 +95,12 @@ const nodeArguments = (): readonly string[] =>
   (process.env['FAIRLEAD_NODE_ARGUMENTS'] ?? '').split(' ').filter(Boolean);
 
 export const startSystem = async (options: SystemOptions = {}): Promise<System> => {
-  const environment = await testEnvironment({
-    durable: options.durable ?? false,
-    ...(options.natsHost === undefined ? {} : { natsHost: options.natsHost }),
-  });
+  const environment =
+    options.environment ??
+    (await testEnvironment({
+      durable: options.durable ?? false,
+      ...(options.natsHost === undefined ? {} : { natsHost: options.natsHost }),
+    }));
   const supervisor = new Supervisor({ dataDir: environment.dataDir, runName: 'programs' });
   try {
     const admin = await environment.connect('admin');
@@ -115,7 +119,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       http: { address: LOOPBACK, tls: undefined, plainText: false },
       lab: { port: labPort, token: keys.labToken, delays: options.delays ?? 'none', light: options.light ?? true },
     });
-    const withLab = options.lab ?? true;
+    const withLab = options.lab ?? options.environment === undefined;
     await Promise.all(
       plans
         .filter(({ name }) => withLab || name !== 'lab')
@@ -149,7 +153,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       labUrl: `http://${LOOPBACK}:${labPort}`,
       labToken: keys.labToken,
     });
-    await registerNamespace(system);
+    if (options.environment === undefined) await registerNamespace(system);
     if (withLab) await registerLab(system, `http://${LOOPBACK}:${labPort}`, keys.labToken);
     return system;
   } catch (error) {

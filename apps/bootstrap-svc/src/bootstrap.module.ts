@@ -1,7 +1,7 @@
 import type { EventStore } from '@fairlead/event-sourcing';
 import { EVENT_STORE, NATS } from '@fairlead/event-sourcing/jetstream';
 import { ClientNodeKubernetes } from '@fairlead/kubernetes/client-node';
-import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
+import { CLOCK, type Clock, LogOwnership, SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
@@ -39,6 +39,7 @@ import { LogHostKeys } from './hosts/host.keys.effects.js';
 import { HostsEffects } from './hosts/hosts.effects.js';
 import type { HostShell } from './hosts/hosts.ports.js';
 import { SshKeysEffects } from './hosts/ssh.keys.effects.js';
+import { TakeOverEffects } from './hosts/takeover.effects.js';
 import { KubeconfigsEffects } from './kubeconfigs/kubeconfigs.effects.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
 import type { KubernetesApi } from './kubernetes/kubernetes.ports.js';
@@ -78,9 +79,9 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   },
   {
     provide: HOST_ACCESS,
-    useFactory: (shell: HostShell, secrets: RememberedSecrets, store: EventStore) =>
-      new HostAccess(shell, secrets, settings.ssh, new LogHostKeys(store)),
-    inject: [HOST_SHELL, REMEMBERED_SECRETS, EVENT_STORE],
+    useFactory: (shell: HostShell, secrets: RememberedSecrets, store: EventStore, ownership: LogOwnership) =>
+      new HostAccess(shell, secrets, settings.ssh, { keys: new LogHostKeys(store), epoch: () => ownership.epoch }),
+    inject: [HOST_SHELL, REMEMBERED_SECRETS, EVENT_STORE, LogOwnership],
   },
   {
     provide: CLUSTER_ACCESS,
@@ -110,6 +111,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
   @Module({
     controllers: [
       HostsEffects,
+      TakeOverEffects,
       AgentUpdatesEffects,
       BalancingEffects,
       ExternalEtcdEffects,

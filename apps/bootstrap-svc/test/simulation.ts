@@ -480,6 +480,7 @@ export class Simulation {
     };
     const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),
+      TakeOverAgent: (task) => own.hosts.takeOverAgent(task),
       VerifyNode: (task) => own.hosts.verifyNode(task),
       SetupExternalEtcd: (task) => own.etcd.setUp(task),
       AddEtcdMember: (task) => own.etcd.addMember(task),

@@ -11,6 +11,7 @@ import { addCompletionCommands } from './completion/completion.commands.js';
 import { addConnectionCommands } from './connection/connection.commands.js';
 import { addEtcdCommands } from './etcd/etcd.commands.js';
 import { addEventCommands } from './events/events.commands.js';
+import { addHandoverCommands } from './handover/handover.commands.js';
 import { addKeysCommands } from './keys/keys.commands.js';
 import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
 import { addManifestCommands } from './manifest/manifest.commands.js';
@@ -66,6 +67,7 @@ export const buildProgram = (io: Io): Command => {
   addTokenCommands(program, io);
   addQuarantineCommands(program, io);
   addProvisionCommands(program, io);
+  addHandoverCommands(program, io);
   addKeysCommands(program, io);
   addBundleCommands(program, io);
   addVersionCommand(program, io);

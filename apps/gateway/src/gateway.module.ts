@@ -28,6 +28,8 @@ import { ClusterQueries } from './clusters/clusters.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { SETTINGS, type Settings } from './config.js';
+import { HandoverGuard } from './handover/handover.guard.js';
+import { HandoverHttp } from './handover/handover.http.js';
 import { History } from './common/history.js';
 import { Registry } from './common/registry.js';
 import { ConnectionAccess } from './connections/connection.access.js';
@@ -117,12 +119,14 @@ const CONTROLLERS: Type<unknown>[] = [
   QuarantineHttp,
   TokensHttp,
   VersionHttp,
+  HandoverHttp,
   LadybugHealthHttp,
 ];
 
 const PROVIDERS: Provider[] = [
-  // In this order: what a caller may ask, then how much of it.
+  // In this order: what a caller may ask, whether this installation does it, then how much of it.
   { provide: APP_GUARD, useClass: AccessGuard },
+  { provide: APP_GUARD, useClass: HandoverGuard },
   { provide: APP_GUARD, useClass: LimitsGuard },
   { provide: APP_PIPE, useClass: RequestPipe },
   // The first is the outermost: a repeated answer is checked too, and a stored one is whole but for what is CB-Ladybug's.

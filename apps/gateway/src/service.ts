@@ -72,5 +72,6 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
     ],
     jobConcurrency: 4,
     takesTokens: true,
+    answersReads: true,
     configureHttp,
   });

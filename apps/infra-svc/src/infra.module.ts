@@ -5,7 +5,7 @@ import {
   type RecordJobFailure,
   type TaskLeases,
 } from '@fairlead/event-sourcing/jetstream';
-import { METRICS, SECRETS, type SecretStore, type ServiceMetrics } from '@fairlead/service-kit';
+import { LogOwnership, METRICS, SECRETS, type SecretStore, type ServiceMetrics } from '@fairlead/service-kit';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import { labKind } from './adapters/lab/lab.kind.js';
@@ -51,9 +51,15 @@ const kindsOf = (
   settings: Settings,
   hosts: Pick<SshWorld, 'stock' | 'trust' | 'shell'>,
   secrets: SecretStore,
+  ownership: LogOwnership,
 ): ProviderKinds => {
   const limits = { callsMax: settings.providerCallsMax, timeoutMs: settings.providerTimeoutMs };
-  const ssh = sshKind({ ...hosts, sshKeys: opensshKeys, secret: (ref) => secrets.get(ref) });
+  const ssh = sshKind({
+    ...hosts,
+    sshKeys: opensshKeys,
+    secret: (ref) => secrets.get(ref),
+    epoch: () => ownership.epoch,
+  });
   return new Map([labKind(limits), ssh, nspawnKind(process.env)].map((kind) => [kind.name, kind]));
 };
 
@@ -82,7 +88,7 @@ const providersOf = (settings: Settings): Provider[] => [
   {
     provide: tokens.PROVIDER_KINDS,
     useFactory: kindsOf,
-    inject: [tokens.SETTINGS, tokens.OWN_HOSTS, SECRETS],
+    inject: [tokens.SETTINGS, tokens.OWN_HOSTS, SECRETS, LogOwnership],
   },
   { provide: tokens.SSH_KEYS, useValue: opensshKeys },
   { provide: tokens.CONNECTIONS, useClass: RegisteredConnections },

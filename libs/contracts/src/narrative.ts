@@ -227,6 +227,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${count(users.length, 'NATS credential')} of agents ${was(users.length)} revoked`,
   AgentUpdateRequested: ({ agentVersion }) => `every node is to run agent ${agentVersion}`,
   AgentUpdated: ({ node, agentVersion }) => `${node} runs agent ${agentVersion} now`,
+  ClusterTakenOver: ({ handover, epoch }) =>
+    `another installation has taken the cluster over (hand-over ${handover}, epoch ${epoch})`,
+  AgentTakenOver: ({ node }) => `the agent of ${node} is connected to the installation that has taken over`,
   NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,

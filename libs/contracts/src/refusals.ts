@@ -988,6 +988,11 @@ export const REFUSALS = {
     'The answer would be larger than {max}',
     'Ask for less: one namespace, one cluster, or a smaller page.',
   ),
+  'installation.handed-over': definition(
+    409,
+    'This installation takes no commands: {detail}',
+    'Send the request to the installation that has taken over. Reads are answered here.',
+  ),
   'log.disk-reserve': definition(
     507,
     'Only {free} are left to the event log, less than its reserve of {reserve}: nothing new is begun',

@@ -7,6 +7,7 @@ export * from './jetstream/decorators.js';
 export { readAll, readBatch, READ_BATCH, type RawEvent } from './jetstream/direct.reader.js';
 export { decode, encode, entryOf, read, sha256, type Decoded } from './jetstream/envelope.codec.js';
 export { JetStreamStore } from './jetstream/jetstream.store.js';
+export { readLogState, type LogState } from './jetstream/ownership.js';
 export { readNewest } from './jetstream/last.reader.js';
 export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
 export { readStates, type Ask } from './jetstream/partition.store.js';

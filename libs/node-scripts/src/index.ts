@@ -11,6 +11,7 @@ export type { BalanceApiInput, BalanceApiResult } from './steps/balance-api.scri
 export { clientUrlOf, ETCD_CLIENT, LOCAL_ETCD, peerOfUrl, type EtcdPeer } from './etcd/etcd.paths.js';
 export { etcdctlPod } from './etcd/etcdctl.pod.js';
 export { etcdUnit } from './etcd/etcd.unit.js';
+export { EPOCH_FILE, underEpoch } from './shell/epoch.js';
 export { hostPath, quote } from './shell/quote.js';
 export { parseResult } from './shell/result.js';
 export { STEPS, type StepName } from './shell/script.js';

@@ -21,6 +21,8 @@ export interface ServiceDefinition {
   readonly groupLimit?: number;
   /** Requests carry tokens, so beyond loopback they require TLS, unless the configuration says otherwise. */
   readonly takesTokens?: true;
+  /** It acts on nothing: it goes on answering reads when its installation was handed over. */
+  readonly answersReads?: true;
   /** Pipes, guards, documents and such of a service that serves more than its health. Called before it listens. */
   readonly configureHttp?: (app: NestExpressApplication) => void | Promise<void>;
 }

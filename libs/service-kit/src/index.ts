@@ -6,6 +6,7 @@ export { deadlineAfter, inTime, type Deadline } from './deadline.js';
 export * from './definition.js';
 export { ServiceMetrics, type GaugeRequest, type Reading } from './metrics/service.metrics.js';
 export { runService, startService, type RunningService } from './run.service.js';
+export { LogOwnership } from './log.ownership.js';
 export * from './secrets.js';
 export { MasterKeyFile, type MasterKeySource } from './master.key.file.js';
 export { NatsSecrets } from './secrets.nats.js';

@@ -52,6 +52,7 @@ import type { ServiceDefinition } from './definition.js';
 import { HealthHttp } from './health.http.js';
 import { followTlsFiles, tlsPair } from './http.tls.js';
 import { LatePartitionConsumers } from './late.partition.consumers.js';
+import { LogOwnership, whileHeld, whileReadable } from './log.ownership.js';
 import { LogProgress } from './log.progress.js';
 import { DependencyAway, EXIT_DEPENDENCY_AWAY, patienceOf, patiently, type Patience } from './patience.js';
 import { NatsSecrets } from './secrets.nats.js';
@@ -79,7 +80,7 @@ export interface RunningService {
   /** Makes a projection's rows again from the log while the service runs, and compares. */
   rebuild(projection: string): Promise<Rebuilt>;
   stop(): Promise<void>;
-  /** Resolves when the connection to NATS has ended for good; with its words unless that was by `stop`. */
+  /** Resolves when the service may not go on: its connection to NATS has ended for good, or the log is another installation's. With the reason, unless that was by `stop`. */
   readonly lost: Promise<string | undefined>;
 }
 
@@ -92,6 +93,7 @@ interface World extends Connections {
   readonly metrics: ServiceMetrics;
   readonly signs: SignsOfLife;
   readonly progress: JobsProgress;
+  readonly ownership: LogOwnership;
 }
 
 @Global()
@@ -108,7 +110,7 @@ class PassOn implements RpcExceptionFilter<unknown> {
 
 const providersOf = (
   definition: ServiceDefinition,
-  { config, nc, pool, database, partitions, store, handle, leases, metrics, signs, progress }: World,
+  { config, nc, pool, database, partitions, store, handle, leases, metrics, signs, progress, ownership }: World,
 ): Provider[] => {
   return [
     { provide: SERVICE_CONFIG, useValue: config },
@@ -121,6 +123,7 @@ const providersOf = (
     { provide: METRICS, useValue: metrics },
     { provide: SignsOfLife, useValue: signs },
     { provide: JobsProgress, useValue: progress },
+    { provide: LogOwnership, useValue: ownership },
     { provide: Alarms, useValue: new Alarms() },
     { provide: LogProgress, useValue: new LogProgress(partitions, config.stallAfterMs) },
     { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKeys) },
@@ -205,6 +208,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     metrics: new ServiceMetrics(definition.name),
     signs: new SignsOfLife(nc, definition.name),
     progress: new JobsProgress(() => performance.now()),
+    ownership: new LogOwnership(nc, definition.answersReads === true ? whileReadable : whileHeld),
   };
   for (const gauge of logGauges({ service: definition.name, nc, database, partitions: world.partitions }))
     world.metrics.addGauge(gauge);
@@ -237,6 +241,7 @@ const startOnce = async (
   let app: NestExpressApplication | undefined;
   try {
     const world = worldOf(definition, config, connections);
+    await patiently('an installation that holds its log', () => world.ownership.require(), patience);
     app = await NestFactory.create<NestExpressApplication>(rootOf(definition, world), {
       logger: new ConsoleLogger({
         json: config.logFormat === 'json',
@@ -294,6 +299,7 @@ const runningOf = (definition: ServiceDefinition, world: World, app: NestExpress
   let stopping = false;
   const stop = async (): Promise<void> => {
     stopping = true;
+    world.ownership.stop();
     unfollow?.();
     world.signs.stop();
     // Browsers open connections in advance and ask nothing; each would delay the stop for up to a minute.
@@ -311,7 +317,16 @@ const runningOf = (definition: ServiceDefinition, world: World, app: NestExpress
     query,
     rebuild: (name) => rebuild(definition, { nc, pool }, name),
     stop,
-    lost: nc.closed().then((error) => (stopping ? undefined : wordsOf(error ?? 'the connection was closed'))),
+    lost: Promise.race([
+      nc
+        .closed()
+        .then((error) =>
+          stopping
+            ? undefined
+            : `the connection to NATS has ended for good: ${wordsOf(error ?? 'the connection was closed')}`,
+        ),
+      world.ownership.lost(),
+    ]),
   };
 };
 
@@ -355,7 +370,7 @@ export const runService = async (name: ServiceName, serviceOf: (env: Env) => Ser
     process.on('SIGINT', stop);
     void service.lost.then((words) => {
       if (words === undefined) return;
-      process.stderr.write(`${name}: the connection to NATS has ended for good: ${words}\n`);
+      process.stderr.write(`${name}: ${words}\n`);
       process.exit(EXIT_DEPENDENCY_AWAY);
     });
     process.stdout.write(`FAIRLEAD READY ${name} ${service.port}\n`);

@@ -3,18 +3,31 @@ import { appendFileSync, chownSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { ensureCredentials } from '@fairlead/embedded';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
-import { ensureStreams, JOB_FAILURES, NATS } from '@fairlead/event-sourcing/jetstream';
+import type { HandoverRecord } from '@fairlead/contracts';
+import { ensureStreams, JOB_FAILURES, NATS, type LogState } from '@fairlead/event-sourcing/jetstream';
+import { closeLog, openLog } from '@fairlead/event-sourcing/streams';
 import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { defineService } from './definition.js';
+import { whileHeld, whileReadable } from './log.ownership.js';
 import { startService, type RunningService } from './run.service.js';
 
 jest.setTimeout(120_000);
 
 @Module({ providers: [{ provide: JOB_FAILURES, useValue: async () => undefined }] })
 class Empty {}
+
+const FENCED: HandoverRecord = {
+  state: 'fenced',
+  id: '0b8f6a3e-4c1d-4e9a-9a55-0c8f7b2d6e11',
+  target: `X${'A'.repeat(55)}`,
+  lock: '0'.repeat(64),
+  at: '2026-11-24T10:00:00.000Z',
+  epoch: 1,
+  events: 0,
+};
 
 const definition = defineService({
   name: 'infra-svc',
@@ -161,7 +174,43 @@ describe('a service that starts', () => {
     await start();
     const nats = service?.get<NatsConnection>(NATS);
     await nats?.close();
-    expect(await service?.lost).toBe('the connection was closed');
+    expect(await service?.lost).toBe('the connection to NATS has ended for good: the connection was closed');
+  });
+
+  it('does not start while the log is closed for a hand-over, ends when it is closed, and starts when it is open again [ORBITER 30]', async () => {
+    const admin = await environment.connect('admin');
+    const signs: string[] = [];
+    admin.subscribe('alive.*', { callback: (_error, message) => void signs.push(message.subject) });
+    await start();
+    await eventually(isReady);
+    await closeLog(admin, FENCED);
+    expect(await service?.lost).toContain('it is being handed over to another installation');
+    await service?.stop();
+    service = undefined;
+    signs.length = 0;
+    const starting = start();
+    await waits(/an installation that holds its log: .*handed over/);
+    expect(signs).toEqual([]);
+    await openLog(admin, undefined);
+    await starting;
+    await eventually(isReady);
+  });
+
+  it('does not start on a log that NATS has sealed, whatever the record says, where it acts on clusters', async () => {
+    const held: Pick<LogState, 'record' | 'sealed'> = { record: undefined, sealed: true };
+    expect([whileHeld(held), whileReadable(held)]).toEqual([false, true]);
+    const of = (state: HandoverRecord['state']) => ({ record: { ...FENCED, state }, sealed: false });
+    const serves = (['fenced', 'released', 'importing', 'imported', 'active'] as const).map((state) => [
+      whileHeld(of(state)),
+      whileReadable(of(state)),
+    ]);
+    expect(serves).toEqual([
+      [false, true],
+      [false, true],
+      [false, false],
+      [false, false],
+      [true, true],
+    ]);
   });
 
   it('reports nothing of the kind when it is stopped', async () => {

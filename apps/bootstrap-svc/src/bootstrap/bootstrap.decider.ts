@@ -34,6 +34,7 @@ import {
   type Present,
   type DesiredAgent,
 } from './bootstrap.state.js';
+import type { TakeOver } from './takeover.evolve.js';
 
 export type BootstrapFact = Fact<
   | 'HostReached'
@@ -44,6 +45,8 @@ export type BootstrapFact = Fact<
   | 'AgentCredentialsRevoked'
   | 'AgentUpdateRequested'
   | 'AgentUpdated'
+  | 'ClusterTakenOver'
+  | 'AgentTakenOver'
   | 'NodeBootstrapped'
   | 'ApiBalanced'
   | 'EtcdSnapshotPlaced'
@@ -87,6 +90,7 @@ export type Outcome = Extract<
       | 'AuthorizedKeyRemoved'
       | 'AgentStarted'
       | 'AgentUpdated'
+      | 'AgentTakenOver'
       | 'NodeBootstrapped'
       | 'ApiBalanced'
       | 'EtcdSnapshotPlaced'
@@ -122,13 +126,16 @@ export type FinishCluster = Command<
 /** This service has come with an agent; nodes that run another must have it. */
 export type RequestAgentUpdate = Command<'RequestAgentUpdate', DesiredAgent>;
 
+/** This installation has taken over another one, which had the cluster. */
+export type TakeOverCluster = Command<'TakeOverCluster', TakeOver>;
+
 /** The agent of a node gets this user; refused where the node is not, or no longer, part of the cluster. */
 export type IssueCredential = Command<
   'IssueCredential',
   { readonly uid: ClusterUid; readonly node: NodeName; readonly user: string; readonly lifetimeSeconds: number }
 >;
 /** An outcome is a command, too: it is stated if it changes the state. */
-export type BootstrapCommand = IssueCredential | RequestAgentUpdate | FinishCluster | Outcome;
+export type BootstrapCommand = IssueCredential | RequestAgentUpdate | TakeOverCluster | FinishCluster | Outcome;
 
 const isDesired = (state: Bootstrap, key: StepKey): boolean =>
   plan(state).some((operation) => keyOf(operation) === key);
@@ -155,6 +162,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return host !== undefined && host.agentStartedAt === null;
     case 'AgentUpdated':
       return host !== undefined && host.agentSha256 !== data.sha256;
+    case 'AgentTakenOver':
+      return host?.agentElsewhere === true;
     case 'NodeBootstrapped':
       return host !== undefined && !host.bootstrapped;
     case 'ApiBalanced':
@@ -376,6 +385,11 @@ const requestAgentUpdate = (state: Bootstrap, { version, sha256 }: DesiredAgent)
   return [{ type: 'AgentUpdateRequested', data: { uid, agentVersion: version, sha256 } }];
 };
 
+const takeOver = (state: Bootstrap, data: TakeOver): readonly BootstrapFact[] => {
+  if (!present(state, data.uid) || state.status === 'deleting' || state.status === 'dismantled') return nothing;
+  return state.cluster.handover === data.handover ? nothing : [{ type: 'ClusterTakenOver', data }];
+};
+
 /** The one writer of a cluster's bootstrap. It reads all facts about the cluster, and states only its own. */
 export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
   initial: ABSENT,
@@ -388,6 +402,8 @@ export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
         return issueCredential(state, command.data);
       case 'RequestAgentUpdate':
         return requestAgentUpdate(state, command.data);
+      case 'TakeOverCluster':
+        return takeOver(state, command.data);
       case 'FinishCluster':
         return finish(state, command.data);
       default:

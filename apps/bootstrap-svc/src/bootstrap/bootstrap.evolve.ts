@@ -27,6 +27,7 @@ import {
   type Host,
   type Present,
 } from './bootstrap.state.js';
+import { evolveTakeOver } from './takeover.evolve.js';
 
 const newHost = (machine: Machine, set: number): Host => ({
   machine,
@@ -316,7 +317,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'NodeRemoved':
       return withoutHost(cluster, event.data.node);
     default:
-      return cluster;
+      return evolveTakeOver(cluster, event);
   }
 };
 

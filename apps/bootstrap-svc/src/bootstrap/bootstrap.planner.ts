@@ -40,6 +40,7 @@ export type NodeStep =
   | 'RemoveNode'
   | 'UpdateAgent'
   | 'RenewCredential'
+  | 'TakeOverAgent'
   | 'PlaceSnapshot'
   | 'RemoveSnapshot'
   | 'RefreshKubeconfig'
@@ -246,6 +247,13 @@ const updateAgents = ({ agent, agentRefused, ...cluster }: Cluster): readonly Op
     .map((host) => onNode('UpdateAgent', host, `agent ${agent.version} is desired`));
 };
 
+/** Of an installation that was taken over: they are reached by SSH, and connect here from then on. */
+const takeOverAgents = (cluster: Cluster): readonly Operation[] =>
+  hostsOf(cluster)
+    .filter(({ agentElsewhere, removal }) => agentElsewhere === true && removal !== 'drained')
+    .slice(0, HOSTS_AT_ONCE_MAX)
+    .map((host) => onNode('TakeOverAgent', host, 'its agent is connected to the installation that was taken over'));
+
 /** Hosts whose agents send heartbeats come first: those that are off must not delay them. */
 const replaceKeys = (cluster: Cluster): readonly Operation[] => {
   const keyed = hostsOf(cluster)
@@ -297,9 +305,16 @@ const desired = (state: Bootstrap): readonly Operation[] => {
     case 'deleting':
       return [{ step: 'DismantleCluster', reason: 'someone asked for its end' }];
     case 'failed':
-      return [...removals(cluster), ...placeSnapshots(cluster), ...removeSnapshots(cluster), ...replaceKeys(cluster)];
+      return [
+        ...takeOverAgents(cluster),
+        ...removals(cluster),
+        ...placeSnapshots(cluster),
+        ...removeSnapshots(cluster),
+        ...replaceKeys(cluster),
+      ];
     case 'ready':
       return [
+        ...takeOverAgents(cluster),
         ...balance(cluster),
         ...removals(cluster),
         ...setLabels(cluster),
@@ -312,6 +327,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
       ];
     case 'building':
       return [
+        ...takeOverAgents(cluster),
         ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
         ...verifySnapshots(cluster),
         ...replaceKeys(cluster),

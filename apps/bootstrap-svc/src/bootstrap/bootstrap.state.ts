@@ -38,6 +38,8 @@ export interface Host {
   readonly agentSha256: string | null;
   /** The NATS users that its agents were given; absent: none was recorded. */
   readonly credentials?: AgentCredentials;
+  /** Its agent is still connected to the installation that was taken over; absent: it is not. */
+  readonly agentElsewhere?: true;
   /** Absent: its agent sends heartbeats. */
   readonly silence?: Silence;
   /** The agent reported every package at the desired version. */
@@ -203,6 +205,8 @@ export interface Cluster {
   readonly agent: DesiredAgent | null;
   /** Nodes on which the desired agent did not start: they wait for an operator or for the next agent. */
   readonly agentRefused: readonly NodeName[];
+  /** The last hand-over of the installation; absent: there was none. */
+  readonly handover?: string;
   readonly restore: DesiredSnapshot | null;
   /** The snapshot of the restore that is under way or has failed: it may be on these control planes. */
   readonly abandoned: PlacedSnapshot | null;

@@ -16,6 +16,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   RemoveNode: 'RemoveNodeFailedReason',
   UpdateAgent: 'UpdateAgentFailedReason',
   RenewCredential: 'RenewCredentialFailedReason',
+  TakeOverAgent: 'TakeOverAgentFailedReason',
   PlaceSnapshot: 'PlaceSnapshotFailedReason',
   RemoveSnapshot: 'RemoveSnapshotFailedReason',
   VerifySnapshot: 'VerifySnapshotFailedReason',

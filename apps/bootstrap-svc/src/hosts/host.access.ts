@@ -1,5 +1,5 @@
-import { WorldFailure, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
-import { parseResult, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
+import { FIRST_EPOCH, WorldFailure, type SecretRef, type SshEndpoint } from '@fairlead/contracts';
+import { parseResult, underEpoch, type RenderedStep, type StepName, type StepResults } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import type { Host } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
@@ -48,11 +48,12 @@ export class HostWorker {
     readonly session: HostSession,
     private readonly host: Host,
     private readonly step: Attempt,
+    private readonly epoch: number,
   ) {}
 
   /** Runs a rendered step. Its file has a name that no other run has, so that two runs never share one. */
   async run<Name extends StepName>(rendered: RenderedStep<Name>): Promise<StepResults[Name]> {
-    const { step, script, input, result, limitMs } = rendered;
+    const { step, script, input, result, limitMs } = underEpoch(rendered, this.epoch);
     const { id, attempt, signal } = this.step;
     const unique = createHash('sha256').update(`${id}/${attempt}/${this.host.machine.name}`).digest('hex').slice(0, 12);
     const { stdout } = await this.session.run(
@@ -69,13 +70,22 @@ export class HostWorker {
   }
 }
 
+/** What hosts are reached with besides their machine. */
+export interface HostsKnown {
+  readonly keys: MachineHostKeys;
+  /** Of this installation. */
+  readonly epoch: () => number;
+}
+
+const NOTHING_KNOWN: HostsKnown = { keys: PROVIDERS_KEYS, epoch: () => FIRST_EPOCH };
+
 /** Opens hosts with the sealed key of their connection, and checks their host key. */
 export class HostAccess {
   constructor(
     private readonly shell: HostShell,
     private readonly secrets: Pick<RememberedSecrets, 'get'>,
     private readonly patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
-    private readonly keys: MachineHostKeys = PROVIDERS_KEYS,
+    private readonly known: HostsKnown = NOTHING_KNOWN,
   ) {}
 
   /** Works on a host that is expected to answer; releases the connection in any case. */
@@ -108,7 +118,7 @@ export class HostAccess {
     const address = await this.addressOf(host);
     const session = await this.shell.open(address, { ...patience, signal: step.signal });
     try {
-      return await work(new HostWorker(session, host, step));
+      return await work(new HostWorker(session, host, step, this.known.epoch()));
     } finally {
       session.release();
     }
@@ -117,7 +127,7 @@ export class HostAccess {
   /** The host key that is accepted now comes before the one that the provider reported; without either the first one seen counts. */
   private async addressOf({ machine, hostKey }: Host): Promise<HostAddress> {
     const { name, ssh } = machine;
-    const accepted = await this.keys.of(machine);
+    const accepted = await this.known.keys.of(machine);
     const hop = await this.hopOf(name, ssh);
     const address = { name, ...hop, hostKey: accepted.host ?? hop.hostKey ?? hostKey };
     if (ssh.jump === undefined) return address;

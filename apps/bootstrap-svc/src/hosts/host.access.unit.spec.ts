@@ -33,7 +33,12 @@ describe('the way onto a host', () => {
     const secrets = new MemorySecrets();
     await secrets.put(own, 'own key', 'shared');
     await secrets.put(other, 'key of the gate', 'shared');
-    const access = new HostAccess(shell, new RememberedSecrets(secrets), { triesMax: 1, deadlineMs: 1 }, keys);
+    const access = new HostAccess(
+      shell,
+      new RememberedSecrets(secrets),
+      { triesMax: 1, deadlineMs: 1 },
+      { keys, epoch: () => 1 },
+    );
     await access.on(reached, step, async () => undefined);
     return opened[0]!;
   };

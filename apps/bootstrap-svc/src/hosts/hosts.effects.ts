@@ -70,6 +70,21 @@ export class HostsEffects {
         OTHER_AGENT_MS,
         'the agent on the host has another version; its update also brings a credential',
       );
+    return this.restartAgent(step);
+  }
+
+  /** As it was installed: with the address and the authority of this NATS, and a credential that it accepts. */
+  @OnTask('TakeOverAgent', { attemptsMax: 3, backoffFirstMs: 10_000, timeoutMs: 10 * 60_000 })
+  async takeOverAgent(step: Step): Promise<RequeueAfter | void> {
+    const unreached = await this.restartAgent(step);
+    if (unreached !== undefined) return unreached;
+    const { name: node } = hostOf(step).machine;
+    await step.record({ type: 'AgentTakenOver', data: { uid: step.state.cluster.uid, node } });
+    return undefined;
+  }
+
+  /** Of a host that is up. */
+  private async restartAgent(step: Step): Promise<RequeueAfter | undefined> {
     let isReached = false;
     try {
       await this.hosts.onIfAlive(hostOf(step), step, async (worker) => {

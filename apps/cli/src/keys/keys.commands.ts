@@ -4,7 +4,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
 import type { AuthorityRotated } from './authority.rotation.effects.js';
-import type { NatsSettings } from './rotate.effects.js';
+import type { NatsSettings } from '../instance/administrator.effects.js';
 import { addConnectionRotation } from './connection.rotation.commands.js';
 import { inSentences, SECRETS_HELP, SECRETS_OPTION } from '../provision/provision.commands.js';
 

@@ -42,7 +42,9 @@ afterEach(async () => {
   removeFolder(backups);
 });
 
-const start = (): Promise<void> => provideStreams(environment.nats, environment.dataDir);
+const start = async (): Promise<void> => {
+  await provideStreams(environment.nats, environment.dataDir);
+};
 
 /** Runs `work` on the files of NATS while it is down, and starts it again as `fairlead up` does. */
 const whileNatsIsDown = async (work: () => void): Promise<void> => {

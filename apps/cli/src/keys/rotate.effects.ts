@@ -1,8 +1,6 @@
 import { REVOKER, SERVICES } from '@fairlead/contracts';
 import {
-  isAlive,
   mintReloader,
-  natsTrustIn,
   newAuthority,
   openDataFolder,
   prepareDataFolder,
@@ -27,20 +25,16 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliFailure, wordsOf } from '../failures.js';
-import { readInstance } from '../instance/instance.store.js';
+import {
+  connectAsAdministrator,
+  natsOfInstance,
+  notProvisioned,
+  type NatsSettings,
+} from '../instance/administrator.effects.js';
 import { handOut } from '../provision/holders.store.js';
 import { rotateAuthority, type AuthorityRotated, type AuthorityWorld } from './authority.rotation.effects.js';
 import { rotateMaster, type Rotated, type RotationWorld } from './master.rotation.effects.js';
 import { exportOwnerKeys, natsOwnerKeys } from '../instance/owner.keys.store.js';
-
-/** How to reach NATS as its administrator. */
-export interface NatsSettings {
-  readonly dataDir: string;
-  /** undefined: that of the instance of the data folder. */
-  readonly nats: string | undefined;
-  /** undefined: keys/nats-ca.pem of the data folder, for a tls:// address. */
-  readonly natsCa: string | undefined;
-}
 
 export interface MasterRotationSettings extends NatsSettings {
   /** Copies for services are here, if there is such a folder. */
@@ -203,49 +197,6 @@ const withoutCertificate = (dataDir: string): never => {
     help: 'An instance whose NATS is reached on loopback only has none. Name the data folder of an installation that uses TLS.',
   });
 };
-
-const connectAsAdministrator = async (settings: NatsSettings): Promise<NatsConnection> => {
-  const { dataDir } = settings;
-  const url = settings.nats ?? natsOfInstance(dataDir);
-  const credsFile = join(dataDir, 'creds', 'admin.creds');
-  const creds = readIfAny(credsFile);
-  if (creds === undefined) throw notProvisioned(credsFile);
-  const own = join(dataDir, 'keys', 'nats-ca.pem');
-  const caFile = settings.natsCa ?? (url.startsWith('tls:') && existsSync(own) ? own : undefined);
-  try {
-    return await connect({
-      servers: url,
-      name: 'fairlead-keys',
-      reconnect: false,
-      authenticator: authenticatorOf(creds),
-      ...natsTrustIn(caFile, [url]),
-    });
-  } catch (error) {
-    throw new CliFailure('unreachable', {
-      code: 'cli.nats-unreachable',
-      message: `NATS at ${url} cannot be used with ${credsFile}: ${wordsOf(error)}`,
-      help: 'The sealed keys are in NATS, so it must run; services may run or not.',
-      cause: error,
-    });
-  }
-};
-
-const natsOfInstance = (dataDir: string): string => {
-  const instance = readInstance(dataDir);
-  if (instance?.natsUrl !== undefined && isAlive(instance.process)) return instance.natsUrl;
-  throw new CliFailure('usage', {
-    code: 'cli.nats-unknown',
-    message: `Fairlead is not running in ${dataDir}, and --nats is not given`,
-    help: 'The sealed keys are in NATS, so it must run: start Fairlead (fairlead up), or give --nats.',
-  });
-};
-
-const notProvisioned = (file: string): CliFailure =>
-  new CliFailure('not-found', {
-    code: 'cli.not-provisioned',
-    message: `There is no ${file}`,
-    help: 'Name the data folder that has the keys of this installation.',
-  });
 
 const underWay = (pid: number): CliFailure =>
   new CliFailure('conflict', {

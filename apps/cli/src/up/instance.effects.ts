@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { handoverWords, holdsLog, isSource, type HandoverRecord } from '@fairlead/contracts';
 import {
   freePorts,
   identityOf,
@@ -63,6 +64,8 @@ export interface Watcher {
 export interface RunningInstance {
   readonly instance: Instance;
   readonly site: SiteAccess;
+  /** undefined: the installation was never handed over. */
+  readonly handover: HandoverRecord | undefined;
   /**
    * Ends everything, in good order. After `fast` aborts, programs are not asked any more. Real hosts are machines of their own: they go on,
    * unless `withHosts`. Answers with a sentence on what still runs, if anything does.
@@ -97,7 +100,7 @@ export const startInstance = async (
   const slow = new SlowStarts(watcher);
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
   const ended = new AbortController();
-  const streams = (): Promise<void> => provideStreams(environment.nats, settings.dataDir);
+  const streams = () => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
     await stopAll(settings, programs, environment, fast);
@@ -105,9 +108,9 @@ export const startInstance = async (
   };
   try {
     interrupted.throwIfAborted();
-    await timed(watcher, 'Streams', streams);
+    const handover = refuseInactive(await timed(watcher, 'Streams', streams));
     // A stream in memory is gone with the server that held it.
-    natsIsBack = () => void streamsAgain(streams, watcher.onNotice, ended.signal);
+    natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
     const plans = planPrograms({
@@ -120,10 +123,11 @@ export const startInstance = async (
       localTokenFile: keys.localTokenFile,
       gatewayPort: settings.port,
       http: settings.http,
-      lab: labOf(settings, labPort, keys.labToken),
+      lab: hasTakenOver(handover) ? undefined : labOf(settings, labPort, keys.labToken),
     });
     const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
-    const services = startedOf(settings, plans).filter(({ name }) => name !== 'lab');
+    const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
+    starting.all(waiting).catch(() => undefined); // They wait for as long as it takes, and say so.
     const token = new LocalTokenWatch(keys.localTokenFile);
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
@@ -135,12 +139,39 @@ export const startInstance = async (
       lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
     ready.catch(() => undefined); // Whoever waits for it gets the error.
     const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
-    return { instance: instanceOf(settings, keys.localTokenFile, environment.nats.url), site, stop };
+    return { instance: instanceOf(settings, keys.localTokenFile, environment.nats.url), site, handover, stop };
   } catch (error) {
     watcher.onNotice('Stopping ...');
     await stop(AbortSignal.abort(), false);
     throw error;
   }
+};
+
+/** Its machines are those of the installation that it has taken over; a lab of its own has none of them. */
+const hasTakenOver = (handover: HandoverRecord | undefined): boolean => handover?.state === 'active';
+
+/** In an installation that is handed over, only the gateway serves; until that is for good, the others wait for its cancellation. */
+const servicesOf = (
+  plans: readonly ProgramPlan[],
+  handover: HandoverRecord | undefined,
+): { readonly services: readonly ProgramPlan[]; readonly waiting: readonly ProgramPlan[] } => {
+  const all = plans.filter(({ name }) => name !== 'lab');
+  if (!isSource(handover)) return { services: all, waiting: [] };
+  const others = all.filter(({ name }) => name !== 'gateway');
+  return {
+    services: all.filter(({ name }) => name === 'gateway'),
+    waiting: handover.state === 'fenced' ? others : [],
+  };
+};
+
+/** Nothing could be served: not even a token can be recorded. */
+const refuseInactive = (handover: HandoverRecord | undefined): HandoverRecord | undefined => {
+  if (handover === undefined || holdsLog(handover) || isSource(handover)) return handover;
+  throw new CliFailure('conflict', {
+    code: 'cli.handover-not-active',
+    message: `The installation cannot start yet: ${handoverWords(handover)}`,
+    help: 'See docs/handover.md.',
+  });
 };
 
 /** All but the service that its developer starts, whose environment is written to a file. */

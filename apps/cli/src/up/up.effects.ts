@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { handoverWords, holdsLog, type HandoverRecord } from '@fairlead/contracts';
 import type { Api } from '../api/api.ports.js';
 import { clientApi } from '../api/client.api.js';
 import { fetchTrusting, readAuthority } from '../api/trusting.fetch.js';
@@ -34,11 +35,15 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
   const running = await startInstance(settings, { ...io.env }, watcher, first);
   try {
     const api = apiOf(running.instance, io);
-    await registerDefaults(api, running.site);
+    const { handover } = running;
+    if (handover === undefined) await registerDefaults(api, running.site);
+    else io.err(`${handoverNotice(handover)}\n`);
     writeInstance(running.instance); // From now on others find it.
     io.err(`Serving ${running.instance.server} after ${formatDuration(performance.now() - startedAtMs)}.\n`);
     await running.site.ready;
-    const { failure } = await welcome(api, settings, io, { serves: once ? 'no more' : 'here' });
+    const { failure } = await welcome(api, handover === undefined ? settings : { ...settings, demo: undefined }, io, {
+      serves: once ? 'no more' : 'here',
+    });
     if (failure !== undefined && once) throw failure;
     if (failure !== undefined) io.err(failureText(failure, io.colors));
     if (!once) await untilAborted(first);
@@ -47,6 +52,11 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
     await stop(running, io, { fast: second, withHosts: once });
   }
 };
+
+const handoverNotice = (handover: HandoverRecord): string =>
+  holdsLog(handover)
+    ? `This installation has taken another one over (epoch ${handover.epoch}).`
+    : `Only reads are answered: ${handoverWords(handover)}.`;
 
 /** The client of an instance that has just been started. */
 export const apiOf = (instance: Instance, { interrupts }: Io): Api =>

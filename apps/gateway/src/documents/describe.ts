@@ -1,5 +1,5 @@
 import { EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL } from '@fairlead/event-sourcing/jetstream';
-import { Alarms, CLOCK, DATABASE, METRICS, SECRETS, ServiceMetrics } from '@fairlead/service-kit';
+import { Alarms, CLOCK, DATABASE, LogOwnership, METRICS, SECRETS, ServiceMetrics } from '@fairlead/service-kit';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -18,8 +18,9 @@ const WORLD = [EVENT_STORE, HANDLE, NATS, POSITIONS, TAIL, CLOCK, DATABASE, SECR
     ...WORLD.map((provide) => ({ provide, useValue: {} })),
     { provide: METRICS, useValue: new ServiceMetrics('gateway') },
     Alarms,
+    { provide: LogOwnership, useValue: {} },
   ],
-  exports: [...WORLD, METRICS, Alarms],
+  exports: [...WORLD, METRICS, Alarms, LogOwnership],
 })
 class NoWorld {}
 

@@ -44,6 +44,7 @@ const COMMON: readonly RefusalCode[] = [
   // Only of commands.
   'token.too-many-waits',
   'log.disk-reserve',
+  'installation.handed-over',
 ];
 
 const byStatus = (codes: readonly RefusalCode[]): ReadonlyMap<number, readonly RefusalCode[]> => {

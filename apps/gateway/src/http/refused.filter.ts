@@ -1,6 +1,15 @@
-import { REFUSALS, refuse, WorldFailure, wordsOf, type ErrorView, type Refusal } from '@fairlead/contracts';
-import { missingRight } from '@fairlead/service-kit';
-import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import {
+  handoverWords,
+  isSource,
+  REFUSALS,
+  refuse,
+  WorldFailure,
+  wordsOf,
+  type ErrorView,
+  type Refusal,
+} from '@fairlead/contracts';
+import { LogOwnership, missingRight } from '@fairlead/service-kit';
+import { Catch, HttpException, Inject, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { HttpRequest, HttpResponse } from './http.types.js';
 import { BODY_LIMIT } from './body.js';
 import { isOutage } from './outage.js';
@@ -59,6 +68,8 @@ const refusalOfWorld = (failure: WorldFailure): Refusal => {
 export class RefusedFilter implements ExceptionFilter<unknown> {
   private readonly log = new Logger('http');
 
+  constructor(@Inject(LogOwnership) private readonly ownership: LogOwnership) {}
+
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<HttpRequest>();
     const response = host.switchToHttp().getResponse<HttpResponse>();
@@ -77,6 +88,10 @@ export class RefusedFilter implements ExceptionFilter<unknown> {
 
   private refusalsOf(error: unknown, request: HttpRequest): readonly [Refusal, ...Refusal[]] {
     if (error instanceof Refused) return error.refusals;
+    const { record } = this.ownership;
+    // A read that is recorded, such as that of the administrator's kubeconfig.
+    if (error instanceof WorldFailure && isSource(record))
+      return [refuse('installation.handed-over', { detail: handoverWords(record) })];
     if (error instanceof WorldFailure) {
       this.log.warn(`${request.requestId} ${error.operation} on ${error.target} failed: ${error.message}`);
       return [refusalOfWorld(error)];

@@ -1,5 +1,5 @@
 import { WorldFailure, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
-import { certificatesOn } from '../certificates/certificates.js';
+import { certificatesOn, type SeenCertificates } from '../certificates/certificates.js';
 import { NodeChanges } from '../change/change.effects.js';
 import { AgentStops, type Ask } from '../change/change.ports.js';
 import { ChangeStore } from '../change/change.store.js';
@@ -77,6 +77,7 @@ export class AgentLoop {
   private readonly desiredSource: DesiredSource;
   private readonly memory: ChangeStore;
   private readonly changes: NodeChanges;
+  private readonly certificates: SeenCertificates = new Map();
   private readonly probes: Probes;
   private readonly source: SourceWatch | undefined;
   private endWaiting = (): void => undefined;
@@ -213,7 +214,7 @@ export class AgentLoop {
   private async lookAtCertificates(): Promise<void> {
     const { config, host, journal } = this.parts;
     if (config.role !== 'control-plane') return;
-    const certificates = await certificatesOn(host);
+    const certificates = await certificatesOn(host, this.certificates);
     const text = JSON.stringify(certificates);
     if (certificates.length === 0 || text === (await this.memory.read()).certificates) return;
     const data = { uid: config.uid, node: config.node, certificates };

@@ -34,9 +34,7 @@ const pemIn = (text: string): string | undefined => {
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 };
 
-const endOf = (text: string): string | undefined => {
-  const pem = pemIn(text);
-  if (pem === undefined) return undefined;
+const endOf = (pem: string): string | undefined => {
   try {
     return new Date(new X509Certificate(pem).validTo).toISOString();
   } catch {
@@ -45,13 +43,20 @@ const endOf = (text: string): string | undefined => {
   }
 };
 
-/** When each certificate of the control plane on this host ends. Only public parts are read. */
-export const certificatesOn = async (host: HostPort): Promise<Certificates> => {
+/** By name: the certificate that was there when it was last looked at, and when it ends. */
+export type SeenCertificates = Map<string, { readonly pem: string; readonly expiresAt: string | undefined }>;
+
+/** When each certificate of the control plane on this host ends. Only public parts are kept; what is as it was is not parsed again. */
+export const certificatesOn = async (host: HostPort, seen: SeenCertificates = new Map()): Promise<Certificates> => {
   const found = await Promise.all(
     Object.entries(FILES).map(async ([name, places]) => {
       const texts = await Promise.all([places].flat().map((path) => host.readFile(path)));
       const text = texts.find((each) => each !== undefined);
-      const expiresAt = text === undefined ? undefined : endOf(text);
+      const pem = text === undefined ? undefined : pemIn(text);
+      if (pem === undefined) return undefined;
+      const before = seen.get(name);
+      const expiresAt = before?.pem === pem ? before.expiresAt : endOf(pem);
+      seen.set(name, { pem, expiresAt });
       return expiresAt === undefined ? undefined : { name, expiresAt };
     }),
   );

@@ -3,7 +3,7 @@ import { NODE_BINARIES, releaseOf } from '@fairlead/contracts';
 import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
 import { recorded, RECORDED_VERSIONS, recordedOfApt } from '../../../../test/recorded/recorded.js';
 import { MemoryHost } from '../../test/memory.host.js';
-import { certificatesOn } from '../certificates/certificates.js';
+import { certificatesOn, type SeenCertificates } from '../certificates/certificates.js';
 import { imageOf, memberIn } from '../change/etcd.manifest.js';
 import { writeNewManifests } from '../change/kubeadm.manifests.js';
 import { serverIn } from '../change/kubelet.server.js';
@@ -63,9 +63,12 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     expect(serverIn(said('kubeletServer'))).toMatch(/^https:\/\/198\.18\.64\.\d+:6443$/);
     const host = new MemoryHost();
     host.files.set('/etc/kubernetes/admin.conf', said('adminCertificate'));
-    expect(await certificatesOn(host)).toEqual([
-      { name: 'admin.conf', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
-    ]);
+    const seen: SeenCertificates = new Map();
+    const certificates = await certificatesOn(host, seen);
+    expect(certificates).toEqual([{ name: 'admin.conf', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) }]);
+    expect(await certificatesOn(host, seen)).toEqual(certificates);
+    host.files.set('/etc/kubernetes/admin.conf', 'no certificate');
+    expect(await certificatesOn(host, seen)).toEqual([]);
   });
 
   it('shows that containerd reads what we write for it', () => {

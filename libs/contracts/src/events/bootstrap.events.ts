@@ -90,6 +90,24 @@ export const bootstrapEvents = {
     doc: 'The node runs the agent with this checksum, which has said that it works; the one before is kept no longer.',
     data: z.strictObject({ uid, node, agentVersion: z.string(), sha256: z.string() }),
   }),
+  ClusterTakenOver: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Another installation of Fairlead holds the log from now on; it switches the agents of the cluster to its own NATS.',
+    data: z.strictObject({
+      uid,
+      handover: z.uuid().describe('The hand-over'),
+      epoch: z.int().min(2).describe('Of the installation that has taken over'),
+    }),
+  }),
+  AgentTakenOver: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The agent of the node is connected to the NATS of the installation that has taken the cluster over.',
+    data: z.strictObject({ uid, node }),
+  }),
   NodeBootstrapped: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

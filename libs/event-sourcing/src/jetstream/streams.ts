@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000;
 const HEARTBEAT_AGE_MS = 120_000;
 const HEARTBEAT_MAX_BYTES = 16 * 1024;
 /** Larger than any event; nats-server's own limit is 1 MiB a message. */
-const EVENT_MAX_BYTES = 768 * 1024;
+export const EVENT_MAX_BYTES = 768 * 1024;
 /** An agent sends one fact after the other, so that more of one type from one node are a flood. */
 const AGENT_FACTS_PER_SUBJECT_MAX = 16;
 const AGENT_FACTS_MAX_BYTES = 128 * 1024 * 1024;
@@ -147,6 +147,10 @@ const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string
   },
 ];
 
+/** A log that is handed over stays closed: its settings are those of the hand-over. */
+const isClosed = ({ max_msg_size, sealed }: Pick<StreamConfig, 'max_msg_size' | 'sealed'>): boolean =>
+  sealed || (max_msg_size > 0 && max_msg_size < EVENT_MAX_BYTES);
+
 /** Creates the streams, the buckets of secrets and of their keys, and the store of snapshots, or brings their settings up to date. Needs an administrator's credential. */
 export const ensureStreams = async (
   nc: NatsConnection,
@@ -156,15 +160,15 @@ export const ensureStreams = async (
   const jsm = await jetstreamManager(nc);
   const replicas = options.replicas ?? 1;
   for (const config of [eventsStream(replicas), ...otherStreams(replicas)]) {
-    const exists = await jsm.streams.info(config.name).then(
-      () => true,
+    const found = await jsm.streams.info(config.name).then(
+      (info) => info.config,
       (error: { code?: number; message: string }) => {
-        if (/not found/i.test(error.message)) return false;
+        if (/not found/i.test(error.message)) return undefined;
         throw error;
       },
     );
-    if (exists) await jsm.streams.update(config.name, config);
-    else await jsm.streams.add(config as StreamConfig);
+    if (found === undefined) await jsm.streams.add(config as StreamConfig);
+    else if (config.name !== STREAMS.events || !isClosed(found)) await jsm.streams.update(config.name, config);
   }
   for (const bucket of [SECRETS_BUCKET, SECRET_KEYS_BUCKET]) await new Kvm(nc).create(bucket, { history: 1, replicas });
   await new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas });

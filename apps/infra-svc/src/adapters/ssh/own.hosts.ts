@@ -1,4 +1,5 @@
 import {
+  FIRST_EPOCH,
   HOST_KEY_CHANGED,
   knownHostKey,
   sshAddress,
@@ -15,6 +16,7 @@ import {
 import {
   parseResult,
   renderStep,
+  underEpoch,
   type LookResult,
   type RenderedStep,
   type StepName,
@@ -76,6 +78,8 @@ export interface OwnHostsWorld {
   readonly keys: (ref: SecretRef) => Promise<string | undefined>;
   readonly trust: Pick<Trust, 'hostKeys'>;
   readonly stock: Pick<Stock, 'pin'>;
+  /** Of this installation; absent: the first. */
+  readonly epoch?: () => number;
 }
 
 /** The world of an inventory: reaches its hosts, looks at them, and cleans them. */
@@ -145,7 +149,8 @@ export class OwnHosts {
     patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
     signal: AbortSignal,
   ): Promise<StepResults[Step]> {
-    const { step, script, input, result, limitMs } = rendered;
+    const epoch = this.world.epoch?.() ?? FIRST_EPOCH;
+    const { step, script, input, result, limitMs } = underEpoch(rendered, epoch);
     const operation = OPERATIONS[step];
     for (let first = true; ; first = false) {
       const session = await this.open(host, { ...patience, signal });

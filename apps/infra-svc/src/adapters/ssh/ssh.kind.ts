@@ -13,6 +13,7 @@ export interface SshWorld {
   readonly sshKeys: SshKeys;
   readonly secret: (ref: SecretRef) => Promise<string | undefined>;
   readonly limits?: OwnHostsLimits;
+  readonly epoch?: () => number;
 }
 
 /** Your own hosts, reached over SSH. */
@@ -23,6 +24,7 @@ export const sshKind = ({
   sshKeys,
   secret: secretOf,
   limits = PATIENCE,
+  epoch,
 }: SshWorld): ProviderKind => ({
   name: 'ssh',
   open: (connection, secret) => {
@@ -45,7 +47,7 @@ export const sshKind = ({
           : Promise.resolve(undefined);
     return new SshProvider(
       { ...connection, own, publicKey },
-      new OwnHosts(at, { shell, keys, trust, stock }, limits),
+      new OwnHosts(at, { shell, keys, trust, stock, ...(epoch === undefined ? {} : { epoch }) }, limits),
       stock,
       trust,
     );

@@ -1,0 +1,66 @@
+import { HandoverRecord, HandoverTarget } from '@fairlead/contracts';
+import { z } from 'zod';
+import type { Message, Moved } from './handover.ports.js';
+
+/*
+ * The file of a hand-over, before it is compressed: one JSON value a line. The first line is the header, then a line for each message, and at
+ * the end how many there were, with the SHA-256 of all lines before.
+ */
+
+/** A message of NATS in Base64, with its subject: nats-server accepts 1 MiB. */
+export const LINE_BYTES_MAX = 2 * 1024 * 1024;
+const KEYS_BYTES_MAX = LINE_BYTES_MAX - 4_096;
+
+const { id, lock, at, epoch } = HandoverRecord.shape;
+
+export const Header = z.strictObject({
+  format: z.literal('fairlead-handover.v1'),
+  id,
+  target: HandoverTarget,
+  lock,
+  at,
+  epoch: epoch.describe('Of the source'),
+  events: z.int().min(0),
+  sender: HandoverTarget.describe('Public key of the pair that was made to seal the keys'),
+  keys: z.base64().max(KEYS_BYTES_MAX).describe('The keys of secrets, sealed to the target'),
+});
+export type Header = z.infer<typeof Header>;
+
+export const OwnerKeysText = z.record(z.string().regex(/^[\w-]+\.key\.[\w-]+$/), z.base64().length(44));
+
+/** Headers that mean something to readers. Those of a writer's conditions would be checked again. */
+export const COPIED_HEADERS = ['Nats-Msg-Id', 'KV-Operation', 'Nats-Rollup'] as const;
+
+const SUBJECTS: Readonly<Record<Moved, RegExp>> = {
+  events: /^evt\.[^\s*>]+$/,
+  secrets: /^\$KV\.SECRETS\.[^\s*>]+$/,
+  snapshots: /^\$O\.SNAPSHOTS\.[^\s*>]+$/,
+};
+
+const MessageLine = z.tuple([
+  z.enum(['events', 'secrets', 'snapshots']),
+  z.string().max(2_048),
+  z.partialRecord(z.enum(COPIED_HEADERS), z.string().max(512)),
+  z.base64(),
+]);
+
+const EndLine = z.strictObject({ messages: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) });
+export type End = z.infer<typeof EndLine>;
+
+export type Line =
+  | { readonly kind: 'message'; readonly of: Moved; readonly message: Message }
+  | { readonly kind: 'end'; readonly end: End };
+
+export const messageLine = (of: Moved, { subject, headers, data }: Message): string =>
+  JSON.stringify([of, subject, headers, Buffer.from(data).toString('base64')]);
+
+export const endLine = (end: End): string => JSON.stringify(end);
+
+/** Throws where a line is neither. */
+export const parseLine = (text: string): Line => {
+  const value: unknown = JSON.parse(text);
+  if (!Array.isArray(value)) return { kind: 'end', end: EndLine.parse(value) };
+  const [of, subject, headers, data] = MessageLine.parse(value);
+  if (!SUBJECTS[of].test(subject)) throw new Error(`${subject} is no subject of ${of}`);
+  return { kind: 'message', of, message: { subject, headers, data: Buffer.from(data, 'base64') } };
+};

@@ -1,0 +1,102 @@
+import { HANDOVER_METADATA, HandoverRecord, STREAMS, WorldFailure } from '@fairlead/contracts';
+import { jetstreamManager, type StreamUpdateConfig } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { z } from 'zod';
+import { EVENT_MAX_BYTES } from './streams.js';
+
+/*
+ * Who holds the log is recorded by the stream itself, in its metadata, and enforced by it: a closed one takes no event of any writer.
+ */
+
+/** An event is larger than this. */
+const NOTHING_BYTES = 1;
+const ANSWER_TIMEOUT_MS = 5_000;
+
+const StreamInfo = z.object({
+  config: z.object({
+    metadata: z.record(z.string(), z.string()).optional(),
+    sealed: z.boolean().optional(),
+    max_msg_size: z.number(),
+  }),
+  state: z.object({ messages: z.number(), first_seq: z.number(), last_seq: z.number() }),
+});
+
+export interface LogState {
+  /** undefined: the log was never handed over, nor taken over. */
+  readonly record: HandoverRecord | undefined;
+  readonly messages: number;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** Sealed by NATS: it can never be opened again. */
+  readonly sealed: boolean;
+}
+
+const unreadable = (message: string): WorldFailure =>
+  new WorldFailure({ operation: 'read who holds the log', target: STREAMS.events, message });
+
+/** undefined: none. Throws where a newer release wrote it: then it is unknown whether the log may be used. */
+export const handoverIn = (metadata: Readonly<Record<string, string>> | undefined): HandoverRecord | undefined => {
+  const text = metadata?.[HANDOVER_METADATA];
+  if (text === undefined) return undefined;
+  const parsed = HandoverRecord.safeParse(safeJson(text));
+  if (!parsed.success) throw unreadable('its metadata have a record that this release does not know');
+  return parsed.data;
+};
+
+const safeJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** For every service: needs the right to look at the stream only. */
+export const readLogState = async (nc: NatsConnection): Promise<LogState> => {
+  const answer = await nc.request(`$JS.API.STREAM.INFO.${STREAMS.events}`, undefined, { timeout: ANSWER_TIMEOUT_MS });
+  const parsed = StreamInfo.safeParse(answer.json());
+  if (!parsed.success) throw unreadable('the stream does not exist yet');
+  const { config, state } = parsed.data;
+  return {
+    record: handoverIn(config.metadata),
+    messages: state.messages,
+    firstSeq: state.first_seq,
+    lastSeq: state.last_seq,
+    sealed: config.sealed === true,
+  };
+};
+
+type Change = Partial<Pick<StreamUpdateConfig, 'max_msg_size' | 'max_msgs'>> & { readonly sealed?: true };
+
+const UNLIMITED = -1;
+
+/** One request: the record and what it enforces change together. */
+const update = async (nc: NatsConnection, record: HandoverRecord | undefined, change: Change): Promise<void> => {
+  const jsm = await jetstreamManager(nc);
+  const { config } = await jsm.streams.info(STREAMS.events);
+  if (config.sealed)
+    throw new WorldFailure({
+      operation: 'change who holds the log',
+      target: STREAMS.events,
+      message: 'the log is sealed: another installation has taken it over',
+      retryable: false,
+    });
+  const { [HANDOVER_METADATA]: _before, ...others } = config.metadata ?? {};
+  const metadata = { ...others, ...(record === undefined ? {} : { [HANDOVER_METADATA]: JSON.stringify(record) }) };
+  await jsm.streams.update(STREAMS.events, { ...change, metadata } as Partial<StreamUpdateConfig>);
+};
+
+/** Needs an administrator's credential, as those below do. From now on no event is added. */
+export const closeLog = (nc: NatsConnection, record: HandoverRecord): Promise<void> =>
+  update(nc, record, { max_msg_size: NOTHING_BYTES });
+
+/** Of a log that was closed. NATS refuses to open it ever again. */
+export const sealLog = (nc: NatsConnection, record: HandoverRecord): Promise<void> =>
+  update(nc, record, { max_msg_size: NOTHING_BYTES, sealed: true });
+
+/** An empty log takes exactly the events of the record, and no others after them. */
+export const beginLog = (nc: NatsConnection, record: HandoverRecord): Promise<void> =>
+  update(nc, record, { max_msg_size: EVENT_MAX_BYTES, max_msgs: record.events });
+
+export const openLog = (nc: NatsConnection, record: HandoverRecord | undefined): Promise<void> =>
+  update(nc, record, { max_msg_size: EVENT_MAX_BYTES, max_msgs: UNLIMITED });
