@@ -2143,6 +2143,7 @@ export interface components {
         | 'AfterControlPlaneInitialized'
         | 'AfterCreate'
         | 'BeforeUpgrade'
+        | 'AfterUpgrade'
         | 'BeforeNodeDrain'
         | 'AfterNodeDrain'
         | 'BeforeNodeDelete'
