@@ -2,7 +2,7 @@ import type { StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { clusterBody, startSystem, type ClusterView, type System } from './system/system.js';
+import { startSystem, type ClusterView, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
 
@@ -16,6 +16,20 @@ interface Shown extends ClusterView {
   readonly nodes: readonly { readonly name: string; readonly role: string }[];
   readonly conditions: readonly { readonly type: string; readonly status: string; readonly message: string }[];
 }
+
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+
+const manifest = (hooks: readonly object[]): object => ({
+  apiVersion: 'fairlead.dev/v1alpha1',
+  kind: 'Cluster',
+  metadata: { name: 'hooked' },
+  spec: {
+    serviceType: 'single',
+    controlPlane: { replicas: 1, ...machines },
+    pools: [{ name: 'web', replicas: 2, ...machines }],
+    hooks,
+  },
+});
 
 describe('hooks of a cluster', () => {
   let system: System;
@@ -48,9 +62,6 @@ describe('hooks of a cluster', () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
     const env = { HOOK_ADDRESSES_ALLOWED: '127.0.0.0/8', HOOK_RETRY_MIN_MS: '200' };
     system = await startSystem({ light: true, env });
-    const body = clusterBody('hooked', { controlPlanes: 1, workers: 2 });
-    expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
-    await until(({ type }) => type === 'ClusterReady');
   }, TIMEOUT_MS);
   afterAll(async () => {
     server?.closeAllConnections();
@@ -59,10 +70,31 @@ describe('hooks of a cluster', () => {
   }, 60_000);
 
   it(
+    'hold a creation before its first machine, and are shown as its reason [Cluster API 29]',
+    async () => {
+      const hooks = [{ name: 'quota', points: ['BeforeCreate'], url, timeout: '5s' }];
+      script.set('BeforeCreate', [{ status: 'Success', retryAfterSeconds: 1, message: 'approval is pending' }]);
+      expect((await system.call('PUT', `${path}/manifest`, manifest(hooks))).status).toBe(202);
+      const blocked = await until(({ type }) => type === 'HookBlocked');
+      const shown = await system.call<Shown>('GET', `${path}?minSeq=${blocked.meta.seq}`);
+      expect(shown.body.conditions.find(({ type }) => type === 'HookBlocked')?.message ?? '').toContain(
+        'paused by hook quota (BeforeCreate)',
+      );
+      await until(({ type }) => type === 'ClusterReady');
+      const types = (await system.events('hooked')).map(({ type }) => type);
+      const order = ['ClusterAccepted', 'HookBlocked', 'HookSucceeded', 'VmsPlanned', 'VmCreated', 'HostReached'];
+      const places = order.map((type) => types.findIndex((one) => one === type));
+      expect(places).toEqual([...places].sort((one, other) => one - other));
+      expect(places).not.toContain(-1);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'hold an upgrade before its first change: asked for time, then silent, and then its end is asked for [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
-      const hooks = [{ name: 'change-board', points: ['BeforeUpgrade'], url, timeout: '1s' }];
+      const hooks = [{ name: 'change-board', points: ['BeforeUpgrade'], url, timeout: '5s' }];
       const put = await system.call('PUT', `${path}/manifest`, { ...body, spec: { ...body.spec, hooks } });
       expect(put.status).toBe(200);
       const wait = { status: 'Success', retryAfterSeconds: 3_600, message: 'the board meets at noon' };
@@ -93,6 +125,43 @@ describe('hooks of a cluster', () => {
   );
 
   it(
+    'hold each drain of an upgrade, and are asked after it [Cluster API 29]',
+    async () => {
+      const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
+      const hooks = [
+        { name: 'traffic', points: ['BeforeNodeDrain', 'AfterNodeDrain', 'AfterUpgrade'], url, timeout: '5s' },
+      ];
+      const put = await system.call('PUT', `${path}/manifest`, { ...body, spec: { ...body.spec, hooks } });
+      expect(put.status).toBe(200);
+      script.set('BeforeNodeDrain', [{ status: 'Success', retryAfterSeconds: 1, message: 'traffic moves away' }]);
+      const planned = await system.call<{ id: string; planHash: string }>(
+        'POST',
+        `${path}/upgrades`,
+        { reboot: true, controlPlane: false },
+        { prefer: 'wait=60' },
+      );
+      const { id, planHash } = planned.body;
+      expect((await system.call('POST', `${path}/upgrades/${id}/approve`, { planHash })).status).toBe(202);
+      await until(({ type }) => type === 'RolloutCompleted');
+      await until(({ type, data }) => type === 'UpgradeHookSucceeded' && data.point === 'AfterUpgrade');
+      const events = await system.events('hooked');
+      const cordoned = events.flatMap((event) => (event.type === 'NodeCordoned' ? [event] : []));
+      expect(cordoned.length).toBeGreaterThan(0);
+      for (const { data, meta } of cordoned) {
+        const letGo = events.find(
+          (event) =>
+            event.type === 'UpgradeHookSucceeded' &&
+            event.data.point === 'BeforeNodeDrain' &&
+            event.data.operation === data.operation,
+        );
+        expect(letGo?.meta.seq ?? Infinity).toBeLessThan(meta.seq);
+      }
+      await until(({ type, data }) => type === 'UpgradeHookSucceeded' && data.point === 'AfterNodeDrain');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'hold a drain twice, fail under one policy and not under the other, and are asked before the cluster goes [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
@@ -104,8 +173,8 @@ describe('hooks of a cluster', () => {
         'BeforeClusterDelete',
       ];
       const hooks = [
-        { name: 'strict', points, url, timeout: '1s' },
-        { name: 'lenient', points: ['BeforeNodeDrain'], url: `${url}/lenient`, timeout: '1s', failurePolicy: 'Ignore' },
+        { name: 'strict', points, url, timeout: '5s' },
+        { name: 'lenient', points: ['BeforeNodeDrain'], url: `${url}/lenient`, timeout: '5s', failurePolicy: 'Ignore' },
       ];
       const put = await system.call('PUT', `${path}/manifest`, { ...body, spec: { ...body.spec, hooks } });
       expect(put.status).toBe(200);
@@ -115,7 +184,7 @@ describe('hooks of a cluster', () => {
       const { body: before } = await system.call<Shown>('GET', path);
       const worker = before.nodes.find(({ role }) => role === 'worker')?.name ?? '';
       expect((await system.call('DELETE', `${path}/nodes/${worker}`)).status).toBe(202);
-      const blocked = await until(({ type }) => type === 'HookBlocked');
+      const blocked = await until(({ type, data }) => type === 'HookBlocked' && data.point === 'BeforeNodeDrain');
       const shown = await system.call<Shown>('GET', `${path}?minSeq=${blocked.meta.seq}`);
       const condition = shown.body.conditions.find(({ type }) => type === 'HookBlocked');
       expect(condition?.message ?? '').toMatch(
@@ -123,9 +192,15 @@ describe('hooks of a cluster', () => {
       );
       await until(({ type }) => type === 'VmDeleted');
       await until(({ type, data }) => type === 'HookSucceeded' && 'point' in data && data.point === 'AfterNodeDelete');
-      expect(await ofHooks('BeforeNodeDrain')).toEqual(['HookBlocked', 'HookBlocked', 'HookSucceeded', 'HookFailed']);
+      const ofRemoval = (types: readonly string[]) => types.filter((type) => !type.startsWith('Upgrade'));
+      expect(ofRemoval(await ofHooks('BeforeNodeDrain'))).toEqual([
+        'HookBlocked',
+        'HookBlocked',
+        'HookSucceeded',
+        'HookFailed',
+      ]);
       expect(await ofHooks('BeforeNodeDelete')).toEqual(['HookFailed', 'HookSucceeded']);
-      expect(await ofHooks('AfterNodeDrain')).toEqual(['HookSucceeded']);
+      expect(ofRemoval(await ofHooks('AfterNodeDrain'))).toEqual(['HookSucceeded']);
       expect((await system.call('DELETE', path)).status).toBe(202);
       await until(({ type }) => type === 'ClusterDeleted');
       expect(await ofHooks('BeforeClusterDelete')).toEqual(['HookSucceeded']);

@@ -22,6 +22,7 @@ export const LONG_STORIES = [
   'test/firewall',
   'test/fresh-clone',
   'test/growth',
+  'test/handover',
   'test/heal',
   'test/operations',
   'test/pause',

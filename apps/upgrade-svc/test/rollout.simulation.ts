@@ -280,18 +280,19 @@ export class RolloutSimulation {
 
   /** What the handler does, with scripted replies; a crash between the call and its record loses the reply. */
   private callHook(queued: Queued, task: CallHook): void {
-    const { uid, upgradeId, point, hook, attempt } = task;
-    const call = this.state.status === 'known' ? nextCall(this.state.hooks, { point })?.call : undefined;
+    const { uid, upgradeId, point, node, during, hook, attempt } = task;
+    const moment = { point, ...(node && { node }), ...(during && { operation: during }) };
+    const call = this.state.status === 'known' ? nextCall(this.state.hooks, moment)?.call : undefined;
     if (call === undefined) throw new Error(`${hook} is asked and not declared`);
     const { id } = hookRequestOf({ namespace: 'default', cluster: 'demo', uid, upgradeId }, call, this.now);
-    this.hookIds.push({ id, attempt: `${upgradeId}/${hook}/${attempt}` });
+    this.hookIds.push({ id, attempt: `${upgradeId}/${during ?? ''}/${point}/${hook}/${attempt}` });
     if (this.random() < this.troubles.crash) {
       this.at(3, task.type, () => this.deliver(queued, 1));
       return;
     }
     const reply = this.hookReplies.shift() ?? { kind: 'answered', status: 200, body: '{"status":"Success"}' };
     const outcome = hookOutcomeOf(call, reply, { now: this.now, againAfterMs: 10 * SECOND });
-    const fact = hookFact({ uid, upgradeId, hook: call.hook.name, point, attempt }, outcome);
+    const fact = hookFact({ uid, upgradeId, hook: call.hook.name, ...moment, attempt }, outcome);
     this.decide({ type: 'RecordFact', data: { facts: [fact], now: this.now } });
   }
 

@@ -80,12 +80,13 @@ export interface HookSubject {
 /** The CloudEvent of a call. The same attempt has the same id, also after a crash. */
 export const hookRequestOf = (
   { namespace, cluster, uid, upgradeId }: HookSubject,
-  { point, node, attempt, hook }: HookCall,
+  { point, node, operation, attempt, hook }: HookCall,
   time: string,
 ): { readonly id: string; readonly body: string } => {
   const ofUpgrade = upgradeId === undefined ? {} : { upgradeId };
-  const id = [uid, ...Object.values(ofUpgrade), point, node ?? '', hook.name, attempt].join('/');
-  const about = { point, ...ofUpgrade, ...(node === undefined ? {} : { node }), attempt };
+  const ofOperation = operation === undefined ? {} : { operation };
+  const id = [uid, ...Object.values({ ...ofUpgrade, ...ofOperation }), point, node ?? '', hook.name, attempt].join('/');
+  const about = { point, ...ofUpgrade, ...ofOperation, ...(node === undefined ? {} : { node }), attempt };
   const body = JSON.stringify({
     specversion: '1.0',
     id,

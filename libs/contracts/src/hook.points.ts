@@ -5,6 +5,7 @@ export const HOOK_POINTS = [
   'AfterControlPlaneInitialized',
   'AfterCreate',
   'BeforeUpgrade',
+  'AfterUpgrade',
   'BeforeNodeDrain',
   'AfterNodeDrain',
   'BeforeNodeDelete',

@@ -8,6 +8,8 @@ export interface Moment {
   readonly point: HookPoint;
   /** Absent: it is about the cluster. */
   readonly node?: NodeName | undefined;
+  /** The operation of the upgrade that it is part of: a node may be drained once for each minor version. */
+  readonly operation?: string | undefined;
 }
 
 export interface HookCall extends Moment {
@@ -23,6 +25,8 @@ interface Progress {
   readonly attempt: number;
   /** RFC 3339. */
   readonly since: string;
+  /** RFC 3339: its last answer. */
+  readonly answeredAt: string;
   /** RFC 3339; null: at once, or never again. */
   readonly nextAttemptAt: string | null;
 }
@@ -38,7 +42,8 @@ export interface HookState {
 /** Of moments whose hooks never end, the latest are remembered. */
 const PASSED_MAX = 200;
 
-const keyOf = ({ point, node = '' as NodeName }: Moment, hook: string): string => `${point}/${node}/${hook}`;
+const keyOf = ({ point, node = '' as NodeName, operation }: Moment, hook: string): string =>
+  [point, node, hook, operation].filter((part) => part !== undefined).join('/');
 
 const concerned = ({ declared }: HookState, { point }: Moment): readonly Hook[] =>
   declared.filter(({ points }) => points.includes(point));
@@ -49,6 +54,15 @@ const undone = (state: HookState, moment: Moment): readonly Hook[] =>
 /** Whether a step has to wait for hooks of the moment before it. */
 export const isHeld = (state: HookState | undefined, moment: Moment): boolean =>
   state !== undefined && undone(state, moment).length > 0;
+
+/** When a hook of the moment answered last; null: none has. */
+export const lastAnswerAt = (state: HookState | undefined, moment: Moment): string | null =>
+  state === undefined
+    ? null
+    : (concerned(state, moment)
+        .flatMap(({ name }) => state.calls[keyOf(moment, name)]?.answeredAt ?? [])
+        .toSorted()
+        .at(-1) ?? null);
 
 /** The hook that is asked next, and when; undefined: none is left. One after the other, in the order of the manifest. */
 export const nextCall = (
@@ -114,6 +128,7 @@ const withProgress = (state: HookState, { data, meta }: StoredEvent<HookFact | U
     done: nextAttemptAt === null,
     attempt: data.attempt,
     since: state.calls[key]?.since ?? meta.time,
+    answeredAt: meta.time,
     nextAttemptAt,
   };
   return tidied({ ...state, calls: { ...state.calls, [key]: progress } });
@@ -151,13 +166,26 @@ export const hooksAfter = (
   }
 };
 
-/** The same for upgrades. A plan begins with no calls, so that the hooks are asked for each upgrade. */
-export const upgradeHooksAfter = (state: HookState | undefined, event: StoredEvent): HookState | undefined => {
+/**
+ * The same for upgrades. A plan begins with no calls, so that the hooks are asked for each upgrade. `isDrain`: of NodeEmptied, whether the
+ * node was drained, and not only relieved of the lead of etcd.
+ */
+export const upgradeHooksAfter = (
+  state: HookState | undefined,
+  event: StoredEvent,
+  { isDrain }: { readonly isDrain: boolean },
+): HookState | undefined => {
   if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
   if (state === undefined) return undefined;
   switch (event.type) {
     case 'UpgradePlanned':
-      return { ...state, calls: {} };
+      return { ...state, calls: {}, passed: [] };
+    case 'RolloutCompleted':
+      return withPassed(state, { point: 'AfterUpgrade' });
+    case 'NodeEmptied': {
+      const { node, operation } = event.data;
+      return isDrain ? withPassed(state, { point: 'AfterNodeDrain', node, operation }) : state;
+    }
     case 'UpgradeHookBlocked':
     case 'UpgradeHookSucceeded':
     case 'UpgradeHookFailed':

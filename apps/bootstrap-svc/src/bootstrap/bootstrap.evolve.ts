@@ -464,6 +464,8 @@ const evolveStatus = (before: Present, cluster: Cluster, event: StoredEvent): Bo
   const isBuilding = before.status === 'building';
   const sameStatus: Bootstrap = cluster === before.cluster ? before : { ...before, cluster };
   switch (event.type) {
+    case 'ClusterAccepted':
+      return { ...before, cluster: { ...cluster, accepted: true } };
     case 'VmsCreated':
       return before.status === 'ready' && cluster.sets > before.cluster.sets ? building(cluster) : sameStatus;
     case 'ClusterRetryRequested': {

@@ -363,11 +363,20 @@ const momentBefore = (cluster: Cluster, operation: Operation): Moment | undefine
   }
 };
 
+/** infra-svc waits for these hooks before it plans the machines. */
+const beforeMachines = (state: Bootstrap): readonly Moment[] =>
+  state.status === 'building' && state.broken === null && state.cluster.accepted === true && state.cluster.sets === 0
+    ? [{ point: 'BeforeCreate' }]
+    : [];
+
 /** Moments whose hooks are due: before steps that are desired, and after those that were done. */
 const moments = (state: Bootstrap): readonly Moment[] => {
   if (state.status === 'absent' || state.cluster.hooks === undefined) return [];
   const { cluster } = state;
-  const before = desired(state).flatMap((operation) => momentBefore(cluster, operation) ?? []);
+  const before = [
+    ...beforeMachines(state),
+    ...desired(state).flatMap((operation) => momentBefore(cluster, operation) ?? []),
+  ];
   const unique = new Map(before.map((moment) => [`${moment.point}/${moment.node ?? ''}`, moment]));
   return [...unique.values(), ...(state.status === 'deleting' ? [] : (cluster.hooks?.passed ?? []))];
 };

@@ -219,6 +219,8 @@ export interface Cluster {
   readonly provisioned: boolean;
   /** Requests for more nodes that are not done. */
   readonly requests: Readonly<Record<string, NodesRequest>>;
+  /** Its machines may be created. Absent: infra-svc has not accepted it yet. */
+  readonly accepted?: true;
   /** Absent: no manifest declares any. */
   readonly hooks?: HookState;
   /** How nodes are emptied before they leave; absent: no manifest says it. */

@@ -117,6 +117,22 @@ describe('a hook before a step', () => {
     },
   );
 
+  it('at BeforeCreate is asked once the cluster is accepted, and before it has machines [Cluster API 29]', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.hookAnswer = (_moment, call) =>
+      answered({ status: 'Success', ...(call > 2 ? {} : { retryAfterSeconds: 60 }) });
+    await simulation.say('request', requested(3, 2), declare([hookAt('BeforeCreate')]));
+    await untilSettled(simulation);
+    expect(shown(simulation)).toEqual([]);
+    await simulation.say('machines', { type: 'ClusterAccepted', data: { uid: UID } });
+    await untilSettled(simulation);
+    expect(shown(simulation)).toEqual(['HookBlocked', 'HookBlocked', 'HookSucceeded']);
+    expect(simulation.count('VmsCreated')).toBe(0);
+    await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+    await untilSettled(simulation);
+    expect([simulation.count('ClusterReady'), simulation.count('HookSucceeded')]).toEqual([1, 1]);
+  });
+
   it('lets the step go on when it is taken out of the manifest', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = () => answered({ status: 'Failure', message: 'no' });

@@ -37,6 +37,7 @@ export type TokenView = Schemas['Token'];
 export type UpgradeView = Schemas['Upgrade'];
 export type UpgradeSummary = Schemas['UpgradeSummary'];
 export type UpdatesView = Schemas['Updates'];
+export type NodeUpdatesView = Schemas['NodeUpdates'];
 export type EtcdSnapshotView = Schemas['EtcdSnapshot'];
 export type EtcdRequestView = Schemas['EtcdRequest'];
 export type CertificateView = Schemas['Certificate'];
@@ -230,11 +231,15 @@ export interface Api {
     how: { readonly dryRun: boolean; readonly idempotencyKey: string },
   ): Promise<UpgradeView>;
   steerUpgrade(at: ClusterAt, upgrade: string, steering: Steering): Promise<UpgradeView>;
-  setUpdates(
+  setPoolUpdates(
     at: ClusterAt,
-    of: { readonly scope: 'node' | 'pool'; readonly name: string },
+    pool: string,
     request: { readonly disabled: boolean; readonly reason: string },
   ): Promise<UpdatesView>;
+  setNodeUpdates(
+    at: ClusterAt,
+    request: { readonly select: NodeSelection; readonly disabled: boolean; readonly reason: string },
+  ): Promise<NodeUpdatesView>;
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
   takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;

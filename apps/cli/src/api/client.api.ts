@@ -392,7 +392,8 @@ const actionMethods = (access: Access, client: FairleadClient): Pick<Api, Action
 /** Shorter than the time that an answer may take. */
 const PLAN_WAIT_SECONDS = 50;
 
-type UpgradeMethods = 'upgrades' | 'upgrade' | 'requestUpgrade' | 'steerUpgrade' | 'setUpdates' | 'certificates';
+type UpgradeMethods =
+  'upgrades' | 'upgrade' | 'requestUpgrade' | 'steerUpgrade' | 'setPoolUpdates' | 'setNodeUpdates' | 'certificates';
 
 const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, UpgradeMethods> => ({
   upgrades: (address) =>
@@ -421,19 +422,18 @@ const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, Upgra
     ),
   steerUpgrade: (address, upgrade, steering) =>
     dataOf(access, steered(client, { params: { path: { ...address, upgrade } } }, steering)),
-  setUpdates: (address, { scope, name }, body) =>
+  setPoolUpdates: (address, pool, body) =>
     dataOf(
       access,
-      scope === 'node'
-        ? client.PUT('/ns/{namespace}/clusters/{cluster}/nodes/{node}/updates', {
-            params: { path: { ...address, node: name } },
-            body,
-          })
-        : client.PUT('/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates', {
-            params: { path: { ...address, pool: name } },
-            body,
-          }),
+      client.PUT('/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates', {
+        params: { path: { ...address, pool } },
+        body,
+      }),
     ),
+  setNodeUpdates: (address, fields) => {
+    const body = fields as Schemas['NodeUpdatesRequest'];
+    return dataOf(access, client.PUT('/ns/{namespace}/clusters/{cluster}/nodes/updates', { ...at(address), body }));
+  },
   certificates: (address) =>
     itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/certificates', at(address))),
 });

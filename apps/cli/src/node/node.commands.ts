@@ -11,7 +11,7 @@ import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../
 import type { Io } from '../io/io.js';
 import { addActionCommands } from './action.commands.js';
 import { addExecCommands } from './exec.commands.js';
-import { addHoldCommands } from '../pool/hold.commands.js';
+import { addNodeHoldCommands } from './hold.commands.js';
 
 const WORKERS_MAX = 500;
 
@@ -27,7 +27,7 @@ export const addNodeCommands = (program: Command, io: Io): void => {
   addReplace(node, io);
   addActionCommands(node, io);
   addExecCommands(node, io);
-  addHoldCommands(node, 'node', io);
+  addNodeHoldCommands(node, io);
 };
 
 const addList = (parent: Command, io: Io): void => {

@@ -49,6 +49,8 @@ export interface ClusterDoc {
   readonly virtualAddresses?: readonly VirtualAddress[];
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: Readonly<Record<string, HeldBy>>;
+  /** RFC 3339: when a hook last let go; absent: none has. */
+  readonly hooksLetGoAt?: string;
 }
 
 /** A hook that a step waits for. */
@@ -62,6 +64,8 @@ export interface HeldBy {
   /** RFC 3339. */
   readonly since: string;
   readonly nextAttemptAt: string;
+  /** It holds an upgrade, and lets go when that ends. */
+  readonly ofUpgrade?: true;
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -166,6 +170,18 @@ const withHooks = (doc: ClusterDoc, { hooks: declared = [] }: DeclaredSpec): Clu
     : { ...others, hooks: Object.fromEntries(Object.entries(hooks).filter(([, held]) => isDeclared(held))) };
 };
 
+const withoutHeld = (doc: ClusterDoc, isOver: (held: HeldBy) => boolean): ClusterDoc => {
+  const { hooks } = doc;
+  if (hooks === undefined || !Object.values(hooks).some(isOver)) return doc;
+  return { ...doc, hooks: Object.fromEntries(Object.entries(hooks).filter(([, held]) => !isOver(held))) };
+};
+
+/** The time that a step takes does not run while a hook holds it. */
+const withLetGo = (before: ClusterDoc, doc: ClusterDoc, { meta }: StoredEvent): ClusterDoc => {
+  const count = ({ hooks = {} }: ClusterDoc): number => Object.keys(hooks).length;
+  return count(doc) < count(before) ? { ...doc, hooksLetGoAt: meta.time } : doc;
+};
+
 /** What steps wait for; a hook after a step holds nothing. */
 const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   switch (event.type) {
@@ -183,17 +199,17 @@ const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       const failed = 'cause' in event.data;
       const message = 'cause' in event.data ? event.data.cause.message : event.data.message;
       const { since = event.meta.time } = before ?? {};
-      const held = { hook, point, node, failed, message, since, nextAttemptAt };
+      const ofUpgrade = event.type.startsWith('Upgrade') ? { ofUpgrade: true as const } : {};
+      const held = { hook, point, node, failed, message, since, nextAttemptAt, ...ofUpgrade };
       return { ...doc, hooks: { ...others, [key]: held } };
     }
-    case 'RolloutAborted': {
-      const left = Object.entries(doc.hooks ?? {}).filter(([, { point }]) => point !== 'BeforeUpgrade');
-      return doc.hooks === undefined ? doc : { ...doc, hooks: Object.fromEntries(left) };
-    }
-    case 'NodeRemoved': {
-      const left = Object.entries(doc.hooks ?? {}).filter(([, { node }]) => node !== event.data.node);
-      return doc.hooks === undefined ? doc : { ...doc, hooks: Object.fromEntries(left) };
-    }
+    case 'RolloutAborted':
+    case 'RolloutCompleted':
+      return withoutHeld(doc, ({ ofUpgrade }) => ofUpgrade === true);
+    case 'OperationPostponed':
+      return withoutHeld(doc, ({ ofUpgrade, node }) => ofUpgrade === true && node === event.data.node);
+    case 'NodeRemoved':
+      return withoutHeld(doc, ({ node }) => node === event.data.node);
     default:
       return doc;
   }
@@ -204,7 +220,11 @@ const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withHooks(withAddresses(withChecks(doc, event.data.spec, time), event.data.spec), event.data.spec);
+      return withLetGo(
+        doc,
+        withHooks(withAddresses(withChecks(doc, event.data.spec, time), event.data.spec), event.data.spec),
+        event,
+      );
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };
@@ -277,7 +297,7 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...withoutMark(doc), reason: '', message: '' };
     default:
       return replacementIn(event) === undefined
-        ? changePresence(changeHealth(withBackups(changeHooks(doc, event), event), event), event)
+        ? changePresence(changeHealth(withBackups(withLetGo(doc, changeHooks(doc, event), event), event), event), event)
         : { ...doc, reason: '', message: '' };
   }
 };
@@ -318,6 +338,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'UpgradeHookSucceeded',
   'UpgradeHookFailed',
   'RolloutAborted',
+  'RolloutCompleted',
+  'OperationPostponed',
   'NodeMissing',
   'NodeReturned',
   'NodeRemoved',

@@ -109,6 +109,8 @@ export interface ConditionFacts {
       }
     >
   >;
+  /** When a hook last let go; absent: none has. */
+  readonly hooksLetGoAt?: string;
   /** How its snapshots by schedule are; absent: it has no schedule. */
   readonly backups?: {
     readonly policy: Pick<EtcdBackups, 'schedule'>;

@@ -447,15 +447,16 @@ const paused: Read = ({ pause, resumedAt, createdAt }) => {
 };
 
 /** Derived from the time of reading: it ends with its cause, and neither a failed attempt nor a restart changes when a step began. */
-const stalled: Read = ({ operations, pause, resumedAt, now, stalledAfterMs, createdAt }) => {
+const stalled: Read = ({ operations, pause, resumedAt, hooks = {}, hooksLetGoAt, now, stalledAfterMs, createdAt }) => {
   const steps = operations.flatMap((operation) => operation.steps);
   const late = steps.flatMap(({ title, startedAt }) => {
-    const from = resumedAt !== null && resumedAt > startedAt ? resumedAt : startedAt;
+    // Neither a pause nor a hook that holds a step counts as its time.
+    const from = latestOf([startedAt, resumedAt ?? '', hooksLetGoAt ?? ''], startedAt);
     const limitAt = new Date(Date.parse(from) + stalledAfterMs).toISOString();
     return limitAt <= now ? [{ title, from, limitAt }] : [];
   });
   const [first] = late.toSorted((one, other) => (one.limitAt < other.limitAt ? -1 : 1));
-  if (first === undefined || pause !== null)
+  if (first === undefined || pause !== null || Object.keys(hooks).length > 0)
     return isNot(
       latestOf(
         steps.map(({ startedAt }) => startedAt),

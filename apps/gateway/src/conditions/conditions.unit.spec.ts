@@ -400,4 +400,11 @@ describe('a step that takes longer than the limit', () => {
     expect(of({ ...late, resumedAt: minutesAgo(3) }, 'Stalled').status).toBe('False');
     expect(of({ ...late, resumedAt: minutesAgo(30) }, 'Stalled').status).toBe('True');
   });
+
+  it('is not stalled while a hook holds the cluster, which is shown as the reason, and has its whole time again afterwards', () => {
+    const blocked = { ...late, hooks: { one: held(false) } };
+    expect([of(blocked, 'Stalled').status, of(blocked, 'HookBlocked').status]).toEqual(['False', 'True']);
+    expect(of({ ...late, hooks: {}, hooksLetGoAt: minutesAgo(3) }, 'Stalled').status).toBe('False');
+    expect(of({ ...late, hooks: {}, hooksLetGoAt: minutesAgo(30) }, 'Stalled').status).toBe('True');
+  });
 });

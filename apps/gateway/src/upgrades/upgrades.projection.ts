@@ -125,14 +125,19 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
       return { ...doc, approvedBy: actor, message: 'it is about to begin' };
     case 'UpgradeHookBlocked':
     case 'UpgradeHookFailed': {
-      const { hook, point, nextAttemptAt } = event.data;
+      const { hook, point, node, nextAttemptAt } = event.data;
+      if (point.startsWith('After')) return doc;
       const why = 'cause' in event.data ? event.data.cause.message : event.data.message;
-      if (nextAttemptAt === null) return { ...doc, message: 'it is about to begin' };
+      if (nextAttemptAt === null) return { ...doc, message: node === undefined ? 'it is about to begin' : '' };
+      const about = node === undefined ? point : `${point} of ${node}`;
       const because = why === '' ? '' : `: ${why}`;
-      return { ...doc, message: `the hook ${hook} (${point}) holds it${because}; next attempt at ${nextAttemptAt}` };
+      return { ...doc, message: `the hook ${hook} (${about}) holds it${because}; next attempt at ${nextAttemptAt}` };
     }
-    case 'UpgradeHookSucceeded':
-      return { ...doc, message: 'it is about to begin' };
+    case 'UpgradeHookSucceeded': {
+      const { point, node } = event.data;
+      if (point.startsWith('After')) return doc;
+      return { ...doc, message: node === undefined ? 'it is about to begin' : '' };
+    }
     case 'UpgradeRuleOverridden': {
       const { rule, reason } = event.data;
       return { ...doc, overrides: [...doc.overrides, { rule, reason, actor }] };

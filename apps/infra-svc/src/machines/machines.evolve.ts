@@ -1,5 +1,6 @@
 import {
   declaredAfter,
+  hooksAfter,
   machineAt,
   replacementIn,
   type EventData,
@@ -269,6 +270,10 @@ const limitsRestarted = (cluster: Cluster, time: string): Cluster => {
   return { ...cluster, desiredSince: time, deletions: Object.fromEntries(deletions) };
 };
 
+/** Only the hooks before a creation matter here. */
+const hooksOf = ({ hooks, planned: plans }: Cluster, event: StoredEvent): Cluster['hooks'] =>
+  plans.length > 0 ? undefined : hooksAfter(hooks, event, { isCreated: true });
+
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster, event);
   const declared = declaredAfter(cluster.declared, event);
@@ -278,6 +283,7 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
     declared,
     rollouts: rolloutsAfter(cluster.rollouts, event, isThere),
     sights: sightsAfter(cluster.sights, event, cluster.announced),
+    hooks: hooksOf(cluster, event),
   };
   const isSame = (Object.keys(parts) as (keyof typeof parts)[]).every((part) => parts[part] === cluster[part]);
   const changed = clusterAfter(isSame ? cluster : { ...cluster, ...parts }, event);

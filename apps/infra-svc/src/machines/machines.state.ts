@@ -1,4 +1,13 @@
-import type { ClusterSpec, ClusterUid, Declared, Machine, MachinePlan, NodeName, SecretRef } from '@fairlead/contracts';
+import type {
+  ClusterSpec,
+  ClusterUid,
+  Declared,
+  HookState,
+  Machine,
+  MachinePlan,
+  NodeName,
+  SecretRef,
+} from '@fairlead/contracts';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Rollouts } from './rollouts.js';
@@ -56,6 +65,8 @@ export interface Cluster {
   readonly remake: boolean;
   /** Machines whose node has left, and machines that were given up before they were announced, by name. */
   readonly deletions: Readonly<Record<string, Deletion>>;
+  /** Of a cluster whose machines are not planned yet: hooks may hold that. Absent: none is declared. */
+  readonly hooks?: HookState | undefined;
   /** The SSH key that hosts were last required to accept, by connection; absent: none was rotated. */
   readonly replacements?: Readonly<Record<string, SecretRef>>;
 }

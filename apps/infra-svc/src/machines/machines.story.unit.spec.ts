@@ -1,14 +1,16 @@
 import {
   CONNECTIONS_STREAM,
+  declaredOf,
   type ClusterUid,
   type ConnectionName,
   type Fact,
+  type Hook,
   type NodeName,
   type PoolName,
 } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterSpec, LATER_UID, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
-import { bootstrapStream, typesOf } from '../../test/memory.service.js';
+import { bootstrapStream, requestStream, typesOf } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { machineName } from './machines.planner.js';
 import { PLAN_POLICY } from './machines.task.js';
@@ -25,6 +27,42 @@ describe('the machines of a cluster', () => {
   beforeEach(async () => {
     story = new Story();
     await story.begin();
+  });
+
+  const declare = (hooks: readonly Hook[], revision: number): Fact => ({
+    type: 'ClusterSpecChanged',
+    data: { uid: UID, revision, spec: { ...declaredOf(clusterSpec()), hooks: [...hooks] } },
+  });
+  const HOOK: Hook = { name: 'quota', points: ['BeforeCreate'], url: 'https://hooks.example.com/fairlead' };
+  const about = { uid: UID, hook: 'quota', point: 'BeforeCreate', attempt: 1 } as const;
+
+  it('are neither planned nor created before the hooks of BeforeCreate have let it go on [Cluster API 29]', async () => {
+    await story.log.say(requestStream, requested());
+    await story.request(declare([HOOK], 1));
+    expect(story.types().at(-1)).toBe('ClusterAccepted');
+    const blocked = { ...about, message: 'approval is pending', nextAttemptAt: '2026-01-01T00:01:00.000Z' };
+    await story.log.say(bootstrapStream, { type: 'HookBlocked', data: blocked });
+    await story.settle();
+    expect([story.types().at(-1), story.cloud.machines.size, story.cloud.networks.size]).toEqual(['HookBlocked', 0, 0]);
+    await story.log.say(bootstrapStream, { type: 'HookSucceeded', data: { ...about, attempt: 2, message: '' } });
+    await story.settle();
+    expect(story.cloud.machines.size).toBe(5);
+    expect(story.types()).toContain('LoadBalancerReady');
+  });
+
+  it('are created once the hook that holds them is taken out of the manifest', async () => {
+    await story.log.say(requestStream, requested());
+    await story.request(declare([HOOK], 1));
+    expect(story.cloud.machines.size).toBe(0);
+    await story.request(declare([], 2));
+    expect(story.cloud.machines.size).toBe(5);
+  });
+
+  it('that hooks hold are nothing to delete when the cluster goes', async () => {
+    await story.log.say(requestStream, requested());
+    await story.request(declare([HOOK], 1));
+    await dismantle();
+    expect(story.types().at(-1)).toBe('ClusterDeleted');
   });
 
   const dismantle = async (uid = UID): Promise<void> => {

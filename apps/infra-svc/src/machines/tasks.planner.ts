@@ -1,4 +1,4 @@
-import type { NodeName } from '@fairlead/contracts';
+import { isHeld, type NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
@@ -96,6 +96,7 @@ const deletionsOf = ({ deletions, announced }: Cluster, now: string): readonly T
     });
 
 const creationsOf = (cluster: Cluster): readonly Task[] => {
+  if (cluster.planned.length === 0 && isHeld(cluster.hooks, { point: 'BeforeCreate' })) return [];
   if (cluster.planned.length === 0) return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
   return [
     ...ensureCluster(cluster),

@@ -20,8 +20,9 @@ export class HooksEffects {
 
   @OnTask('CallHook', { attemptsMax: 5, backoffFirstMs: 2_000, timeoutMs: 2 * 60_000 })
   async callHook(task: RolloutContext<CallHook>): Promise<void> {
-    const { uid, upgradeId, point } = task.data;
-    const call = nextCall(viewOf(task).cluster.hooks, { point })?.call;
+    const { uid, upgradeId, point, node, during: operation } = task.data;
+    const moment = { point, ...(node && { node }), ...(operation && { operation }) };
+    const call = nextCall(viewOf(task).cluster.hooks, moment)?.call;
     if (call === undefined || call.hook.name !== task.data.hook) return;
     const { hook, attempt } = call;
     const { namespace, cluster } = task;
@@ -29,7 +30,7 @@ export class HooksEffects {
     const answer = await askHook(this.http, hook, request, task.signal);
     const now = this.clock.now().toISOString();
     const outcome = hookOutcomeOf(call, answer, { now, againAfterMs: this.settings.hookAgainAfterMs });
-    const about = { uid, upgradeId, hook: hook.name, point, attempt };
+    const about = { uid, upgradeId, hook: hook.name, ...moment, attempt };
     await recordFacts(task, this.clock, hookFact(about, outcome));
   }
 }

@@ -1,4 +1,4 @@
-import { declaredOf, type Fact, type Hook, type HookReply } from '@fairlead/contracts';
+import { declaredOf, type Fact, type Hook, type HookReply, type StoredEvent } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { modelOf, UID } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
@@ -91,12 +91,16 @@ describe('hooks before an upgrade', () => {
     expect(ofHooks(simulation).length).toBeLessThan(5);
   });
 
-  it('let an upgrade begin that is to pause, which pauses before its first change', () => {
-    const simulation = begin([WAIT]);
+  it('let an upgrade pause at once, ask nothing meanwhile, and go on when it is resumed', () => {
+    const simulation = begin([WAIT, WAIT]);
     simulation.after(30, () => simulation.say('request', request('UpgradePauseRequested', { reason: 'lunch' })));
     simulation.run();
-    expect(simulation.count('RolloutPaused')).toBe(1);
-    expect(simulation.count('UpgradeAllowed')).toBe(0);
+    expect([simulation.count('RolloutPaused'), simulation.count('RolloutStarted')]).toEqual([1, 0]);
+    expect(ofHooks(simulation)).toEqual(['UpgradeHookBlocked']);
+    simulation.say('request', request('UpgradeResumeRequested', {}));
+    simulation.run();
+    expect(ofHooks(simulation)).toEqual(['UpgradeHookBlocked', 'UpgradeHookBlocked', 'UpgradeHookSucceeded']);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
   it('hold nothing any more once they are taken out of the manifest', () => {
@@ -124,4 +128,111 @@ describe('hooks before an upgrade', () => {
     },
     TIMEOUT_MS,
   );
+});
+
+const DRAINS: Hook = { ...HOOK, name: 'traffic', points: ['BeforeNodeDrain', 'AfterNodeDrain', 'AfterUpgrade'] };
+
+const indexOf = ({ log }: RolloutSimulation, isIt: (event: StoredEvent) => boolean): number => log.findIndex(isIt);
+
+const answersAt = ({ log }: RolloutSimulation, point: string): readonly string[] =>
+  log.flatMap(({ type, data }) => ('point' in data && data.point === point ? [type] : []));
+
+/** Every node that is drained was let go by its hooks, in the same operation, before it was cordoned. */
+const drainedTooSoon = (simulation: RolloutSimulation): readonly string[] =>
+  simulation.log.flatMap((cordoned, at) => {
+    if (cordoned.type !== 'NodeCordoned') return [];
+    const { node, operation } = cordoned.data;
+    const letGo = indexOf(
+      simulation,
+      ({ type, data }) =>
+        type === 'UpgradeHookSucceeded' &&
+        'point' in data &&
+        data.point === 'BeforeNodeDrain' &&
+        data.node === node &&
+        'operation' in data &&
+        data.operation === operation,
+    );
+    return letGo >= 0 && letGo < at ? [] : [node];
+  });
+
+describe('hooks of the drains of an upgrade', () => {
+  it('hold each node before it is cordoned, and are asked after it is drained [Cluster API 29]', () => {
+    const simulation = begin([WAIT, WAIT], { hook: DRAINS });
+    simulation.run();
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+    expect(simulation.count('NodeCordoned')).toBeGreaterThan(1);
+    expect(drainedTooSoon(simulation)).toEqual([]);
+    expect(answersAt(simulation, 'BeforeNodeDrain').slice(0, 3)).toEqual([
+      'UpgradeHookBlocked',
+      'UpgradeHookBlocked',
+      'UpgradeHookSucceeded',
+    ]);
+    expect(answersAt(simulation, 'AfterNodeDrain').length).toBe(simulation.count('NodeCordoned'));
+    expect(simulation.harm).toEqual([]);
+  });
+
+  it('are not limited by the time of the gates that follow', () => {
+    const replies = Array.from({ length: 40 }, () => WAIT);
+    const simulation = begin(replies, { hook: DRAINS });
+    simulation.run();
+    expect(answersAt(simulation, 'BeforeNodeDrain').filter((type) => type === 'UpgradeHookBlocked').length).toBe(40);
+    expect([simulation.count('OperationFailed'), simulation.count('RolloutCompleted')]).toEqual([0, 1]);
+  });
+
+  it('let a rollout pause and end while they hold a node, which is left as it was', () => {
+    const simulation = begin(
+      Array.from({ length: 1_000 }, () => WAIT),
+      { hook: DRAINS },
+    );
+    simulation.after(300, () => simulation.say('request', request('UpgradeAbortRequested', { reason: 'not today' })));
+    simulation.run();
+    expect([simulation.count('RolloutAborted'), simulation.count('NodeCordoned')]).toEqual([1, 0]);
+    expect(simulation.count('UpgradeAllowed')).toBe(0);
+  });
+
+  it(
+    `over ${SEEDS} seeds of twin deliveries and crashes let each drain begin once they agreed`,
+    () => {
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
+        const simulation = begin([WAIT, SILENT, WAIT], { seed, hook: DRAINS });
+        simulation.run();
+        expect([seed, simulation.count('RolloutCompleted')]).toEqual([seed, 1]);
+        expect([seed, drainedTooSoon(simulation)]).toEqual([seed, []]);
+        const ids = new Set(simulation.hookIds.map(({ id }) => id));
+        expect(ids.size).toBe(new Set(simulation.hookIds.map(({ attempt }) => attempt)).size);
+        expect(answersAt(simulation, 'AfterUpgrade')).toEqual(['UpgradeHookSucceeded']);
+        expect(simulation.harm).toEqual([]);
+      }
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('hooks after an upgrade', () => {
+  const AFTER: Hook = { ...HOOK, points: ['AfterUpgrade'] };
+
+  it('are asked once it is completed, and hold nothing [Cluster API 29]', () => {
+    const simulation = begin([WAIT], { hook: AFTER });
+    simulation.run();
+    expect(ofHooks(simulation)).toEqual(['UpgradeHookSucceeded']);
+    const completed = indexOf(simulation, ({ type }) => type === 'RolloutCompleted');
+    expect(indexOf(simulation, ({ type }) => type === 'UpgradeHookSucceeded')).toBeGreaterThan(completed);
+  });
+
+  it('are asked five times if they fail', () => {
+    const simulation = begin(
+      Array.from({ length: 20 }, () => SILENT),
+      { hook: AFTER },
+    );
+    simulation.run();
+    expect(ofHooks(simulation)).toEqual(Array.from({ length: 5 }, () => 'UpgradeHookFailed'));
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('are not asked about one that was ended', () => {
+    const simulation = begin([], { hook: { ...HOOK, points: ['BeforeUpgrade', 'AfterUpgrade'] }, mode: 'ask' });
+    simulation.after(150, () => simulation.say('request', request('UpgradeAbortRequested', { reason: 'not today' })));
+    simulation.run();
+    expect([simulation.count('RolloutAborted'), simulation.hookIds.length]).toEqual([1, 0]);
+  });
 });

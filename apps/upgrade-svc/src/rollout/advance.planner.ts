@@ -11,7 +11,7 @@ import {
   type GateStage,
   type NodeName,
 } from '@fairlead/contracts';
-import { hookDueAt, isUpgradeHeld } from './hooks.planner.js';
+import { hooksDueAt, isUpgradeHeld } from './hooks.planner.js';
 import { heldBecause } from '../holds/holds.js';
 import { later } from '@fairlead/event-sourcing';
 import { finding } from '../rules/finding.js';
@@ -19,7 +19,7 @@ import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { underWay } from './check.planner.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
-import { gatesLimitMs, phaseOf, presentNodes } from './operation.planner.js';
+import { gatesLimitMs, hooksAnsweredAt, phaseOf, presentNodes, type Phase } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
   drainOf,
@@ -56,6 +56,13 @@ const ids = ({ cluster, upgrade }: RolloutView) => ({ uid: cluster.uid, upgradeI
 const gatesEndAt = (tracked: TrackedOperation, stage: GateStage, since: string | null): string | null =>
   since === null ? null : later(since, gatesLimitMs(tracked, stage));
 
+/** Their time begins when the hooks before them have let the operation go on. */
+const gatesSince = (tracked: TrackedOperation): string | null => {
+  const { startedAt } = tracked.state;
+  const letGoAt = hooksAnsweredAt(tracked);
+  return startedAt !== null && letGoAt !== null && letGoAt > startedAt ? letGoAt : startedAt;
+};
+
 /** When an operation has waited too long for gates, agents or machines; null: it waits for its own task, which has a limit of its own. */
 export const deadlineOf = (tracked: TrackedOperation): string | null => {
   const { state } = tracked;
@@ -65,11 +72,12 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
     case 'nodes':
       return state.startedAt === null ? null : later(state.startedAt, STAGE_LIMIT_MS);
     case 'gates-before':
-      return gatesEndAt(tracked, 'before', state.startedAt);
+      return gatesEndAt(tracked, 'before', gatesSince(tracked));
     case 'gates-after':
       return gatesEndAt(tracked, 'after', state.readyAt);
     case 'gates-finish':
       return gatesEndAt(tracked, 'finish', state.effectAt);
+    case 'hook':
     case 'empty':
     case 'change':
     case 'effect':
@@ -193,6 +201,7 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
     case 'idle':
     case 'allow':
     case 'postpone':
+    case 'hook':
     case 'gates-before':
     case 'gates-after':
     case 'gates-finish':
@@ -255,13 +264,15 @@ const allowedOrFailed = (tracked: TrackedOperation, node: NodeName): RolloutFact
   return failed(tracked, { operation: `rule ${broken.rule}`, target: node, message: broken.sentence });
 };
 
+const AT_THE_GATE: ReadonlySet<string> = new Set<Phase>(['hook', 'gates-before', 'postpone', 'allow']);
+
 /** Nodes that have begun and are not yet touched: they are allowed, give way, or wait while all waits. */
 const atTheGate = ({ upgrade, operations }: RolloutView): readonly RolloutFact[] =>
   operations.flatMap((tracked): readonly RolloutFact[] => {
     const { operation, rollout } = tracked;
     const { node } = operation;
     const phase = phaseOf(tracked);
-    if (node === null || (phase !== 'gates-before' && phase !== 'postpone' && phase !== 'allow')) return [];
+    if (node === null || !AT_THE_GATE.has(phase)) return [];
     const postponed = (by: Fact<'OperationPostponed'>['data']['by']): readonly RolloutFact[] => {
       const { sentence: reason } = POSTPONE_REASONS[by];
       return [{ type: 'OperationPostponed', data: { ...ids(rollout), operation: operation.id, node, by, reason } }];
@@ -416,7 +427,10 @@ const refusals = (view: RolloutView): readonly RolloutFact[] =>
 
 /** The plan may start when it is approved, nothing else is under way, and no hook holds it. */
 const started = (view: RolloutView): readonly RolloutFact[] => {
-  const { planHash, approved } = view.upgrade;
+  const { planHash, approved, paused, pauseAsked, resumeAsked } = view.upgrade;
+  // One that is to pause does so now if hooks hold it, else after its start and before its first change.
+  if (pauseAsked !== null && isUpgradeHeld(view)) return [pausedFact(view, { by: 'user', reason: pauseAsked })];
+  if (paused !== null) return resumeAsked ? [{ type: 'RolloutResumed', data: ids(view) }] : [];
   if (!approved || planHash === null || underWay(view.cluster).length > 0 || isUpgradeHeld(view)) return [];
   return [{ type: 'RolloutStarted', data: { ...ids(view), planHash } }];
 };
@@ -447,13 +461,14 @@ const nearest = (moments: readonly (string | null)[], now: string): string | nul
 /** The nearest moment at which something follows although nothing happens; null: there is none. */
 export const wakeAt = (cluster: ClusterState, now: string): string | null => {
   const view = rolloutView(cluster);
-  if (view === null || !isOpen(view.upgrade)) return nearest(releasesAgainAt(cluster), now);
-  if (view.upgrade.status !== 'running') return nearest([hookDueAt(view)], now);
+  const hooks = view === null ? [] : hooksDueAt(view);
+  if (view === null || !isOpen(view.upgrade)) return nearest([...releasesAgainAt(cluster), ...hooks], now);
+  if (view.upgrade.status !== 'running') return nearest(hooks, now);
   const soaks = currentBatch(view).map(soakEndsAt);
   const deadlines = view.operations.map(deadlineOf);
   const regressions = regressedNodes(view).map(({ unwellSince }) =>
     unwellSince === null ? null : later(unwellSince, REGRESSION_MS),
   );
   const window = d7Window(view.upgrade.request.strategy.windows, now).changesAt;
-  return nearest([...soaks, ...deadlines, ...regressions, window], now);
+  return nearest([...soaks, ...deadlines, ...regressions, ...hooks, window], now);
 };

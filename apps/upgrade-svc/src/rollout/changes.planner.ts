@@ -43,7 +43,8 @@ const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>):
 export const isChange = ({ upgrade, hooks }: ClusterState, fact: EffectFact): boolean => {
   if (fact.type === 'EtcdSnapshotTaken' && fact.data.upgradeId === null) return true;
   if (upgrade === null || fact.data.upgradeId !== upgrade.id) return false;
-  if (isOfHook(fact)) return upgrade.status === 'planned' && isAwaited(hooks, fact.data);
+  if (isOfHook(fact))
+    return (fact.data.point === 'BeforeUpgrade') === (upgrade.status === 'planned') && isAwaited(hooks, fact.data);
   if (fact.type === 'NodesUnmarked') return fact.data.nodes.some((node) => upgrade.marked.includes(node));
   const { operation } = fact.data;
   if (operation === null) return false;

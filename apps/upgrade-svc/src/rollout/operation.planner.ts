@@ -1,3 +1,4 @@
+import { isHeld, lastAnswerAt, type Moment } from '@fairlead/contracts';
 import type { GateName, GateStage, NodeChange, NodeName, PlanOperation, SoftwareVersions } from '@fairlead/contracts';
 import { strategyOf } from '../plan/plan.request.js';
 import {
@@ -29,6 +30,7 @@ export type Phase =
   | 'skip'
   | 'fail'
   | 'quarantine'
+  | 'hook'
   | 'gates-before'
   | 'postpone'
   | 'allow'
@@ -138,11 +140,27 @@ const drainEnd = ({ operation, state }: TrackedOperation): Phase | undefined => 
   return state.withdrawn ? 'quarantine' : 'leave-failed';
 };
 
+/** The moment before its node is drained; none: it drains none, or gives it back its former software. */
+export const momentOf = ({ operation, state }: OperationProgress): readonly Moment[] =>
+  operation.node === null || !operation.drain || state.rollingBack
+    ? []
+    : [{ point: 'BeforeNodeDrain', node: operation.node, operation: operation.id }];
+
+const isDrainHeld = (tracked: TrackedOperation): boolean =>
+  momentOf(tracked).some((moment) => isHeld(tracked.rollout.cluster.hooks, moment));
+
+/** When the hooks before its drain answered last; null: it has none. */
+export const hooksAnsweredAt = (tracked: TrackedOperation): string | null =>
+  momentOf(tracked)
+    .flatMap((moment) => lastAnswerAt(tracked.rollout.cluster.hooks, moment) ?? [])
+    .at(0) ?? null;
+
 const nodePhase = (tracked: TrackedOperation): Phase => {
   const { operation, state } = tracked;
   if (isUnwanted(tracked)) return state.allowed && !state.withdrawn ? 'release' : 'skip';
   const ended = drainEnd(tracked);
   if (ended !== undefined) return ended;
+  if (!state.allowed && isDrainHeld(tracked)) return 'hook';
   if (!state.allowed && missing(tracked, 'before').length > 0) return 'gates-before';
   if (!state.allowed && givesWay(tracked)) return 'postpone';
   if (!state.allowed) return 'allow';
@@ -291,6 +309,7 @@ const nodeTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask | n
     case 'leave-failed':
       return releaseTask(tracked, node);
     case 'idle':
+    case 'hook':
     case 'allow':
     case 'postpone':
     case 'skip':
@@ -370,6 +389,7 @@ export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
     case 'surge-failed':
     case 'complete':
     // Of operations on a node:
+    case 'hook':
     case 'gates-before':
     case 'gates-after':
     case 'allow':

@@ -27,10 +27,16 @@ const withVersion = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   return version === undefined ? cluster : { ...cluster, version: version as ClusterState['version'] };
 };
 
+/** Of a node that stays: surge nodes are drained again when they leave, and their hooks are asked then. */
+const isDrain = ({ upgrade }: ClusterState, event: StoredEvent): boolean =>
+  event.type === 'NodeEmptied' &&
+  upgrade?.plan?.operations.some(({ id, node, drain }) => id === event.data.operation && node !== null && drain) ===
+    true;
+
 /** An upgrade that is refused because another is open changes nothing of the hooks: it gets no plan. */
 const withHooks = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   const { hooks: before, ...others } = cluster;
-  const hooks = upgradeHooksAfter(before, event);
+  const hooks = upgradeHooksAfter(before, event, { isDrain: isDrain(cluster, event) });
   if (hooks === before) return cluster;
   return hooks === undefined ? others : { ...others, hooks };
 };

@@ -59,9 +59,9 @@ export const tasks = (state: Rollout, now: string): readonly AnyRolloutTask[] =>
     case 'checking':
       return [{ ...baseOf(view), type: 'CheckUpgrade' }];
     case 'running':
-      return [...watching(view), ...view.operations.flatMap(tasksOf)];
+      return [...watching(view), ...view.operations.flatMap(tasksOf), ...hookCalls(view, now)];
     case 'ended':
-      return [...unmarking(view), ...unwatching(view)];
+      return [...unmarking(view), ...unwatching(view), ...hookCalls(view, now)];
     case 'planned':
       return hookCalls(view, now);
     case 'rejected':

@@ -8,7 +8,7 @@ import type { ClusterState, Rollout } from './rollout.state.js';
 import { keyOf, type AnyRolloutTask, type RolloutTask, type RolloutTaskType } from './rollout.tasks.js';
 
 const REASONS: Readonly<Record<RolloutTaskType, string>> = {
-  CallHook: 'a hook is asked before the upgrade begins',
+  CallHook: 'a hook is asked before or after a step',
   CheckUpgrade: 'an upgrade was requested',
   TakeSnapshot: 'control planes change only after a snapshot of etcd',
   StageNodes: 'packages are staged before their nodes change',
@@ -46,7 +46,7 @@ const operationFailed = (
 /** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 10,
+  version: 11,
   context: 'rollout',
   decider: rollout,
 

@@ -166,6 +166,8 @@ export interface CallHook extends RolloutTask {
   readonly point: HookPoint;
   readonly hook: string;
   readonly attempt: number;
+  /** The operation that drains the node; absent: it is about the upgrade as a whole. A call that fails is no failure of it. */
+  readonly during?: string;
 }
 
 export type AnyRolloutTask =
@@ -206,18 +208,20 @@ interface Named {
   readonly point?: unknown;
   readonly hook?: unknown;
   readonly attempt?: unknown;
+  readonly during?: unknown;
 }
 
 /** Names a task inside its upgrade: while it is desired it is published once. One operation may empty several nodes. */
-export const keyOf = ({ type, operation, stage, node, point, hook, attempt }: Named): string =>
+export const keyOf = ({ type, operation, stage, node, point, hook, attempt, during }: Named): string =>
   [
     type,
     point,
     hook,
     attempt === undefined ? undefined : String(attempt),
+    during,
     operation,
     stage,
-    type === 'EmptyNode' ? node : undefined,
+    type === 'EmptyNode' || type === 'CallHook' ? node : undefined,
   ]
     .filter((part) => typeof part === 'string')
     .join('/');

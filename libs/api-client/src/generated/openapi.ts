@@ -908,6 +908,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/nodes/updates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    /**
+     * Hold nodes out of changes, or release them
+     * @description What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind. The selection is resolved once: nodes that join a pool later are not held; hold the pool for that.
+     */
+    put: operations['setSelectedNodeUpdates'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates': {
     parameters: {
       query?: never;
@@ -2167,6 +2187,7 @@ export interface components {
         | 'AfterControlPlaneInitialized'
         | 'AfterCreate'
         | 'BeforeUpgrade'
+        | 'AfterUpgrade'
         | 'BeforeNodeDrain'
         | 'AfterNodeDrain'
         | 'BeforeNodeDelete'
@@ -3746,6 +3767,42 @@ export interface components {
       actor: string;
       /** @description RFC 3339, UTC */
       since: string;
+    };
+    /**
+     * @description Nodes to hold or to release
+     * @example {
+     *       "select": {
+     *         "labels": {
+     *           "tier": "web"
+     *         }
+     *       },
+     *       "disabled": true,
+     *       "reason": "a long test runs"
+     *     }
+     */
+    NodeUpdatesRequest: {
+      /** @description true: held out of every change until it is false again; others go on */
+      disabled: boolean;
+      /**
+       * @description Why; needed to hold
+       * @default
+       */
+      reason: string;
+      select: components['schemas']['NodeSelection'];
+    };
+    /** @description Nodes that are held out of changes, or not any more */
+    NodeUpdates: {
+      /** @enum {string} */
+      kind: 'NodeUpdates';
+      disabled: boolean;
+      reason: string;
+      actor: string;
+      /** @description RFC 3339, UTC */
+      since: string;
+      /** @description Those that were selected */
+      nodes: string[];
+      /** @description Those of them that were not so before */
+      changed: string[];
     };
     EtcdSnapshotList: {
       /** @enum {string} */
@@ -9518,7 +9575,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9794,7 +9851,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, node.exec-busy, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12595,6 +12652,144 @@ export interface operations {
         };
       };
       /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  setSelectedNodeUpdates: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeUpdatesRequest'];
+      };
+    };
+    responses: {
+      /** @description How they are now */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeUpdates'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid, node.selection-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress, node.none-selected */
       409: {
         headers: {
           [name: string]: unknown;

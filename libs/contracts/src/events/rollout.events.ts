@@ -332,17 +332,29 @@ export const rolloutFactEvents = {
   ),
   UpgradeHookBlocked: fact(
     'A hook of the upgrade asked for more time: the step after it waits, and the hook is asked again.',
-    z.strictObject({ ...hookFields, upgradeId, message: z.string().max(HOOK_MESSAGE_MAX), nextAttemptAt: time }),
+    z.strictObject({
+      ...hookFields,
+      upgradeId,
+      operation: operation.optional(),
+      message: z.string().max(HOOK_MESSAGE_MAX),
+      nextAttemptAt: time,
+    }),
   ),
   UpgradeHookSucceeded: fact(
     'A hook of the upgrade has answered with Success.',
-    z.strictObject({ ...hookFields, upgradeId, message: z.string().max(HOOK_MESSAGE_MAX) }),
+    z.strictObject({
+      ...hookFields,
+      upgradeId,
+      operation: operation.optional(),
+      message: z.string().max(HOOK_MESSAGE_MAX),
+    }),
   ),
   UpgradeHookFailed: fact(
     'A hook of the upgrade has failed or did not answer in time.',
     z.strictObject({
       ...hookFields,
       upgradeId,
+      operation: operation.optional(),
       cause: Cause,
       nextAttemptAt: time.nullable().describe('When it is asked again; null: it is ignored'),
     }),
