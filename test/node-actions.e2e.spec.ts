@@ -173,6 +173,26 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
   );
 
   it(
+    'holds nodes by label and releases them, on record with the reason and who asked [ORBITER 31]',
+    async () => {
+      const web = await namesIn('web');
+      const before = await lastSeq();
+      const held = async (): Promise<readonly string[]> =>
+        (await nodes()).flatMap(({ name, updatesDisabled }) => (updatesDisabled === null ? [] : [name]));
+      const ran = await fairlead('node', 'hold', 'shop', '-l', 'tier=web', '--reason', 'a long test runs');
+      expect([ran.code, ran.stderr]).toEqual([0, '']);
+      expect(new Set(await held())).toEqual(new Set(web));
+      const stated = await since(before, 'UpdatesDisabledSet');
+      expect(stated.map(({ data, meta }) => [data.reason, data.disabled, meta.actor])).toEqual(
+        web.map(() => ['a long test runs', true, expect.stringMatching(/^user\//)]),
+      );
+      expect((await fairlead('node', 'release', 'shop', '--all')).code).toBe(0);
+      expect(await held()).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'runs a command on a node once and reads logs, on record without the output [ORBITER 31]',
     async () => {
       const [first = ''] = await namesIn('web');
@@ -203,6 +223,12 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       const [finished] = await since(before, 'NodeExecFinished', first);
       expect(finished?.data).toMatchObject({ exitCode: 0, stdoutBytes: first.length + 1, truncated: false });
       expect(await since(before, 'NodeExecStarted', first)).toHaveLength(3);
+      // A pause is when hosts are looked at by hand.
+      expect((await fairlead('cluster', 'pause', 'shop', '--reason', 'a look at its hosts')).code).toBe(0);
+      expect(await fairlead('node', 'exec', 'shop', first, '--', 'hostname')).toMatchObject({ code: 0 });
+      const drained = await fairlead('node', 'drain', 'shop', first, '--yes');
+      expect([drained.code, drained.stderr]).toEqual([6, expect.stringContaining('has been paused since')]);
+      expect((await fairlead('cluster', 'resume', 'shop')).code).toBe(0);
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,11 @@
-import type { ClusterManifestView, ClusterView, NodeList, OrphanList, StoredEvent } from '@fairlead/contracts';
+import type {
+  ClusterManifestView,
+  ClusterView,
+  NodeList,
+  NodeView,
+  OrphanList,
+  StoredEvent,
+} from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { looksMore } from './system/looks.js';
@@ -13,6 +20,9 @@ interface LabMachine {
   readonly name: string;
   readonly group: string;
 }
+
+const isAdopted = (event: StoredEvent): boolean =>
+  event.type === 'VmsPlanned' && event.data.machines.some(({ adopts }) => adopts !== undefined);
 
 describe('the machines of a connection', () => {
   let system: System;
@@ -89,20 +99,81 @@ describe('the machines of a connection', () => {
     TIMEOUT_MS,
   );
 
+  const stray = async (name: string, sshKey = 'lab-sshkey'): Promise<void> => {
+    const shared = { image: 'debian-12', network: 'lab-vpc', firewall: 'lab-sg', sshKey };
+    const machines = [{ name, spec: 'lab.medium', ...shared }];
+    const body = { cluster: 'stray', namespace: 'default', uid: '11111111-1111-4111-8111-111111111111' };
+    const made = await system.lab('PUT', '/v1/groups/default.stray.lab', { ...body, machines });
+    expect(made.status).toBe(200);
+  };
+
+  it(
+    'that no cluster has planned are adopted by command: a pool grows by one, which is Ready and deleted with its node',
+    async () => {
+      await stray('stray-w-2-zzzzz');
+      const [found] = await eventually(orphans, (items) => items.length > 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
+      expect(found).toMatchObject({ spec: 'lab.medium', zone: expect.stringMatching(/^lab-1/) });
+      const adopt = `/connections/lab/orphans/${found!.id}/adopt`;
+      const into = { namespace: 'default', cluster: 'shop', pool: 'web' };
+      const asked = await system.call('POST', adopt, into);
+      expect([asked.status, asked.body]).toEqual([202, expect.anything()]);
+      const planned = await system.until('shop', isAdopted, TIMEOUT_MS);
+      const [plan] = planned.type === 'VmsPlanned' ? planned.data.machines : [];
+      await system.until(
+        'shop',
+        ({ type, meta }) => type === 'ClusterReady' && meta.seq > planned.meta.seq,
+        TIMEOUT_MS,
+      );
+      await eventually(orphans, (items) => items.length === 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
+      const { seq } = (await log()).at(-1)!.meta;
+      const manifest = await system.call<ClusterManifestView>('GET', `${path}/manifest?minSeq=${seq}`);
+      expect(manifest.body.spec.pools.map(({ name, replicas }) => [name, replicas])).toEqual([['web', 4]]);
+      const node = await system.call<NodeView>('GET', `${path}/nodes/${plan?.name}?minSeq=${seq}`);
+      expect(node.body).toMatchObject({ ready: true, pool: 'web' });
+      expect((await labMachines()).find(({ id }) => id === found!.id)).toMatchObject({ name: plan?.name });
+      const created = (await log()).filter(
+        ({ type, data }) => type === 'VmCreated' && 'machine' in data && data.machine.name === plan?.name,
+      );
+      expect(created).toMatchObject([{ data: { machine: { providerId: `lab://${found!.id}` } } }]);
+      const again = await system.call<{ reason: string }>('POST', adopt, into);
+      expect([again.status, again.body.reason]).toEqual([404, 'connection.orphan-unknown']);
+      await system.call('DELETE', `${path}/nodes/${plan?.name}`);
+      await system.until(
+        'shop',
+        ({ type, data }) => type === 'VmDeleted' && 'name' in data && data.name === plan?.name,
+        TIMEOUT_MS,
+      );
+      expect((await labMachines()).map(({ id }) => id)).not.toContain(found!.id);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'that have the SSH key of another installation are not adopted, and nothing is changed',
+    async () => {
+      // Its private half is unknown: 32 bytes are all that the format needs.
+      const publicKey = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${'A'.repeat(43)} other`;
+      expect((await system.lab('PUT', '/v1/ssh-keys/other', { publicKey })).status).toBe(200);
+      await stray('stray-w-3-zzzzz', 'other');
+      const [found] = await eventually(orphans, (items) => items.length > 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
+      const adopt = `/connections/lab/orphans/${found!.id}/adopt`;
+      await system.call('POST', adopt, { namespace: 'default', cluster: 'shop', pool: 'web' });
+      const { data, meta } = await system.until('shop', ({ type }) => type === 'NodesRejected', TIMEOUT_MS);
+      expect(data).toMatchObject({ code: 'connection.orphan-unclean', message: expect.stringContaining('SSH') });
+      const manifest = await system.call<ClusterManifestView>('GET', `${path}/manifest?minSeq=${meta.seq}`);
+      expect(manifest.body.spec.pools.map(({ replicas }) => replicas)).toEqual([3]);
+      expect((await labMachines()).find(({ id }) => id === found!.id)).toMatchObject({ name: 'stray-w-3-zzzzz' });
+      await system.call('DELETE', `/connections/lab/orphans/${found!.id}`);
+      await eventually(orphans, (items) => items.length === 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
+    },
+    TIMEOUT_MS,
+  );
+
   it(
     'that no cluster has planned are listed, stay, and are deleted by command',
     async () => {
-      const machine = {
-        name: 'stray-w-1-zzzzz',
-        spec: 'lab.medium',
-        image: 'debian-12',
-        network: 'lab-vpc',
-        firewall: 'lab-sg',
-        sshKey: 'lab-sshkey',
-      };
-      const body = { cluster: 'stray', namespace: 'default', uid: '11111111-1111-4111-8111-111111111111' };
-      const made = await system.lab('PUT', '/v1/groups/default.stray.lab', { ...body, machines: [machine] });
-      expect(made.status).toBe(200);
+      const machine = { name: 'stray-w-1-zzzzz' };
+      await stray(machine.name);
       const [found] = await eventually(orphans, (items) => items.length > 0, { withinMs: TIMEOUT_MS, everyMs: 100 });
       expect(found).toMatchObject({ name: machine.name, group: 'default.stray.lab', deletion: 'none' });
       await looked('answered', 3);

@@ -25,7 +25,7 @@ const OPTIONAL = [
   'class-transformer',
   'class-transformer/*',
   'class-validator',
-  '@grpc/*',
+  '@grpc/proto-loader',
   'kafkajs',
   'mqtt',
   'amqplib',

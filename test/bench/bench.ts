@@ -10,6 +10,7 @@ import { benchLog } from './log.bench.js';
 import { benchOneMore } from './one-more.bench.js';
 import { profileTable } from './profiles.js';
 import { benchStart } from './start.bench.js';
+import { benchStorm } from './storm.bench.js';
 import { benchUpgrade } from './upgrade.bench.js';
 import { benchGone, benchWatch } from './watch.bench.js';
 import { tableOf, type Figure } from './figures.js';
@@ -28,6 +29,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   log: benchLog,
   facts: benchFacts,
   heartbeats: benchHeartbeats,
+  storm: benchStorm,
   upgrade: () => benchUpgrade(CHECKOUT),
   watch: benchWatch,
   gone: benchGone,

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,21 +10,30 @@ import { distributionOf, lineOf, scaled, times, type Figure } from './figures.js
 
 const run = promisify(execFile);
 const WARM_STARTS = 9;
+const COMMANDS = 9;
+/** By then all services have started, and have kept their compiled code. */
+const SETTLED_MS = 8_000;
 const START_TIMEOUT_MS = 120_000;
 
-/** `fairlead up` on a data folder that exists: from the command until it says that it serves; and with `--detach`, a second process of the command. */
+/**
+ * `fairlead up` on a data folder that exists: from the command until the API serves; and with `--detach`, a second process of the command.
+ * A command: from its start to its end, with an instance that it asks.
+ */
 export const benchStart = async (checkout: string): Promise<Figure[]> => {
   const data = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
   const [port = 0] = await freePorts(`${data}/bench`, 1);
-  const cli = join(checkout, 'apps', 'cli', 'dist', 'bundle.mjs');
+  const cli = join(checkout, 'apps', 'cli', 'bin', 'fairlead.mjs');
   const up = [cli, 'up', '--data', data, '--port', String(port)];
+  const list = [cli, 'cluster', 'list', '--server', `http://127.0.0.1:${port}`];
   try {
     const cold = await served(up);
     const warm: number[] = [];
     const detached: number[] = [];
+    const commands: number[] = [];
     for (let index = 0; index < WARM_STARTS; index += 1) {
       warm.push(await served(up));
-      detached.push(await detachedStart(up, [cli, 'down', '--data', data]));
+      const down = [cli, 'down', '--data', data];
+      detached.push(await detachedStart(up, index === 0 ? () => timedCommands(list, data, commands) : idle, down));
     }
     const distribution = distributionOf(warm);
     return [
@@ -41,6 +50,12 @@ export const benchStart = async (checkout: string): Promise<Figure[]> => {
         met: (factor) => distribution.p50 * factor < 1,
       },
       times('embedded warm start with --detach', detached, 's'),
+      {
+        name: 'a command (`fairlead cluster list`)',
+        value: (factor) => `median ${(distributionOf(commands).p50 * factor).toFixed(2)} s (${commands.length} values)`,
+        goal: '< 0.25 s',
+        met: (factor) => distributionOf(commands).p50 * factor < 0.25,
+      },
     ];
   } finally {
     rmSync(data, { recursive: true, force: true });
@@ -63,10 +78,30 @@ const served = async (args: readonly string[]): Promise<number> => {
   return seconds;
 };
 
-const detachedStart = async (up: readonly string[], down: readonly string[]): Promise<number> => {
+const idle = async (): Promise<void> => undefined;
+
+/** Seconds until the command has ended; then `meanwhile`, and the instance is ended. */
+const detachedStart = async (
+  up: readonly string[],
+  meanwhile: () => Promise<void>,
+  down: readonly string[],
+): Promise<number> => {
   const startedAt = performance.now();
   await run(process.execPath, [...up, '--detach'], { timeout: START_TIMEOUT_MS });
   const seconds = (performance.now() - startedAt) / 1_000;
+  await meanwhile();
   await run(process.execPath, down, { timeout: START_TIMEOUT_MS });
   return seconds;
+};
+
+/** The first one compiles, and the services have just started. */
+const timedCommands = async (args: readonly string[], data: string, seconds: number[]): Promise<void> => {
+  const env = { ...process.env, FAIRLEAD_TOKEN: readFileSync(join(data, 'keys', 'local.token'), 'utf8').trim() };
+  await run(process.execPath, [...args], { env, timeout: START_TIMEOUT_MS });
+  await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+  for (let index = 0; index < COMMANDS; index += 1) {
+    const startedAt = performance.now();
+    await run(process.execPath, [...args], { env, timeout: START_TIMEOUT_MS });
+    seconds.push((performance.now() - startedAt) / 1_000);
+  }
 };

@@ -613,7 +613,7 @@ export class GrowthWorld {
         return undefined;
       case 'PlanNodes': {
         const request = requestOf(cluster.additions, data.requestId!)!;
-        this.plan(uid, planRequest(cluster, request, noZones), request.requestId);
+        this.plan(uid, planRequest(cluster, request, { zonesOf: noZones }), request.requestId);
         return undefined;
       }
       case 'PlanSurge': {

@@ -494,6 +494,7 @@ export class Simulation {
       InstallNetwork: (task) => own.addons.installNetwork(task),
       InstallAddons: (task) => own.addons.installAddons(task),
       RemoveNode: (task) => own.removal.removeNode(task),
+      KeepNode: (task) => own.removal.keepNode(task),
       DismantleCluster: (task) => own.dismantling.dismantle(task),
       CallHook: (task) => own.hooks.callHook(task),
       DestroySecrets: (task) => own.dismantling.destroySecrets(task),

@@ -80,6 +80,7 @@ export class FakeWorld {
   readonly labels = new Map<string, ReadonlyMap<string, string>>();
   /** Names of the pods whose eviction a budget refuses. */
   readonly protected = new Set<string>();
+  readonly cordoned = new Set<string>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
   /** What hooks were asked: `<point> <node>`, with the id of each call. */
@@ -470,8 +471,16 @@ class FakeCluster implements KubernetesCluster {
     return this.pass('read workload', () => ({ version: 'v1.0.0', desired: 2, ready: 2 }));
   }
 
+  async uncordon(node: string): Promise<void> {
+    await this.pass('uncordon', () => this.world.cordoned.delete(node));
+  }
+
   cordon(node: string): Promise<boolean | undefined> {
-    return this.pass('cordon', () => (this.world.nodes.has(node) ? true : undefined));
+    return this.pass('cordon', () => {
+      if (!this.world.nodes.has(node)) return undefined;
+      this.world.cordoned.add(node);
+      return true;
+    });
   }
 
   async node(name: string) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command `fairlead`. Plain JavaScript in words that an old Node can read, so that it gets to the sentence that says it is too old.
-import { existsSync } from 'fs';
+import { existsSync, readdirSync, statSync } from 'fs';
+import { join } from 'path';
 import { fileURLToPath, pathToFileURL } from 'url';
 
 const fail = (sentence) => {
@@ -14,7 +15,22 @@ if (!((major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 
   fail('Fairlead needs Node.js 20.19 or newer of 20, or 22.12 or newer; this is ' + process.versions.node + '.');
 }
 
-const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const main = join(root, 'apps', 'cli', 'dist', 'main.js');
+const bundle = join(root, 'apps', 'cli', 'dist', 'bundle.mjs');
 if (!existsSync(main)) fail('Fairlead is not built yet. Run "npm start" once, or "npm run build".');
-process.argv[1] = main;
-import(pathToFileURL(main).href).catch((error) => fail(error.stack));
+
+/** When the compiler last wrote anything, in any project: a bundle from before would run old code. (As `fairlead up` chooses the services.) */
+const compiledAtMs = () =>
+  Math.max(
+    ...['apps', 'libs'].flatMap((group) =>
+      readdirSync(join(root, group)).map((project) => {
+        const stamp = join(root, group, project, 'dist', '.tsbuildinfo');
+        return existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
+      }),
+    ),
+  );
+
+const program = existsSync(bundle) && statSync(bundle).mtimeMs >= compiledAtMs() ? bundle : main;
+process.argv[1] = program;
+import(pathToFileURL(program).href).catch((error) => fail(error.stack));

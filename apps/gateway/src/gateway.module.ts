@@ -70,6 +70,8 @@ import { ManifestCommands } from './manifest/manifest.commands.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
+import { AdoptionHttp } from './manifest/adoption.http.js';
+import { RemovalHttp } from './manifest/removal.http.js';
 import { ScaleHttp } from './manifest/scale.http.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
@@ -101,6 +103,8 @@ const CONTROLLERS: Type<unknown>[] = [
   KubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
+  AdoptionHttp,
+  RemovalHttp,
   AutoscalerHttp,
   SchemasHttp,
   ActionsHttp,

@@ -17,6 +17,7 @@ import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionsQueries } from './connections/connections.queries.js';
 import { LogTenancy } from './connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
+import { Adoption } from './machines/adoption.effects.js';
 import { AdmissionEffects } from './machines/admission.effects.js';
 import { AnswerDeadline } from './machines/answer.deadline.effects.js';
 import { CreationEffects } from './machines/creation.effects.js';
@@ -42,7 +43,7 @@ import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ConnectionLook } from './watch/look.effects.js';
 import { DELETE_ORPHAN, OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
-import { PlannedMachines } from './watch/planned.machines.effects.js';
+import { PlannedMachines } from './machines/planned.machines.effects.js';
 import { ProviderWatch } from './watch/watch.effects.js';
 import { WatchQueries } from './watch/watch.queries.js';
 
@@ -106,6 +107,7 @@ const providersOf = (settings: Settings): Provider[] => [
   HostsOfRotation,
   WorldValidation,
   Placement,
+  Adoption,
   AnswerDeadline,
   ConnectionFailures,
   WatchQueries,

@@ -18,7 +18,8 @@ import type {
   DesiredMachine,
 } from '../src/providers/provider.ports.js';
 
-interface StoredMachine extends DesiredMachine {
+interface StoredMachine extends Omit<DesiredMachine, 'adopts'> {
+  readonly image?: string;
   readonly id: string;
   readonly group: string;
   readonly uid: GroupRef['uid'];
@@ -84,6 +85,8 @@ const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> => {
 };
 
 export class FakeProvider implements InfrastructureProvider {
+  readonly canAdopt = true;
+
   constructor(
     readonly cloud: FakeCloud,
     private readonly weather: Weather = CALM,
@@ -145,7 +148,10 @@ export class FakeProvider implements InfrastructureProvider {
 
   listMachines(signal: AbortSignal): Promise<readonly ListedMachine[]> {
     return this.call('list machines', signal, () =>
-      [...this.cloud.machines.values()].map(({ name, group }) => ({ ...this.reportOf(name), group })),
+      [...this.cloud.machines.values()].map(({ name, group, spec, image = 'debian-12' }) => ({
+        ...this.reportOf(name),
+        ...{ group, spec, image },
+      })),
     );
   }
 
@@ -193,10 +199,23 @@ export class FakeProvider implements InfrastructureProvider {
     return desired;
   }
 
+  /** It keeps its id; its former name is gone. */
+  private move({ name, labels, adopts }: DesiredMachine, to: GroupRef): void {
+    const { machines } = this.cloud;
+    const found = [...machines.values()].find(({ id }) => id === adopts?.id);
+    if (found?.group !== adopts?.group || found === undefined)
+      throw failure('create machines', `${adopts?.id} is not in group ${adopts?.group}`, false);
+    machines.delete(found.name);
+    machines.set(name, { ...found, name, labels, group: to.name, uid: to.uid });
+    this.cloud.count('adoption', name);
+  }
+
   private makeAll(group: MachineGroup): void {
     const { cloud } = this;
     if (cloud.deletedUids.has(group.uid)) throw failure('create machines', `${group.name} was deleted`, false);
-    const missing = group.machines.filter(({ name }) => !cloud.machines.has(name));
+    const absent = group.machines.filter(({ name }) => !cloud.machines.has(name));
+    for (const machine of absent) if (machine.adopts !== undefined) this.move(machine, group);
+    const missing = absent.filter(({ adopts }) => adopts === undefined);
     if (cloud.machines.size + missing.length > cloud.machinesMax) {
       throw failure('create machines', `Quota exceeded: at most ${cloud.machinesMax} machines`, false);
     }

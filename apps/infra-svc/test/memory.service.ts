@@ -30,6 +30,7 @@ import { connectionsProjection, namespacesProjection, rowFrom } from '../src/con
 import type { ConnectionsQueries } from '../src/connections/connections.queries.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from '../src/connections/verification.effects.js';
+import { Adoption } from '../src/machines/adoption.effects.js';
 import { AdmissionEffects } from '../src/machines/admission.effects.js';
 import { AnswerDeadline } from '../src/machines/answer.deadline.effects.js';
 import { CreationEffects } from '../src/machines/creation.effects.js';
@@ -43,6 +44,7 @@ import {
   VALIDATE_POLICY,
   type MachinesTask,
 } from '../src/machines/machines.task.js';
+import { PlannedMachines } from '../src/machines/planned.machines.effects.js';
 import { Placement } from '../src/machines/placement.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
 import { CurrentKeys } from '../src/resources/current.keys.effects.js';
@@ -58,6 +60,7 @@ import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
 import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
 import { sshKeysReconciler } from '../src/ssh-keys/ssh-keys.reconciler.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
+import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
 
 export class MemorySecrets extends Secrets {
@@ -76,6 +79,8 @@ export interface Shared {
   readonly kinds: ProviderKinds;
   /** Rows of the read models are as new as the log, or not there yet. */
   readonly rowsAreBehind?: boolean;
+  /** What is wrong with every host that is looked at; null: none answers. */
+  readonly problemsOfHosts?: readonly string[] | null;
   readonly wrapHandle?: (handle: Handle) => Handle;
   readonly clock?: Clock;
 }
@@ -101,7 +106,7 @@ type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<Jo
 
 /** `leases`: of this replica alone. */
 export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
-  const { log, secrets, kinds, clock = systemClock, wrapHandle = (handle) => handle } = shared;
+  const { log, secrets, kinds, clock = systemClock, wrapHandle = (handle) => handle, problemsOfHosts = [] } = shared;
   const settings = { ...readSettings({}), resourcesPollMs: 1 };
   const queries = queriesOf(shared);
   const handle = wrapHandle(makeHandle(log, new FoldCache(FOLDS_MAX)));
@@ -114,7 +119,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const offers = new ProviderOffers(resourcesLog, settings);
   const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
   const placement = new Placement(connections, offers, resources);
-  const admission = new AdmissionEffects(validation, placement);
+  const adoption = new Adoption(new PlannedMachines(handle), secrets, hostsThatSay(problemsOfHosts));
+  const admission = new AdmissionEffects(validation, placement, adoption);
   const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
   const deletion = new DeletionEffects(connections, clock);
   const keyPairs = new RotatedKeys(connections, resources, steps, sealed);

@@ -31,14 +31,17 @@ export class Story {
   outage: string | undefined;
   /** Limits the outage to one operation. */
   outageOf: ProviderOperation | undefined;
+  /** What someone else does at the provider just before it is called. */
+  beforeCall: (operation: ProviderOperation) => void = () => undefined;
   /** The jobs that were done, by type. */
   readonly done: string[] = [];
   private readonly processes = new MemoryProcesses(this.log);
   private readonly replica: Replica;
   private aheadMs = 0;
 
-  constructor(options: Pick<Shared, 'rowsAreBehind'> = {}) {
-    const before = async (operation: string): Promise<void> => {
+  constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts'> = {}) {
+    const before = async (operation: ProviderOperation): Promise<void> => {
+      this.beforeCall(operation);
       if (this.outage !== undefined && (this.outageOf ?? operation) === operation)
         throw new WorldFailure({ operation, target: 'lab', message: this.outage });
     };

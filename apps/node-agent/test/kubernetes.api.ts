@@ -60,6 +60,8 @@ export class KubernetesApi {
   node: NodeState | undefined;
   /** Each request as `GET /path`, with the client's name. */
   readonly requests: string[] = [];
+  /** Watches end at once: as after a start of the server, to which the version of an object that has not changed since is too old. */
+  refusesWatches = false;
   private version = 100;
   private readonly watchers = new Set<ServerResponse>();
   private readonly sockets = new Set<Duplex>();
@@ -150,6 +152,12 @@ export class KubernetesApi {
     const url = new URL(request.url ?? '/', 'https://api');
     const client = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
     this.requests.push(`${client} ${request.method ?? ''} ${url.pathname}`);
+    if (url.searchParams.get('watch') === 'true' && this.refusesWatches) {
+      const object = { kind: 'Status', code: 410, reason: 'Expired' };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(`${JSON.stringify({ type: 'ERROR', object })}\n`);
+      return;
+    }
     if (url.searchParams.get('watch') === 'true') {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();

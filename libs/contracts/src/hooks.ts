@@ -157,6 +157,8 @@ export const hooksAfter = (
       return withProgress(state, event);
     case 'VmDeleted':
       return tidied(state, event.data.name);
+    case 'NodeRemovalCancelled': // They are asked again if it leaves later.
+      return tidied(state, event.data.node);
     default: {
       const moment = passedBy(event, isCreated);
       return moment === undefined ? state : withPassed(state, moment);

@@ -6,6 +6,7 @@ export * from './autoscaler.js';
 export * from './autoscaler.credential.js';
 export * from './certificates.js';
 export * from './cluster.limits.js';
+export * from './pod.ranges.js';
 export * from './cluster-spec.js';
 export * from './durations.js';
 export * from './envelope.js';

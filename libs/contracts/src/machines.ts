@@ -2,9 +2,17 @@ import { z } from 'zod';
 import { RootDisk } from './cluster-spec.js';
 import { HostProfile } from './hosts.js';
 import { ConnectionName, NodeName, SecretRef, UpgradeId } from './ids.js';
+import { PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from './watch.js';
 
 export const NodeRole = z.enum(['control-plane', 'worker']);
 export type NodeRole = z.infer<typeof NodeRole>;
+
+/** A machine of a connection that no cluster has planned, and that becomes the machine of a node. */
+export const AdoptedMachine = z.strictObject({
+  id: z.string().min(1).max(PROVIDER_ID_MAX).describe("The provider's id"),
+  group: z.string().max(PROVIDER_TEXT_MAX).describe('The group that it was in: it is taken out of no other one'),
+});
+export type AdoptedMachine = z.infer<typeof AdoptedMachine>;
 
 const surge = UpgradeId.optional().describe(
   'Extra while this upgrade changes its pool, and no part of its requested size',
@@ -21,6 +29,7 @@ export const MachinePlan = z.strictObject({
   rootDisk: RootDisk,
   zone: z.string().optional().describe('Its zone; absent: the provider chooses'),
   surge,
+  adopts: AdoptedMachine.optional().describe('The machine that it is, which exists already; absent: it is created'),
 });
 export type MachinePlan = z.infer<typeof MachinePlan>;
 

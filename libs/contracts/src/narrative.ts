@@ -128,7 +128,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodesAbandoned: ({ nodes }) =>
     `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
   ClusterDeletionRequested: () => 'the end of the cluster was asked for',
-  NodesRequested: ({ workers, controlPlane }) => {
+  NodesRequested: ({ workers, controlPlane, adopts }) => {
+    if (adopts !== undefined)
+      return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was asked for`;
     const more = [
       ...(controlPlane === undefined ? [] : [count(controlPlane.count, 'more control plane')]),
       ...(workers.length === 0 ? [] : [count(total(workers), 'more worker')]),
@@ -136,6 +138,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} asked for`;
   },
   NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
+  NodeRemovalCancellationRequested: ({ node, reason }) => `${node} was asked to stay${because(reason)}`,
+  NodeRemovalCancelled: ({ node }) => `${node} stays: it is uncordoned, and was not drained`,
   NodeReplacementRequested: ({ node, order, reason }) =>
     `the replacement of ${node} was asked for${order === 'remove-first' ? ', and it leaves first' : ''}${reason === '' ? '' : `: ${reason}`}`,
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,

@@ -89,6 +89,31 @@ export const REFUSALS = {
     "The connection '{connection}' has no orphaned machine {orphan}",
     'A machine that is gone, or that a cluster has planned, is not an orphan. GET /connections/{connection}/orphans lists those there are.',
   ),
+  'connection.orphan-recorded': definition(
+    409,
+    "Machine {orphan} of connection '{connection}' is a machine of {owner} already",
+    'GET /connections/{connection}/orphans lists the machines that no cluster has planned.',
+  ),
+  'connection.orphan-unfit': definition(
+    422,
+    "Machine {orphan} of connection '{connection}' does not fit pool {pool}: {detail}",
+    'Adopt it into a pool of its machine type, image and zone, or delete it and scale the pool.',
+  ),
+  'connection.orphan-unclean': definition(
+    409,
+    "Machine {orphan} of connection '{connection}' cannot become a node as it is: {detail}",
+    'Reinstall it at its provider, or delete it and scale the pool. Nothing on it was changed.',
+  ),
+  'connection.adoption-unsupported': definition(
+    422,
+    'Machines of provider {provider} cannot be adopted',
+    'Delete the machine and scale the pool.',
+  ),
+  'connection.machine-full': definition(
+    409,
+    "The machine of connection '{connection}' has no room for these hosts: {detail}",
+    'Do what the message says, or ask for fewer hosts. Clusters that exist are not changed.',
+  ),
   'connection.secret-in-settings': definition(
     400,
     'The setting {field} looks like a secret',
@@ -542,7 +567,7 @@ export const REFUSALS = {
   'cluster.mon-agent': definition(400, 'installMonAgent allows only yes or no', 'Use yes or no.'),
   'cluster.too-many-nodes': definition(
     400,
-    'A cluster may have at most {max} nodes, not {count}',
+    'A cluster may have at most {max} workers, not {count}',
     'Ask for fewer nodes.',
   ),
   'cluster.connection-empty': definition(400, 'Connection is empty', 'Name a connection for every node set.'),
@@ -697,6 +722,11 @@ export const REFUSALS = {
     'Repair the other control planes, or add control planes, first.',
   ),
   'node.leaving': definition(409, '{node} is being removed', 'Nothing is to be done: wait until it is gone.'),
+  'node.removal-not-cancellable': definition(
+    409,
+    'The removal of {node} cannot be cancelled: {detail}',
+    'GET /ns/{namespace}/clusters/{cluster}/nodes shows which nodes leave, and why.',
+  ),
   'node.being-replaced': definition(
     409,
     '{node} is being replaced',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
-import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName } from './ids.js';
+import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName, PoolName } from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
 import { HostKey } from './own-hosts.js';
@@ -144,6 +144,11 @@ export const NodeReplacement = z
   })
   .meta({ id: 'NodeReplacement', description: 'How a node is replaced' });
 export type NodeReplacement = z.infer<typeof NodeReplacement>;
+
+export const RemovalCancellation = z
+  .strictObject({ reason: text.default('').describe('Why it stays; shown in the history') })
+  .meta({ id: 'RemovalCancellation', description: 'Why a node that is being removed stays' });
+export type RemovalCancellation = z.infer<typeof RemovalCancellation>;
 
 const SELECTED_MAX = 500;
 const LABEL_LENGTH_MAX = 316;
@@ -366,6 +371,15 @@ export type HostAcceptance = z.infer<typeof HostAcceptance>;
 /** A machine that no cluster has planned, by the provider's id. */
 export const OrphanPath = z.object({ connection: ConnectionName, orphan: z.string().min(1).max(PROVIDER_ID_MAX) });
 export type OrphanPath = z.infer<typeof OrphanPath>;
+/** The pool whose node an orphaned machine becomes. */
+export const OrphanAdoption = z
+  .strictObject({
+    namespace: Namespace,
+    cluster: ClusterName,
+    pool: PoolName.describe('A pool of workers; it grows by one'),
+  })
+  .meta({ id: 'OrphanAdoption', description: 'Where an orphaned machine becomes a node' });
+export type OrphanAdoption = z.infer<typeof OrphanAdoption>;
 /** Rotates the SSH key of a connection. */
 export const SshKeyRotationRequest = z
   .strictObject({

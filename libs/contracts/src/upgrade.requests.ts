@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterName, Namespace, NodeName, UpgradeId } from './ids.js';
-import { TEXT_LENGTH_MAX } from './requests.js';
+import { NodeSelection, TEXT_LENGTH_MAX } from './requests.js';
 import { UpgradeStrategy } from './upgrades.js';
 
 /** Bodies, queries and paths of the routes about upgrades, holds, etcd and certificates. */
@@ -88,6 +88,13 @@ export const UpdatesRequest = z
   })
   .meta({ id: 'UpdatesRequest' });
 export type UpdatesRequest = z.infer<typeof UpdatesRequest>;
+
+export const NodeUpdatesRequest = UpdatesRequest.extend({ select: NodeSelection }).meta({
+  id: 'NodeUpdatesRequest',
+  description: 'Nodes to hold or to release',
+  examples: [{ select: { labels: { tier: 'web' } }, disabled: true, reason: 'a long test runs' }],
+});
+export type NodeUpdatesRequest = z.infer<typeof NodeUpdatesRequest>;
 
 export const EtcdRestoreRequest = z
   .strictObject({

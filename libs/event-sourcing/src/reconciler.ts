@@ -32,7 +32,7 @@ export interface TaskFailure {
  * Pure. A service's state of one cluster, and every task that is desired now. From it follow the process that publishes
  * tasks (`reconcilerProcess`), the timers that wake it, and the answer to whether a task is still desired (`TaskRunner`).
  *
- * While a cluster is paused, no task of it is desired and no fact is due, whatever the reconciler says. When it is resumed, all
+ * While a cluster is paused, no task of it is desired and no fact is due, unless the reconciler `worksInPause`. When it is resumed, all
  * that are desired then are published. A reconciler with time limits folds `ClusterResumed`, so that they start again.
  *
  * How to move a service to it:
@@ -65,6 +65,8 @@ export interface Reconciler<State, C extends Command = Command, F extends Fact =
   wakeAt?(state: State, now: string): string | null;
   /** What is stated when an attempt failed. Not called for a task that is no longer desired, nor for a finalizer. */
   failed?(state: State, task: Task, failure: TaskFailure): readonly F[];
+  /** Its tasks are desired in a paused cluster, too: they are what people ask of it at that moment, and change nothing by themselves. */
+  readonly worksInPause?: true;
   /** Tasks of a cluster that is forgotten with this event. They have no state but `initial`, and nothing withdraws them. */
   finalizers?(event: StoredEvent): readonly Task[];
 }
@@ -133,13 +135,13 @@ const PAUSED = { reason: '', since: '' };
 
 /** The same object where the event changes nothing. */
 const knownAfter = <State>(
-  { decider }: Pick<Reconciler<State>, 'decider'>,
+  { decider, worksInPause }: Pick<Reconciler<State>, 'decider' | 'worksInPause'>,
   before: Known<State>,
   event: StoredEvent,
 ) => {
   const state = decider.evolve(before.state, event);
   const wasPaused = before.isPaused === true;
-  const isPaused = pauseAfter(wasPaused ? PAUSED : null, event) !== null;
+  const isPaused = worksInPause !== true && pauseAfter(wasPaused ? PAUSED : null, event) !== null;
   if (state === before.state && isPaused === wasPaused) return before;
   return isPaused ? { state, isPaused } : { state };
 };

@@ -59,8 +59,8 @@ const open = () => {
   return { options, ...openLocal({ stateDir: resolve(options.state), cacheDir: cacheFolder(process.env) }) };
 };
 
-const refuseUnable = async (): Promise<void> => {
-  const found = await obstacles();
+const refuseUnable = async (folder: string): Promise<void> => {
+  const found = await obstacles({ folder });
   if (found.length > 0) throw new Error(found.join('\n'));
 };
 
@@ -87,7 +87,7 @@ const rowOf = ({ name, address, status, boots, partitioned, hostKey }: Host): st
   [name, address, status, `${boots} boots`, ...(partitioned ? ['partitioned'] : []), hostKey].join('\t');
 
 const up = async (desired: number): Promise<void> => {
-  await refuseUnable();
+  await refuseUnable(resolve(program.opts<Options>().state));
   const { options, places, networks, hosts } = open();
   const { cidr } = await networks.ensure(NETWORK, options.cidr);
   const { system } = options;
@@ -123,7 +123,7 @@ const chosen = (hosts: Hosts, names: readonly string[]): readonly string[] =>
 
 const each =
   (title: string, act: (hosts: Hosts, name: string) => Promise<void>) => async (names: readonly string[]) => {
-    await refuseUnable();
+    await refuseUnable(resolve(program.opts<Options>().state));
     const { hosts } = open();
     await Promise.all(
       chosen(hosts, names).map(async (name) => {
@@ -142,7 +142,7 @@ program
   .command('rootfs')
   .description('build the root file system that all hosts share, unless it is there')
   .action(async () => {
-    await refuseUnable();
+    await refuseUnable(resolve(program.opts<Options>().state));
     const { options, places } = open();
     const { base } = await ensureRootfs(places.cacheDir, say, options.system);
     say(base);

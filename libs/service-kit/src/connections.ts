@@ -86,6 +86,7 @@ const connectDatabase = async (
   const lost = (error: Error): void => new Logger('database').warn(`an idle connection was lost: ${error.message}`);
   const database = new DataSource({
     type: 'postgres',
+    driver: pg, // Otherwise TypeORM looks for it at run time, beside the one in the bundle.
     url: config.databaseUrl,
     migrations: [...KERNEL_MIGRATIONS, ...definition.migrations],
     poolSize: CONNECTIONS_MAX,

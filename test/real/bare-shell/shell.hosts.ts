@@ -20,6 +20,8 @@ export interface ShellHosts {
   readonly begunAt: number;
   /** A cluster of 3 control planes and 2 workers by plain shell; what the script printed. */
   create(version: string): Promise<string>;
+  /** The same as an expert would write it: in parallel, with everything in place before it is needed. */
+  createAsExpert(version: string): Promise<string>;
   /** The same cluster at another version by plain shell. */
   upgrade(version: string): Promise<string>;
   /** What a command on the first control plane prints. */
@@ -63,6 +65,7 @@ export const withShellHosts = async <T>(work: (hosts: ShellHosts) => Promise<T>)
     return await work({
       begunAt,
       create: (version) => script('create-3-2.sh', version, balancer.address, FLANNEL),
+      createAsExpert: (version) => script('create-3-2-expert.sh', version, balancer.address, FLANNEL),
       upgrade: (version) => script('upgrade-3-2.sh', version),
       onFirst: async (...words) => {
         const { code, stdout, stderr } = await local.hosts.execute(NAMES[0] ?? '', words);

@@ -72,6 +72,7 @@ export type BootstrapFact = Fact<
   | 'ControlPlaneRemovalStarted'
   | 'InitialControlPlaneChanged'
   | 'NodeDrainBlocked'
+  | 'NodeRemovalCancelled'
   | 'NodeDrained'
   | 'NodeRemoved'
   | 'HookBlocked'
@@ -108,6 +109,7 @@ export type Outcome = Extract<
       | 'JoinTokenRenewed'
       | 'NodeLabelsSet'
       | 'NodeDrainBlocked'
+      | 'NodeRemovalCancelled'
       | 'NodeDrained'
       | 'NodeRemoved'
       | 'HookBlocked'
@@ -195,6 +197,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return data.nodes.some((node) => !cluster.healthy.includes(node));
     case 'NodeDrainBlocked':
       return host?.removal === 'desired' && host.drainingSince === undefined;
+    case 'NodeRemovalCancelled':
+      return host?.removal === 'cancelled';
     case 'NodeDrained':
       return host?.removal === 'desired';
     case 'NodeRemoved':
@@ -301,6 +305,7 @@ const failsTheCluster = ({ status }: Present, step: string): boolean =>
   status === 'building' &&
   step !== 'CallHook' &&
   step !== 'RemoveNode' &&
+  step !== 'KeepNode' &&
   step !== 'DismantleCluster' &&
   !isKeyStep(step);
 

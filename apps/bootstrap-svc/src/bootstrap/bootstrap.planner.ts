@@ -38,6 +38,7 @@ export type NodeStep =
   | 'JoinWorker'
   | 'SetNodeLabels'
   | 'RemoveNode'
+  | 'KeepNode'
   | 'UpdateAgent'
   | 'RenewCredential'
   | 'TakeOverAgent'
@@ -206,6 +207,12 @@ const removals = (cluster: Cluster): readonly Operation[] => {
   ].map((host) => onNode('RemoveNode', host, goesBecause(host)));
 };
 
+/** Nodes that were asked to stay before they were drained. */
+const keeps = (cluster: Cluster): readonly Operation[] =>
+  hostsOf(cluster)
+    .filter(({ removal }) => removal === 'cancelled')
+    .map((host) => onNode('KeepNode', host, 'its removal was cancelled'));
+
 /** All at once: etcd is stopped only after the snapshot is on every control plane. */
 const placeSnapshots = ({ restore, hosts }: Cluster): readonly Operation[] =>
   (restore?.missing ?? []).flatMap((name) => {
@@ -308,6 +315,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
       return [
         ...takeOverAgents(cluster),
         ...removals(cluster),
+        ...keeps(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),
         ...replaceKeys(cluster),
@@ -317,6 +325,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...takeOverAgents(cluster),
         ...balance(cluster),
         ...removals(cluster),
+        ...keeps(cluster),
         ...setLabels(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
@@ -329,6 +338,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
       return [
         ...takeOverAgents(cluster),
         ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
+        ...keeps(cluster),
         ...verifySnapshots(cluster),
         ...replaceKeys(cluster),
       ];

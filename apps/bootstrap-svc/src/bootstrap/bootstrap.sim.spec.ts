@@ -391,6 +391,63 @@ describe('a drain that a disruption budget holds up', () => {
   });
 });
 
+describe('a removal that is cancelled', () => {
+  const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
+  const cancel: Fact = { type: 'NodeRemovalCancellationRequested', data: { uid: UID, node: w(1), reason: '' } };
+  /** A host that was reset has joined nothing any more. */
+  const isNode = (simulation: Simulation): boolean => simulation.world.host(w(1)).joinedAs !== null;
+
+  it('ends a drain that a budget holds up: the node is uncordoned, its host is not reset, and it can be removed later', async () => {
+    const simulation = new Simulation(1, CALM);
+    await begin(simulation);
+    await simulation.run();
+    simulation.world.protected.add('web-2');
+    await simulation.say('request', removal);
+    for (let steps = 0; steps < 100 * STEPS_MAX && simulation.count('NodeDrainBlocked', w(1)) === 0; steps += 1)
+      await simulation.run(1);
+    expect(simulation.world.cordoned.has(w(1))).toBe(true);
+    await simulation.say('request', cancel);
+    await simulation.run();
+    expect(simulation.count('NodeRemovalCancelled', w(1))).toBe(1);
+    expect([simulation.world.cordoned.has(w(1)), simulation.world.nodes.has(w(1)), isNode(simulation)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    simulation.world.protected.clear();
+    await simulation.run();
+    expect(simulation.count('NodeDrained', w(1))).toBe(0);
+    await simulation.say('request', removal);
+    await simulation.run();
+    expect([simulation.count('NodeRemoved', w(1)), isNode(simulation)]).toEqual([1, false]);
+  });
+
+  it(
+    'at any moment either keeps the node, uncordoned, or comes after its drain, and the node leaves',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await untilReady(simulation);
+        await simulation.say('request', removal);
+        await simulation.run(simulation.below(120));
+        await simulation.say('request', cancel);
+        await untilReady(simulation);
+        const isKept = simulation.count('NodeRemovalCancelled', w(1)) === 1;
+        for (let tries = 0; !isKept && simulation.count('NodeRemoved', w(1)) === 0 && tries < RETRIES_MAX; tries += 1) {
+          await simulation.say('request', { type: 'ClusterRetryRequested', data: { uid: UID } });
+          await untilReady(simulation);
+        }
+        expect([isKept, simulation.count('NodeRemoved', w(1)), simulation.world.nodes.has(w(1))]).toEqual(
+          isKept ? [true, 0, true] : [false, 1, false],
+        );
+        if (isKept)
+          expect([simulation.count('NodeDrained', w(1)), simulation.world.cordoned.has(w(1))]).toEqual([0, false]);
+        expect(simulation.world.violations).toEqual([]);
+      }),
+    TIMEOUT_MS,
+  );
+});
+
 describe('a host that is not fit', () => {
   it.each([w(2), cp(1)] as NodeName[])(
     'keeps kubeadm from running anywhere, and is named with its port: %s [ORBITER 6]',

@@ -56,7 +56,8 @@ export interface Host {
   readonly trouble: Cause | null;
   /** It was part of the cluster when that last became ready: what happens to it now is not part of a bootstrap. */
   readonly settled: boolean;
-  readonly removal: 'none' | 'desired' | 'drained' | 'stuck';
+  /** `cancelled`: it stays, and is not uncordoned yet. */
+  readonly removal: 'none' | 'desired' | 'drained' | 'stuck' | 'cancelled';
   /** When a drain began that takes long; absent: none does. */
   readonly drainingSince?: string;
   /** Of a control plane that leaves; absent: its turn has not come yet. */

@@ -42,7 +42,21 @@ export const stuck = (host: Host | undefined, time: string): Pick<Host, 'removal
   ...(host?.departure === undefined ? {} : { departure: { ...host.departure, status: 'blocked', againAt: time } }),
 });
 
-/** How far control planes are on their way out. */
+/** What is drained goes: its pods run elsewhere, and its host is reset. */
+const cancelled = (cluster: Cluster, node: NodeName): Cluster => {
+  const host = cluster.hosts[node];
+  if (host?.removal !== 'desired' && host?.removal !== 'stuck') return cluster;
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, removal: 'cancelled' } } };
+};
+
+const kept = (cluster: Cluster, node: NodeName): Cluster => {
+  const host = cluster.hosts[node];
+  if (host === undefined) return cluster;
+  const { drainingSince: _ended, ...stays } = host;
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...stays, removal: 'none' } } };
+};
+
+/** How far control planes are on their way out, and workers that stay after all. */
 export const evolveDepartures = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ControlPlaneRemovalStarted': {
@@ -52,6 +66,10 @@ export const evolveDepartures = (cluster: Cluster, event: StoredEvent): Cluster 
     case 'ControlPlaneRemovalPrepared':
     case 'ControlPlaneRemovalBlocked':
       return answered(cluster, event);
+    case 'NodeRemovalCancellationRequested':
+      return cancelled(cluster, event.data.node);
+    case 'NodeRemovalCancelled':
+      return kept(cluster, event.data.node);
     case 'InitialControlPlaneChanged': {
       const { controlPlane } = cluster;
       return controlPlane === null ? cluster : { ...cluster, controlPlane: { ...controlPlane, node: event.data.to } };

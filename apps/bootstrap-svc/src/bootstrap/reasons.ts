@@ -14,6 +14,7 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   JoinWorker: 'JoinWorkerFailedReason',
   SetNodeLabels: 'SetNodeLabelsFailedReason',
   RemoveNode: 'RemoveNodeFailedReason',
+  KeepNode: 'KeepNodeFailedReason',
   UpdateAgent: 'UpdateAgentFailedReason',
   RenewCredential: 'RenewCredentialFailedReason',
   TakeOverAgent: 'TakeOverAgentFailedReason',

@@ -39,8 +39,9 @@ const tasksOf = ({ uid, open, ended }: Executions, now: string): readonly Task[]
 /** Operators' commands run on nodes, and their outputs are deleted. Those of a cluster that is deleted go with its key. */
 export const executionsReconciler: Reconciler<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
   name: 'executions',
-  version: 2,
+  version: 3,
   context: 'access',
+  worksInPause: true,
   decider: executions,
   generation: ({ executions: state }) => state?.uid ?? '',
   tasks: ({ executions: state }, now) => (state === undefined ? [] : tasksOf(state, now)),

@@ -53,6 +53,17 @@ describe("operators' commands under disorder", () => {
     },
   );
 
+  it('run while the cluster is paused, and their output is deleted in time', async () => {
+    const simulation = await initialized(3);
+    await simulation.say('request', { type: 'ClusterPaused', data: { uid: UID, reason: 'the provider is repaired' } });
+    await simulation.say('audit', asked(REQUESTS[0]!));
+    await simulation.run();
+    expect([simulation.count('NodeExecFinished'), simulation.count('NodeExecFailed')]).toEqual([1, 0]);
+    simulation.fireTimers();
+    await simulation.run();
+    expect(simulation.count('NodeExecOutputRemoved')).toBe(1);
+  });
+
   it('have their output deleted after its time, and nothing of it is in the log', async () => {
     const simulation = await initialized(7);
     await simulation.say('audit', asked(REQUESTS[0]!));

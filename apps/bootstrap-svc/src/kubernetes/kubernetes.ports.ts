@@ -23,6 +23,7 @@ export interface KubernetesCluster
       | 'releaseLoadBalancers'
       | 'setNodeMetadata'
       | 'signClientCertificate'
+      | 'uncordon'
     > {
   nodes(): Promise<readonly NodeView[]>;
   staticPods(): Promise<readonly StaticPodView[]>;

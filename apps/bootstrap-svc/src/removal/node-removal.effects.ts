@@ -62,6 +62,8 @@ export class NodeRemovalEffects {
       const after = await step.record({ type: 'NodeDrained', data: { uid, node: name, ...countsOf(drained) } });
       // It goes on as soon as no request to the API reaches it.
       if (after.status === 'absent') return undefined;
+      // Someone asked for it to stay before its drain had ended.
+      if (after.cluster.hosts[name]?.removal !== 'drained') return undefined;
       if (isControlPlane(host) && isBehindBalancer(after.cluster, host)) return undefined;
       // It goes on when the hooks have let it.
       if (isHeld(after.cluster.hooks, { point: 'BeforeNodeDelete', node: name })) return undefined;
@@ -73,6 +75,19 @@ export class NodeRemovalEffects {
       type: 'NodeRemoved',
       data: { uid, node: name, ...(undeleted === undefined ? {} : { undeleted }) },
     });
+    return undefined;
+  }
+
+  @OnTask('KeepNode', { attemptsMax: 50, backoffFirstMs: 1_000, timeoutMs: 5 * 60_000 })
+  async keepNode(step: Step): Promise<RequeueAfter | void> {
+    const { uid } = step.state.cluster;
+    const { name, pool } = hostOf(step).machine;
+    const others = await othersOn(name, step);
+    // A drain that still ends could cordon it again.
+    if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
+    const api = await this.clusters.of(step.state.cluster);
+    await api.uncordon(name, REMOVAL);
+    await step.record({ type: 'NodeRemovalCancelled', data: { uid, node: name, pool } });
     return undefined;
   }
 

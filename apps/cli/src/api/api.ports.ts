@@ -37,6 +37,7 @@ export type TokenView = Schemas['Token'];
 export type UpgradeView = Schemas['Upgrade'];
 export type UpgradeSummary = Schemas['UpgradeSummary'];
 export type UpdatesView = Schemas['Updates'];
+export type NodeUpdatesView = Schemas['NodeUpdates'];
 export type EtcdSnapshotView = Schemas['EtcdSnapshot'];
 export type EtcdRequestView = Schemas['EtcdRequest'];
 export type CertificateView = Schemas['Certificate'];
@@ -142,6 +143,13 @@ export interface Api {
   orphans(connection: string): Promise<readonly OrphanView[]>;
   /** Accepted is not done: it is checked again first. */
   deleteOrphan(connection: string, id: string): Promise<void>;
+  /** Accepted is not done: it is checked first. */
+  adoptOrphan(
+    connection: string,
+    id: string,
+    into: ClusterAt & { readonly pool: string },
+    key: string,
+  ): Promise<Accepted>;
 
   clusters(namespace: string): Promise<readonly ClusterView[]>;
   /** Shows at least what the log held at `minSeq`. */
@@ -187,6 +195,8 @@ export interface Api {
   /** Gives up requests for nodes that are not done. */
   abandonNodes(at: ClusterAt): Promise<Accepted>;
   removeNode(at: ClusterAt, node: string): Promise<Accepted>;
+  /** Accepted is not done: a drain that ends at the same moment comes first. */
+  cancelRemoval(at: ClusterAt, node: string, reason: string, idempotencyKey: string): Promise<Accepted>;
   replaceNode(at: ClusterAt, node: string, how: NodeReplacement, idempotencyKey: string): Promise<Accepted>;
 
   /** Accepted is not done: the request lasts until it is. */
@@ -221,11 +231,15 @@ export interface Api {
     how: { readonly dryRun: boolean; readonly idempotencyKey: string },
   ): Promise<UpgradeView>;
   steerUpgrade(at: ClusterAt, upgrade: string, steering: Steering): Promise<UpgradeView>;
-  setUpdates(
+  setPoolUpdates(
     at: ClusterAt,
-    of: { readonly scope: 'node' | 'pool'; readonly name: string },
+    pool: string,
     request: { readonly disabled: boolean; readonly reason: string },
   ): Promise<UpdatesView>;
+  setNodeUpdates(
+    at: ClusterAt,
+    request: { readonly select: NodeSelection; readonly disabled: boolean; readonly reason: string },
+  ): Promise<NodeUpdatesView>;
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
   takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;

@@ -154,6 +154,7 @@ type ConnectionMethods = Pick<
   | 'deleteConnection'
   | 'orphans'
   | 'deleteOrphan'
+  | 'adoptOrphan'
 >;
 
 const connectionMethods = (access: Access, client: FairleadClient): ConnectionMethods => {
@@ -179,6 +180,14 @@ const connectionMethods = (access: Access, client: FairleadClient): ConnectionMe
     orphans: (name) =>
       allItemsOf(access, (query) =>
         client.GET('/connections/{connection}/orphans', { params: { path: { connection: name }, query } }),
+      ),
+    adoptOrphan: (connection, orphan, body, key) =>
+      acceptedOf(
+        access,
+        client.POST('/connections/{connection}/orphans/{orphan}/adopt', {
+          ...withKey({ connection, orphan }, key),
+          body,
+        }),
       ),
     deleteOrphan: (name, orphan) =>
       done(
@@ -290,7 +299,7 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     ),
 });
 
-type NodeMethods = 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'replaceNode';
+type NodeMethods = 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'cancelRemoval' | 'replaceNode';
 
 const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
@@ -312,6 +321,14 @@ const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMeth
       acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/nodes/abandon', at(address))),
     removeNode: (address, node) =>
       acceptedOf(access, client.DELETE('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
+    cancelRemoval: (address, node, reason, key) =>
+      acceptedOf(
+        access,
+        client.POST('/ns/{namespace}/clusters/{cluster}/nodes/{node}/cancel-removal', {
+          ...withKey({ ...address, node }, key),
+          body: { reason },
+        }),
+      ),
     replaceNode: (address, node, body, key) =>
       acceptedOf(
         access,
@@ -375,7 +392,8 @@ const actionMethods = (access: Access, client: FairleadClient): Pick<Api, Action
 /** Shorter than the time that an answer may take. */
 const PLAN_WAIT_SECONDS = 50;
 
-type UpgradeMethods = 'upgrades' | 'upgrade' | 'requestUpgrade' | 'steerUpgrade' | 'setUpdates' | 'certificates';
+type UpgradeMethods =
+  'upgrades' | 'upgrade' | 'requestUpgrade' | 'steerUpgrade' | 'setPoolUpdates' | 'setNodeUpdates' | 'certificates';
 
 const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, UpgradeMethods> => ({
   upgrades: (address) =>
@@ -404,19 +422,18 @@ const upgradeMethods = (access: Access, client: FairleadClient): Pick<Api, Upgra
     ),
   steerUpgrade: (address, upgrade, steering) =>
     dataOf(access, steered(client, { params: { path: { ...address, upgrade } } }, steering)),
-  setUpdates: (address, { scope, name }, body) =>
+  setPoolUpdates: (address, pool, body) =>
     dataOf(
       access,
-      scope === 'node'
-        ? client.PUT('/ns/{namespace}/clusters/{cluster}/nodes/{node}/updates', {
-            params: { path: { ...address, node: name } },
-            body,
-          })
-        : client.PUT('/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates', {
-            params: { path: { ...address, pool: name } },
-            body,
-          }),
+      client.PUT('/ns/{namespace}/clusters/{cluster}/pools/{pool}/updates', {
+        params: { path: { ...address, pool } },
+        body,
+      }),
     ),
+  setNodeUpdates: (address, fields) => {
+    const body = fields as Schemas['NodeUpdatesRequest'];
+    return dataOf(access, client.PUT('/ns/{namespace}/clusters/{cluster}/nodes/updates', { ...at(address), body }));
+  },
   certificates: (address) =>
     itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/certificates', at(address))),
 });

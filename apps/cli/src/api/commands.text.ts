@@ -7,6 +7,10 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^PUT \/connections\/([^/]+)$/, (name = '') => `connection set ${name} --provider <name>`],
   [/^POST \/connections\/([^/]+)\/verify$/, (name = '') => `connection verify ${name}`],
   [/^GET \/connections\/([^/]+)\/orphans$/, (name = '') => `connection orphans list ${name}`],
+  [
+    /^POST \/connections\/([^/]+)\/orphans\/([^/]+)\/adopt$/,
+    (name = '', id = '') => `connection orphans adopt ${name} ${id} --cluster <cluster> --pool <pool>`,
+  ],
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
@@ -34,6 +38,10 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [
     /^POST \/ns\/([^/]+)\/clusters\/([^/]+)\/operations\/([^/]+)\/cancel$/,
     (namespace = '', cluster = '', operation = '') => `node cancel ${cluster} ${operation}${within(namespace)}`,
+  ],
+  [
+    /^POST \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes\/([^/]+)\/cancel-removal$/,
+    (namespace = '', cluster = '', node = '') => `node cancel-removal ${cluster} ${node}${within(namespace)}`,
   ],
   [
     /^DELETE \/ns\/([^/]+)\/clusters\/([^/]+)\/nodes\/([^/]+)$/,

@@ -9,20 +9,29 @@ export interface ConfirmOptions {
 
 export const addConfirmOption = (command: Command): Command => command.option('-y, --yes', 'do not ask');
 
-/** Before anything is changed. `typed`: what must be typed; absent: a yes. Without a terminal, --yes is required. */
+interface Question {
+  /** What will happen; absent: it was shown already. */
+  readonly what?: string;
+  /** Absent: whether to go on. */
+  readonly question?: string;
+  /** What must be typed; absent: a yes. */
+  readonly typed?: string;
+}
+
+/** Before anything is changed. Without a terminal, --yes is required. */
 export const confirm = async (
   io: Io,
-  { what, typed }: { readonly what: string; readonly typed?: string },
+  { what, question = 'Go on?', typed }: Question,
   { yes }: ConfirmOptions,
 ): Promise<void> => {
   if (yes === true) return;
   if (io.ask === undefined)
     throw usageFailure(
-      `There is no terminal to ask at, and nothing was changed: ${what}`,
+      `There is no terminal to ask at, and nothing was changed${what === undefined ? '' : `: ${what}`}`,
       'Give --yes to go on without being asked.',
     );
-  io.err(`${what}.\n`);
-  const answer = (await io.ask(typed === undefined ? 'Go on? [y/N] ' : `Type ${typed} to go on: `)).trim();
+  if (what !== undefined) io.err(`${what}.\n`);
+  const answer = (await io.ask(typed === undefined ? `${question} [y/N] ` : `Type ${typed} to go on: `)).trim();
   if (typed === undefined ? /^y(es)?$/i.test(answer) : answer === typed) return;
   throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'It was not confirmed: nothing was changed' });
 };

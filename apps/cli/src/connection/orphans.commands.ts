@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
+import { randomUUID } from 'node:crypto';
 import type { OrphanView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
-import type { Session } from '../command/session.js';
-import { CliFailure, usageFailure } from '../failures.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { clusterAt } from '../command/session.js';
+import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
 
 export const addOrphans = (parent: Command, io: Io): void => {
   const orphans = addGroup(parent, 'orphans', 'Machines of a connection that no cluster has planned');
   addList(orphans, io);
+  addAdopt(orphans, io);
   addDelete(orphans, io);
 };
 
@@ -30,8 +33,11 @@ const addList = (parent: Command, io: Io): void => {
       return {
         data: items,
         table: {
-          columns: ['id', 'name', 'group', 'status', 'found', 'deletion'],
-          rows: items.map((item) => [item.id, item.name, item.group, item.status, item.foundTime, stateOf(item)]),
+          columns: ['id', 'name', 'group', 'status', 'machine type', 'zone', 'found', 'deletion'],
+          rows: items.map((item) => [
+            ...[item.id, item.name, item.group, item.status, item.spec, item.zone],
+            ...[item.foundTime, stateOf(item)],
+          ]),
           empty: `The connection ${name} has no orphaned machines.`,
         },
         names: items.map(({ id }) => id),
@@ -40,32 +46,60 @@ const addList = (parent: Command, io: Io): void => {
   );
 };
 
-const confirm = async ({ io }: Session, name: string, id: string): Promise<void> => {
-  if (io.ask === undefined)
-    throw usageFailure(
-      'There is no terminal to ask at, and nothing was deleted',
-      'Give --yes to delete without being asked.',
-    );
-  const answer = await io.ask(`Delete machine ${id} of ${name}? Its data will be lost. [y/N] `);
-  if (/^y(es)?$/i.test(answer.trim())) return;
-  throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'It was not confirmed: nothing was deleted' });
-};
-
 const addDelete = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'delete <connection> <id>',
     summary: 'Delete an orphaned machine',
     description:
       'Delete an orphaned machine. The provider and the log are asked again first: a machine that a cluster has planned stays.',
     examples: [['fairlead connection orphans delete lab i-6b2026400daf --yes', 'Without being asked']],
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, id: string, options: ConfirmOptions) => {
+      await confirm(io, { what: `Machine ${id} of ${name} will be deleted, and its data lost` }, options);
+      await session.api.deleteOrphan(name, id);
+      const table = `Machine ${id} of connection ${name} will be checked again and deleted.`;
+      return { data: { name, id, deleting: true }, table, names: [id] };
+    }),
+  );
+};
+
+interface AdoptOptions extends ConfirmOptions, WaitOptions {
+  readonly cluster: string;
+  readonly pool: string;
+  readonly idempotencyKey?: string;
+}
+
+const addAdopt = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'adopt <connection> <id>',
+    summary: 'Make an orphaned machine a node of a pool',
+    description:
+      'Make an orphaned machine a node of a pool of workers, whose replicas grow by one. It must run, have the machine type, image and zone of the pool, let the SSH key of the connection in, and be no Kubernetes node: this is checked first, and otherwise nothing is changed. From then on the machine belongs to the cluster: it is deleted with its node.',
+    examples: [
+      ['fairlead connection orphans adopt lab i-6b2026400daf --cluster demo --pool web', 'Asks first'],
+      [
+        'fairlead connection orphans adopt lab i-6b2026400daf --cluster demo --pool web --yes --wait',
+        'Until it is Ready',
+      ],
+    ],
   })
-    .option('-y, --yes', 'delete without being asked')
-    .action(
-      runs(io, async (session, name: string, id: string, options: { readonly yes?: boolean }) => {
-        if (options.yes !== true) await confirm(session, name, id);
-        await session.api.deleteOrphan(name, id);
-        const table = `Machine ${id} of connection ${name} will be checked again and deleted.`;
-        return { data: { name, id, deleting: true }, table, names: [id] };
-      }),
-    );
+    .requiredOption('--cluster <name>', 'the cluster that it joins')
+    .requiredOption('--pool <name>', 'the pool of workers that grows by it')
+    .option('--idempotency-key <key>', 'asking again with the same key adopts nothing more (default: generated)');
+  addWaitOptions(addConfirmOption(command)).action(
+    runs(io, async (session, name: string, id: string, options: AdoptOptions) => {
+      checkWaitOptions(options);
+      const { cluster, pool } = options;
+      const at = clusterAt(session, cluster);
+      const what = `Machine ${id} of ${name} will become a node of pool ${pool} of ${cluster}, and be deleted with it`;
+      await confirm(io, { what }, options);
+      const { seq } = await session.api.adoptOrphan(name, id, { ...at, pool }, options.idempotencyKey ?? randomUUID());
+      const followed = await waitFor(session, at, { seq, what: `adopting ${id} into ${cluster}` }, options);
+      const outcome = followed === undefined ? 'is checked, and becomes' : 'is';
+      const table = `Machine ${id} of connection ${name} ${outcome} a node of pool ${pool} of ${cluster}.`;
+      if (followed === undefined) io.err(`Watch it with "fairlead events ${cluster} --follow".\n`);
+      return { data: { name, id, cluster, pool, adopted: followed !== undefined }, table, names: [id] };
+    }),
+  );
 };

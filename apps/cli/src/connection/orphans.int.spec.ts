@@ -10,6 +10,8 @@ const orphan = (id: string, more: object = {}) => ({
   name: `stray-${id}`,
   group: 'default.stray.lab',
   status: 'running',
+  spec: 'lab.medium',
+  zone: 'lab-1a',
   foundTime: '2026-11-21T08:00:00.000Z',
   deletion: 'none',
   reason: '',
@@ -44,14 +46,25 @@ describe('fairlead connection orphans list', () => {
         .split('\n')
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
-      ['ID', 'NAME', 'GROUP', 'STATUS', 'FOUND', 'DELETION'],
-      ['i-1', 'stray-i-1', 'default.stray.lab', 'running', '2026-11-21T08:00:00.000Z', '-'],
-      ['i-2', 'stray-i-2', 'default.stray.lab', 'running', '2026-11-21T08:00:00.000Z', 'being deleted'],
+      ['ID', 'NAME', 'GROUP', 'STATUS', 'MACHINE TYPE', 'ZONE', 'FOUND', 'DELETION'],
+      ['i-1', 'stray-i-1', 'default.stray.lab', 'running', 'lab.medium', 'lab-1a', '2026-11-21T08:00:00.000Z', '-'],
+      [
+        'i-2',
+        'stray-i-2',
+        'default.stray.lab',
+        'running',
+        'lab.medium',
+        'lab-1a',
+        '2026-11-21T08:00:00.000Z',
+        'being deleted',
+      ],
       [
         'i-3',
         'stray-i-3',
         'default.stray.lab',
         'running',
+        'lab.medium',
+        'lab-1a',
         '2026-11-21T08:00:00.000Z',
         'not deleted: a cluster has planned it',
       ],
@@ -80,20 +93,20 @@ describe('fairlead connection orphans delete', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
       stdout: 'Machine i-1 of connection lab will be checked again and deleted.\n',
-      stderr: 'Delete machine i-1 of lab? Its data will be lost. [y/N] \n',
+      stderr: 'Machine i-1 of lab will be deleted, and its data lost.\nGo on? [y/N] \n',
     });
     expect(gateway.asked('DELETE', STRAY)).toHaveLength(1);
   });
 
   it.each(['', 'n', 'nay'])('deletes nothing when it is answered "%s"', async (answer) => {
     const { code, stderr } = await ask(['delete', 'lab', 'i-1'], fakeIo({ answer }));
-    expect([code, stderr]).toEqual([1, expect.stringContaining('It was not confirmed: nothing was deleted')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('It was not confirmed: nothing was changed')]);
     expect(gateway.asked('DELETE', STRAY)).toEqual([]);
   });
 
   it('deletes nothing where no one can be asked, and names the option', async () => {
     const { code, stderr } = await ask(['delete', 'lab', 'i-1']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('Give --yes to delete without being asked.')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give --yes to go on without being asked.')]);
     expect(gateway.asked('DELETE', STRAY)).toEqual([]);
   });
 
@@ -110,5 +123,35 @@ describe('fairlead connection orphans delete', () => {
     gateway.on('DELETE', STRAY, refusal(404, 'connection.orphan-unknown', message, of));
     const { code, stderr } = await ask(['delete', 'lab', 'i-1', '--yes']);
     expect([code, stderr]).toEqual([5, expect.stringContaining('"fairlead connection orphans list lab"')]);
+  });
+});
+
+describe('fairlead connection orphans adopt', () => {
+  const ADOPT = `${STRAY}/adopt`;
+  const into = ['--cluster', 'demo', '--pool', 'web'];
+  beforeEach(() => {
+    gateway.on('POST', ADOPT, { status: 202, headers: { 'x-fairlead-seq': '7' }, body: { kind: 'Status', code: 202 } });
+  });
+
+  it('asks, and says where the machine goes, and that it is deleted with its node', async () => {
+    const { code, stdout, stderr } = await ask(['adopt', 'lab', 'i-1', ...into], fakeIo({ answer: 'y' }));
+    expect([code, stdout]).toEqual([
+      0,
+      'Machine i-1 of connection lab is checked, and becomes a node of pool web of demo.\n',
+    ]);
+    expect(stderr).toContain('Machine i-1 of lab will become a node of pool web of demo, and be deleted with it.');
+    expect(gateway.asked('POST', ADOPT)).toMatchObject([
+      { body: { namespace: 'default', cluster: 'demo', pool: 'web' } },
+    ]);
+  });
+
+  it('changes nothing when it is not confirmed', async () => {
+    expect((await ask(['adopt', 'lab', 'i-1', ...into], fakeIo({ answer: '' }))).code).toBe(1);
+    expect(gateway.asked('POST', ADOPT)).toEqual([]);
+  });
+
+  it('needs a cluster and a pool', async () => {
+    const { code, stderr } = await ask(['adopt', 'lab', 'i-1', '--yes', '--cluster', 'demo']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--pool')]);
   });
 });

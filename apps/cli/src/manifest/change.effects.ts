@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/api.ports.js';
+import { confirm } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
-import { CliFailure, usageFailure } from '../failures.js';
 import type { Answer } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { planText } from '../upgrade/plan.text.js';
@@ -13,7 +13,7 @@ import { changeText, diffLines } from './change.text.js';
 export interface ChangeOptions {
   readonly dryRun?: true;
   /** Nothing is asked. */
-  readonly yes?: boolean;
+  readonly yes?: true;
   readonly wait?: boolean;
   readonly timeout?: number;
   readonly idempotencyKey?: string;
@@ -38,16 +38,6 @@ const answerOf = ({ cluster }: ClusterAt, manifest: ManifestView, outcome: Outco
   table: `cluster/${cluster} ${outcome}${note}`,
   names: [cluster],
 });
-
-const confirm = async ({ io }: Session): Promise<void> => {
-  if (io.ask === undefined)
-    throw usageFailure(
-      'There is no terminal to ask at, and nothing was changed',
-      'Give --yes to apply without being asked.',
-    );
-  if (/^y(es)?$/i.test((await io.ask('Apply this? [y/N] ')).trim())) return;
-  throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'It was not confirmed: nothing was changed' });
-};
 
 /** A manifest with this resource version is refused if there is such a cluster. */
 const ONLY_IF_ABSENT = '';
@@ -122,7 +112,7 @@ export const carryOut = async (
     const answer = answerOf(at, planned, outcome, ' (dry run: nothing is changed)');
     return upgrade === undefined ? answer : { ...answer, data: { ...planned, upgrade } };
   }
-  if (options.yes !== true) await confirm(session);
+  await confirm(io, { question: 'Apply this?' }, options);
   const { seq, manifest: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
   await follow(session, at, { seq, operations: applied.operations ?? [] }, options);
   return answerOf(at, applied, outcome);

@@ -87,7 +87,10 @@ const shown = ({ io, format }: Session, view: NodeExecView): Answer | undefined 
   if (format !== 'table') return { data: { ...view, stdout, stderr }, table: '', names: [view.id], exit: exitCode };
   io.out(stdout);
   io.err(stderr);
-  if (truncated) io.err(`Only the first ${EXEC_LIMITS.outputBytes / 1_024} KiB of its output are shown.\n`);
+  if (truncated)
+    io.err(
+      `Only the first ${EXEC_LIMITS.outputBytes / 1_024} KiB of each of standard output and standard error were kept.\n`,
+    );
   throw new AnsweredExit(exitCode);
 };
 

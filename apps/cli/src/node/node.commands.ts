@@ -11,7 +11,7 @@ import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../
 import type { Io } from '../io/io.js';
 import { addActionCommands } from './action.commands.js';
 import { addExecCommands } from './exec.commands.js';
-import { addHoldCommands } from '../pool/hold.commands.js';
+import { addNodeHoldCommands } from './hold.commands.js';
 
 const WORKERS_MAX = 500;
 
@@ -23,10 +23,11 @@ export const addNodeCommands = (program: Command, io: Io): void => {
   addAdd(node, io);
   addAbandon(node, io);
   addRemove(node, io);
+  addCancelRemoval(node, io);
   addReplace(node, io);
   addActionCommands(node, io);
   addExecCommands(node, io);
-  addHoldCommands(node, 'node', io);
+  addNodeHoldCommands(node, io);
 };
 
 const addList = (parent: Command, io: Io): void => {
@@ -143,6 +144,27 @@ const addRemove = (parent: Command, io: Io): void => {
       };
     }),
   );
+};
+
+const addCancelRemoval = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'cancel-removal <cluster> <node>',
+    summary: 'Keep a worker whose removal waits for its drain',
+    description:
+      'Cancel the removal of a worker, e.g. one whose drain waits for a PodDisruptionBudget that allows no eviction. It is uncordoned, and its pool counts it again. A node that is drained already is removed: cancelling is refused, or comes too late, which the history shows.',
+    examples: [
+      ['fairlead node cancel-removal demo demo-w-2-k3x9q --reason "the budget of shop/db allows none"', 'Keep it'],
+    ],
+  })
+    .option('--reason <text>', 'why; shown in the history', '')
+    .action(
+      runs(io, async (session, name: string, node: string, { reason }: { readonly reason: string }) => {
+        await session.api.cancelRemoval(clusterAt(session, name), node, reason, randomUUID());
+        io.err(`Watch it with "fairlead events ${name} --follow".\n`);
+        const table = `The node ${node} stays, unless its drain has ended.`;
+        return { data: { name: node, cancelling: true }, table, names: [node] };
+      }),
+    );
 };
 
 type ReplaceOptions = WaitOptions &

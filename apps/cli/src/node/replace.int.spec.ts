@@ -32,7 +32,7 @@ const ask = (...args: readonly string[]): Promise<Ran> =>
   run(['--server', gateway.url, 'node', 'replace', 'demo', NODE, '--yes', ...args]);
 
 describe('fairlead node replace', () => {
-  it('has the new node join first, and says how to watch it', async () => {
+  it('has the new node join first, and says how to watch it [ORBITER 31]', async () => {
     const { code, stdout, stderr } = await ask();
     expect([code, stderr]).toEqual([0, `${NODE} is being replaced; watch it with "fairlead events demo --follow".\n`]);
     expect(stdout.split('\n')[1]).toMatch(/^demo-w-1-aaaaa +Ready +worker +v1\.34\.4 /u);

@@ -1,51 +1,46 @@
 import type { Command } from 'commander';
-import { clusterAt } from '../command/session.js';
 import { addCommand, runs } from '../command/command.js';
-import type { Session } from '../command/session.js';
+import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 
-type Scope = 'node' | 'pool';
-
 interface Request {
-  readonly scope: Scope;
   readonly cluster: string;
   readonly name: string;
   readonly disabled: boolean;
   readonly reason: string;
 }
 
-const set = async (session: Session, { scope, cluster, name, ...request }: Request): Promise<Answer> => {
-  const updates = await session.api.setUpdates(clusterAt(session, cluster), { scope, name }, request);
+const set = async (session: Session, { cluster, name, ...request }: Request): Promise<Answer> => {
+  const updates = await session.api.setPoolUpdates(clusterAt(session, cluster), name, request);
   const words = updates.disabled ? `is held out of changes: ${updates.reason}` : 'may be changed again';
-  return { data: updates, table: `The ${scope} ${name} of ${cluster} ${words}.`, names: [name] };
+  return { data: updates, table: `The pool ${name} of ${cluster} ${words}.`, names: [name] };
 };
 
-const EXAMPLES = { node: 'demo-w-2-k3x9q', pool: 'worker-1' } as const;
-
-/** `hold` and `release` of a node or a pool. */
-export const addHoldCommands = (parent: Command, scope: Scope, io: Io): void => {
+/** `hold` and `release` of a pool, also of nodes that join it later. */
+export const addHoldCommands = (parent: Command, io: Io): void => {
   addCommand(parent, {
-    usage: `hold <cluster> <${scope}>`,
-    summary: `Hold a ${scope} out of every upgrade, without stalling others`,
-    description: `Hold a ${scope} out of every upgrade until it is released. Others go on; what is held may fall behind.`,
-    examples: [[`fairlead ${scope} hold demo ${EXAMPLES[scope]} --reason "a long test runs"`, 'Until it is released']],
+    usage: 'hold <cluster> <pool>',
+    summary: 'Hold a pool out of every upgrade, without stalling others',
+    description:
+      'Hold a pool out of every upgrade until it is released. Others go on; what is held may fall behind. Nodes that join the pool later are held, too.',
+    examples: [['fairlead pool hold demo worker-1 --reason "a long test runs"', 'Until it is released']],
   })
     .requiredOption('--reason <text>', 'why; recorded in the history')
     .action(
       runs(io, (session, cluster: string, name: string, { reason }: { readonly reason: string }) =>
-        set(session, { scope, cluster, name, disabled: true, reason }),
+        set(session, { cluster, name, disabled: true, reason }),
       ),
     );
   addCommand(parent, {
-    usage: `release <cluster> <${scope}>`,
-    summary: `Let a ${scope} take part in upgrades again`,
-    examples: [[`fairlead ${scope} release demo ${EXAMPLES[scope]}`, 'The next upgrade brings it along']],
+    usage: 'release <cluster> <pool>',
+    summary: 'Let a pool take part in upgrades again',
+    examples: [['fairlead pool release demo worker-1', 'The next upgrade brings it along']],
   })
     .option('--reason <text>', 'why; recorded in the history', '')
     .action(
       runs(io, (session, cluster: string, name: string, { reason }: { readonly reason: string }) =>
-        set(session, { scope, cluster, name, disabled: false, reason }),
+        set(session, { cluster, name, disabled: false, reason }),
       ),
     );
 };

@@ -20,7 +20,7 @@ export const addPoolCommands = (program: Command, io: Io): void => {
   addCreate(pool, io);
   addScale(pool, io);
   addDelete(pool, io);
-  addHoldCommands(pool, 'pool', io);
+  addHoldCommands(pool, io);
 };
 
 type Pool = ManifestView['spec']['pools'][number];

@@ -40,7 +40,7 @@ export const prepareLocalHosts = async (
   const stateDir = join(dataDir, 'hosts');
   const cacheDir = cacheFolder(env);
   const local = await friendly(() => openLocal({ stateDir: join(stateDir, connection), cacheDir }));
-  await refuseUnable(runningIn(local));
+  await refuseUnable(runningIn(local), stateDir);
   const mirror = localMirror(env);
   refuseWithoutMirror(mirror, demo?.kubernetesVersion ?? DEFAULT_KUBERNETES_VERSION);
   await friendly(() => buildRootfs(cacheDir, tell));
@@ -69,8 +69,8 @@ const release = async (local: Local, everything: boolean): Promise<string | unde
 const runningIn = ({ hosts }: Local): number => hosts.all().filter(({ status }) => status === 'running').length;
 
 /** Hosts that an earlier start left running have their share of what is limited already. */
-const refuseUnable = async (hostsRunning: number): Promise<void> => {
-  const inTheWay = await obstacles(hostsRunning);
+const refuseUnable = async (hostsRunning: number, folder: string): Promise<void> => {
+  const inTheWay = await obstacles({ hostsRunning, folder });
   if (inTheWay.length === 0) return;
   const { missingPrograms } = await findings();
   throw new CliFailure('failed', {

@@ -211,14 +211,30 @@ describe('what belongs to upgrades', () => {
       since: '',
     };
     gateway.on('PUT', `${ROOT}/pools/worker-1/updates`, { body: held });
-    gateway.on('PUT', `${ROOT}/nodes/demo-w-1/updates`, { body: { ...held, scope: 'node', disabled: false } });
+    const { scope: _scope, name: _name, ...updates } = held;
+    const released = { ...updates, kind: 'NodeUpdates', disabled: false, nodes: ['demo-w-1'], changed: ['demo-w-1'] };
+    gateway.on('PUT', `${ROOT}/nodes/updates`, { body: released });
     expect((await ask(['pool', 'hold', 'demo', 'worker-1', '--reason', 'sale'])).stdout).toBe(
       'The pool worker-1 of demo is held out of changes: sale.\n',
     );
     expect((await ask(['node', 'release', 'demo', 'demo-w-1'])).stdout).toBe(
-      'The node demo-w-1 of demo may be changed again.\n',
+      'Now released from their hold: demo-w-1 of demo.\n',
     );
     expect(gateway.asked('PUT', `${ROOT}/pools/worker-1/updates`)[0]?.body).toEqual({ disabled: true, reason: 'sale' });
+    const nodes = { disabled: false, reason: '', select: { nodes: ['demo-w-1'] } };
+    expect(gateway.asked('PUT', `${ROOT}/nodes/updates`)[0]?.body).toEqual(nodes);
+  });
+
+  it('holds nodes by pool and label, and refuses names beside them', async () => {
+    const body = { kind: 'NodeUpdates', nodes: ['w-1', 'w-2'], changed: [], disabled: true, reason: 'x', actor: 'a' };
+    gateway.on('PUT', `${ROOT}/nodes/updates`, { body: { ...body, since: '' } });
+    const held = await ask(['node', 'hold', 'demo', '--pool', 'web', '-l', 'tier=web', '--reason', 'x']);
+    expect(held.stdout).toBe('Nothing to do: the nodes in web with tier=web of demo are held already.\n');
+    expect(gateway.asked('PUT', `${ROOT}/nodes/updates`)[0]?.body).toMatchObject({
+      select: { pools: ['web'], labels: { tier: 'web' } },
+    });
+    const both = await ask(['node', 'hold', 'demo', 'w-1', '--all', '--reason', 'x']);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('Name nodes, or give --pool')]);
   });
 
   it('saves etcd, and sets it back for who types the name of the cluster', async () => {

@@ -16,7 +16,8 @@ import type { OpenAction } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
-import { selectNodes, type Selectable } from './selection.rules.js';
+import { NO_NODES, selectableAfter, type SelectableNodes } from '../lifecycle/selectable.nodes.js';
+import { selectNodes } from '../lifecycle/selection.rules.js';
 
 interface Named {
   readonly namespace: string;
@@ -42,16 +43,11 @@ export type ActionsCommand = RequestAction | CancelAction;
 
 type ActionRequestFact = Fact<'NodeActionRequested' | 'NodeActionCancelled'>;
 
-interface Member extends Selectable {
-  readonly ready: boolean;
-  readonly lost: boolean;
-}
-
 /** The cluster of a name, its nodes, and what was asked of them. */
 export interface ActionsState {
   readonly cluster: PresentCluster | undefined;
   readonly upgrade: PhasedUpgrade | undefined;
-  readonly members: ReadonlyMap<string, Member>;
+  readonly members: SelectableNodes;
   /** Nodes that stay cordoned until someone asks for the end. */
   readonly cordoned: ReadonlySet<string>;
 }
@@ -164,73 +160,23 @@ const cancel = ({ cluster }: ActionsState, { data }: CancelAction): readonly Act
   return paused ?? [{ type: 'NodeActionCancelled', data: { uid, requestId: found.requestId, reason } }];
 };
 
-const withMember = (state: ActionsState, name: string, change: (member: Member) => Partial<Member>): ActionsState => {
-  const member = state.members.get(name);
-  if (member === undefined) return state;
-  return { ...state, members: new Map(state.members).set(name, { ...member, ...change(member) }) };
-};
-
-const withoutKey = <Value>(map: ReadonlyMap<string, Value>, key: string): ReadonlyMap<string, Value> =>
-  new Map([...map].filter(([one]) => one !== key));
-
-const planned = (state: ActionsState, { machines }: StoredEvent<'VmsPlanned'>['data']): ActionsState => {
-  const fresh = machines.filter(({ name }) => !state.members.has(name));
-  const added = fresh.map(({ name, role, pool }): [string, Member] => [
-    name,
-    { role, pool, labels: { 'kubernetes.io/hostname': name }, ready: false, lost: false },
-  ]);
-  return { ...state, members: new Map([...state.members, ...added]) };
-};
-
-const membersAfter = (state: ActionsState, event: StoredEvent): ActionsState => {
+const cordonedAfter = (cordoned: ReadonlySet<string>, event: StoredEvent): ReadonlySet<string> => {
+  const without = (name: string): ReadonlySet<string> => new Set([...cordoned].filter((one) => one !== name));
   switch (event.type) {
-    case 'VmsPlanned':
-      return planned(state, event.data);
-    case 'VmCreated': {
-      const { name, labels: own, csp, region, zone } = event.data.machine;
-      const places = {
-        'topology.cloud-barista.github.io/csp': csp,
-        'topology.kubernetes.io/region': region,
-        'topology.kubernetes.io/zone': zone,
-      };
-      return withMember(state, name, ({ labels }) => ({ labels: { ...labels, ...own, ...places } }));
-    }
-    case 'NodeLabelsSet':
-      return withMember(state, event.data.node, ({ labels }) => ({ labels: { ...labels, ...event.data.labels } }));
-    case 'NodeReady':
-      return withMember(state, event.data.node, () => ({ ready: true, lost: false }));
-    case 'NodeNotReady':
-      return withMember(state, event.data.node, () => ({ ready: false }));
-    case 'NodeLost':
-      return withMember(state, event.data.node, () => ({ lost: true }));
-    case 'NodeRecovered':
-      return withMember(state, event.data.node, () => ({ lost: false }));
-    case 'VmDeleted': {
-      const { name } = event.data;
-      const cordoned = new Set([...state.cordoned].filter((one) => one !== name));
-      return { ...state, members: withoutKey(state.members, name), cordoned };
-    }
-    default:
-      return state;
-  }
-};
-
-const cordonsAfter = (state: ActionsState, event: StoredEvent): ActionsState => {
-  switch (event.type) {
-    case 'NodeActionCordoned': {
-      const { node, byRequest } = event.data;
-      return byRequest ? { ...state, cordoned: new Set([...state.cordoned, node]) } : state;
-    }
+    case 'NodeActionCordoned':
+      return event.data.byRequest ? new Set([...cordoned, event.data.node]) : cordoned;
     case 'NodeActionUncordoned':
-      return { ...state, cordoned: new Set([...state.cordoned].filter((one) => one !== event.data.node)) };
+      return without(event.data.node);
+    case 'VmDeleted':
+      return without(event.data.name);
     default:
-      return membersAfter(state, event);
+      return cordoned;
   }
 };
 
 /** What people may ask of nodes that stay. */
 export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> = {
-  initial: { cluster: undefined, upgrade: undefined, members: new Map(), cordoned: new Set() },
+  initial: { cluster: undefined, upgrade: undefined, members: NO_NODES, cordoned: new Set() },
   reads: 'cluster',
 
   decide: (state, command) => (command.type === 'RequestAction' ? request(state, command) : cancel(state, command)),
@@ -239,6 +185,11 @@ export const actions: Decider<ActionsState, ActionsCommand, ActionRequestFact> =
     const cluster = presentAfter(state.cluster, event);
     if (event.type === 'ClusterRequested' || cluster === undefined) return { ...actions.initial, cluster };
     if (isForeign(cluster, event)) return state;
-    return cordonsAfter({ ...state, cluster, upgrade: latestUpgradeAfter(state.upgrade, event) }, event);
+    return {
+      cluster,
+      upgrade: latestUpgradeAfter(state.upgrade, event),
+      members: selectableAfter(state.members, event),
+      cordoned: cordonedAfter(state.cordoned, event),
+    };
   },
 };

@@ -3,7 +3,7 @@ import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { CREATE, uid } from '../story.fixtures.js';
 import { actions, type RequestAction } from './actions.decider.js';
-import { selectNodes, type Selectable } from './selection.rules.js';
+import { selectNodes, type Selectable } from '../lifecycle/selection.rules.js';
 
 const { given } = specification(actions);
 const NOTHING: NodeSelection = { nodes: [], pools: [], labels: {}, all: false };

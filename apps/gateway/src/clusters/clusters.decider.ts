@@ -1,6 +1,6 @@
 import {
   c8MayRemove,
-  CLUSTER_NODES_MAX,
+  CLUSTER_WORKERS_MAX,
   majorityOf,
   pauseAfter,
   refuse,
@@ -65,6 +65,8 @@ export type RequestNodes = Command<
     readonly controlPlane?: NodeSet | undefined;
     /** Absent: rollback. */
     readonly onFailure?: OnFailure;
+    /** The provider's id of the machine that becomes the one worker; absent: machines are created. */
+    readonly adopts?: string | undefined;
     /** Requests that are abandoned in the same decision: their machines do not count. */
     readonly instead?: readonly string[];
     /** Why its connections cannot be used, or have no room. */
@@ -95,6 +97,8 @@ export type ReplaceNode = Command<
     readonly reason: string;
   }
 >;
+/** A node that was asked to leave stays. */
+export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 export type PauseCluster = Command<'PauseCluster', Named & { readonly reason: string }>;
@@ -105,6 +109,7 @@ export type ClusterCommand =
   | AbandonNodes
   | RemoveNode
   | ReplaceNode
+  | CancelRemoval
   | RetryCluster
   | DeleteCluster
   | PauseCluster
@@ -116,6 +121,7 @@ type ClusterRequestFact = Fact<
   | 'NodesAbandoned'
   | 'NodeRemovalRequested'
   | 'NodeReplacementRequested'
+  | 'NodeRemovalCancellationRequested'
   | 'ClusterRetryRequested'
   | 'ClusterDeletionRequested'
   | 'ClusterPaused'
@@ -128,6 +134,9 @@ interface Member {
   readonly ready: boolean;
   readonly lost: boolean;
   readonly removing: boolean;
+  /** How far its removal is that someone asked for; absent: it stays, or leaves because of something else. */
+  readonly removal?: 'requested' | 'drained' | 'cancelling';
+  readonly pool: string;
   /** What its machine was made like. */
   readonly machine: MachineTemplate;
   /** It was Ready once. */
@@ -197,8 +206,20 @@ const withoutRequests = (additions: Additions, instead: readonly string[] = []):
 const hindranceOf = (state: Present, address: Named, action: string): Refusal | undefined =>
   isReplacing(state.additions) ? busy(address, action) : upgrading(state, address, action);
 
+/** Each role has a limit of its own, and every node takes a range of the pod network. Machines that have no name yet count as asked for. */
+const crowdedBy = (state: Present, { workers, controlPlane, instead }: RequestNodes['data']): Refusal | undefined => {
+  const awaited = awaitedIn(withoutRequests(state.additions, instead));
+  const added = workers.reduce((total, { count }) => total + count, 0);
+  const workersNow = [...state.members.values()].filter(({ role }) => role === 'worker').length;
+  const count = workersNow + awaited + added;
+  if (added > 0 && count > CLUSTER_WORKERS_MAX)
+    return refuse('cluster.too-many-nodes', { max: CLUSTER_WORKERS_MAX, count }, 'worker');
+  const all = state.members.size + awaited + added + (controlPlane?.count ?? 0);
+  return podRoomFault(state.spec.kubernetes, all, 'worker');
+};
+
 const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly ClusterRequestFact[] | Refusal => {
-  const { requestId, workers, controlPlane, onFailure, instead = [] } = data;
+  const { requestId, workers, controlPlane, onFailure, adopts, instead = [] } = data;
   if (state.status === 'absent') return unknown(data);
   const paused = refuseWhilePaused(state.pause, data, 'add a node');
   if (paused !== undefined) return paused;
@@ -214,11 +235,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
       { connection: workers[stranger]?.connection ?? '' },
       `worker[${stranger}].connection`,
     );
-  const sets = [...workers, ...(controlPlane === undefined ? [] : [controlPlane])];
-  const added = sets.reduce((total, set) => total + set.count, 0);
-  const count = state.members.size + awaitedIn(withoutRequests(state.additions, instead)) + added;
-  if (count > CLUSTER_NODES_MAX) return refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker');
-  const crowded = podRoomFault(state.spec.kubernetes, count, 'worker');
+  const crowded = crowdedBy(state, data);
   if (crowded !== undefined) return crowded;
   return (
     data.connectionFaults[0] ?? [
@@ -230,6 +247,7 @@ const requestNodes = (state: ClusterState, { data }: RequestNodes): readonly Clu
           workers: [...workers],
           ...(controlPlane === undefined ? {} : { controlPlane }),
           ...(onFailure === undefined ? {} : { onFailure }),
+          ...(adopts === undefined ? {} : { adopts }),
         },
       },
     ]
@@ -285,6 +303,7 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (state.status === 'absent') return unknown(data);
   const member = state.members.get(data.node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node: data.node });
+  if (member.removal === 'cancelling') return busy(data, 'remove a node whose removal is being cancelled');
   if (member.removing && !state.stuck.has(stuckKey('RemoveNode', data.node))) return nothing;
   const paused = refuseWhilePaused(state.pause, data, 'remove a node');
   if (paused !== undefined) return paused;
@@ -355,6 +374,28 @@ const resume = (state: ClusterState, { data }: ResumeCluster): readonly ClusterR
   return state.pause === null ? nothing : [{ type: 'ClusterResumed', data: { uid: state.uid, reason: data.reason } }];
 };
 
+const removalFault = ({ joined, removing, removal, role }: Member): string | undefined => {
+  if (!removing) return 'it is not being removed';
+  if (removal === undefined) return 'another node takes its place, or its request was given up';
+  if (removal === 'drained') return 'its pods are evicted already';
+  if (role === 'control-plane') return 'it is a control plane, whose departure has begun with its member of etcd';
+  return joined ? undefined : 'it was never Ready';
+};
+
+/** bootstrap-svc decides: a drain that ends at the same moment comes first. */
+const cancelRemoval = (state: ClusterState, { data }: CancelRemoval): readonly ClusterRequestFact[] | Refusal => {
+  const { node, reason } = data;
+  if (state.status === 'absent') return unknown(data);
+  const member = state.members.get(node);
+  if (member === undefined) return refuse('node.unknown', { ...named(data), node });
+  if (member.removal === 'cancelling') return nothing;
+  if (state.phase === 'Deleting') return refuse('cluster.deleting', { cluster: data.cluster });
+  const detail = removalFault(member);
+  if (detail !== undefined) return refuse('node.removal-not-cancellable', { ...named(data), node, detail });
+  const paused = refuseWhilePaused(state.pause, data, 'cancel a removal');
+  return paused ?? [{ type: 'NodeRemovalCancellationRequested', data: { uid: state.uid, node, reason } }];
+};
+
 const withMember = (state: Present, name: string, change: Partial<Member>): Present => {
   const member = state.members.get(name);
   if (member === undefined) return state;
@@ -367,6 +408,19 @@ const withoutMember = (state: Present, name: string): Present => {
   return { ...state, members };
 };
 
+/** What is drained stays so, also when its removal is asked for again. */
+const asked = (state: Present, name: string): Present => {
+  const isDrained = state.members.get(name)?.removal === 'drained';
+  return withMember(state, name, { removing: true, removal: isDrained ? 'drained' : 'requested' });
+};
+
+const stays = (state: Present, name: string): Present => {
+  const member = state.members.get(name);
+  if (member === undefined) return state;
+  const { removal: _cancelled, ...kept } = member;
+  return { ...state, members: new Map(state.members).set(name, { ...kept, removing: false }) };
+};
+
 const newMember = { ready: false, lost: false, removing: false, joined: false } as const;
 
 /** What an event says about the nodes and the requests for nodes of the present cluster. */
@@ -375,7 +429,7 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
     case 'VmsPlanned': {
       const planned = event.data.machines.filter(({ name }) => !state.members.has(name));
       const added = planned.map(({ role, leader, zone = '', ...plan }) => {
-        const member: Member = { ...newMember, role, leader, zone, machine: templateOf(plan) };
+        const member: Member = { ...newMember, role, leader, zone, pool: plan.pool, machine: templateOf(plan) };
         return [plan.name, member] as const;
       });
       return { ...state, members: new Map([...state.members, ...added]) };
@@ -390,6 +444,14 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
       return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':
       return withMember(state, event.data.node, { lost: false });
+    case 'NodeRemovalRequested':
+      return asked(state, event.data.node);
+    case 'NodeRemovalCancellationRequested':
+      return withMember(state, event.data.node, { removal: 'cancelling' });
+    case 'NodeDrained':
+      return withMember(state, event.data.node, { removal: 'drained' });
+    case 'NodeRemovalCancelled':
+      return stays(state, event.data.node);
     case 'VmDeleted':
       return withoutMember(state, event.data.name);
     case 'ControlPlaneInitialized':
@@ -435,6 +497,8 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         return remove(state, command);
       case 'ReplaceNode':
         return replace(state, command);
+      case 'CancelRemoval':
+        return cancelRemoval(state, command);
       case 'RetryCluster':
         return retry(state, command);
       case 'DeleteCluster':

@@ -279,7 +279,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('more nodes than a cluster may have', { ...kubernetes({ podCidr: '10.0.0.0/11' }), worker: workers(505) }, [
     'cluster.too-many-nodes',
     400,
-    'A cluster may have at most 507 nodes, not 508',
+    'A cluster may have at most 500 workers, not 505',
     'worker',
   ]),
   wrong(

@@ -2,7 +2,7 @@ import {
   CLUSTER_DEFAULTS,
   CNIS_OF,
   CLUSTER_NAME_LENGTH_MAX,
-  CLUSTER_NODES_MAX,
+  CLUSTER_WORKERS_MAX,
   ClusterName,
   ClusterSpec,
   CONTROL_PLANES_MAX,
@@ -234,10 +234,10 @@ const workerCountFaults = (sets: readonly NodeSetRequest[]): readonly Refusal[] 
 
 const workerCounts: Rule = (request) => workerCountFaults(workersOf(request));
 
-const nodesInAll: Rule = (request) => {
-  const count = sum(controlPlanesOf(request)) + sum(workersOf(request));
-  return when(count > CLUSTER_NODES_MAX, () =>
-    refuse('cluster.too-many-nodes', { max: CLUSTER_NODES_MAX, count }, 'worker'),
+const workersInAll: Rule = (request) => {
+  const count = sum(workersOf(request));
+  return when(count > CLUSTER_WORKERS_MAX, () =>
+    refuse('cluster.too-many-nodes', { max: CLUSTER_WORKERS_MAX, count }, 'worker'),
   );
 };
 
@@ -272,7 +272,7 @@ const SHAPE_RULES: readonly Rule[] = [
 ];
 
 /** What CB-Ladybug checks after it has looked for the namespace. */
-const COUNT_RULES: readonly Rule[] = [controlPlaneCount, workerCounts, nodesInAll, podCapacity, oneConnection];
+const COUNT_RULES: readonly Rule[] = [controlPlaneCount, workerCounts, workersInAll, podCapacity, oneConnection];
 
 /** Everything that is wrong with the request, in order; `namespace` is what is wrong with its namespace, if anything. */
 export const faultsOfCluster = (request: ClusterRequest, namespace: readonly Refusal[]): readonly Refusal[] => [

@@ -1,4 +1,12 @@
-import { CLUSTER_NODES_MAX, NODE_CIDR_MASK, refuse, type ClusterSpec, type Refusal } from '@fairlead/contracts';
+import {
+  CLUSTER_NODES_MAX,
+  NODE_CIDR_MASK,
+  nodeMaskOf,
+  podRangesOf,
+  refuse,
+  type ClusterSpec,
+  type Refusal,
+} from '@fairlead/contracts';
 import ipaddr from 'ipaddr.js';
 
 /** An IPv4 network. */
@@ -46,20 +54,19 @@ export const specialRangeOf = (network: Network): Special | undefined =>
 /** The smallest range of a node: 128 addresses, for the 110 pods that a kubelet runs at most. */
 const NODE_CIDR_MASK_MAX = 25;
 
-const rangesIn = ({ prefix }: Network, mask: number): number => (prefix > mask ? 0 : 2 ** (mask - prefix));
-
 /** The prefix length of each node's range, for a new cluster: as Kubernetes has it, if as many nodes as a cluster may have get one. */
 export const nodeCidrMaskFor = (pods: Network): number =>
-  rangesIn(pods, NODE_CIDR_MASK) < CLUSTER_NODES_MAX ? NODE_CIDR_MASK_MAX : NODE_CIDR_MASK;
+  2 ** (NODE_CIDR_MASK - pods.prefix) < CLUSTER_NODES_MAX ? NODE_CIDR_MASK_MAX : NODE_CIDR_MASK;
 
 /** What the pod network of a cluster has too little room for; undefined: all of the nodes get a range. */
 export const podRoomFault = (
-  { podCidr: value, nodeCidrMask: mask = NODE_CIDR_MASK }: Pick<ClusterSpec['kubernetes'], 'podCidr' | 'nodeCidrMask'>,
+  network: Pick<ClusterSpec['kubernetes'], 'podCidr' | 'nodeCidrMask'>,
   count: number,
   field: string,
 ): Refusal | undefined => {
-  const pods = parseNetwork(value);
-  const room = pods === undefined ? Infinity : rangesIn(pods, mask);
+  const { podCidr: value } = network;
+  const room = podRangesOf(network);
+  const mask = nodeMaskOf(network);
   return count <= room ? undefined : refuse('cluster.pod-cidr-small', { value, room, count, mask }, field);
 };
 

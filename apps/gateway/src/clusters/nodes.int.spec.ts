@@ -133,7 +133,7 @@ describe('the nodes of a cluster', () => {
 describe('the administrator kubeconfig', () => {
   const administrator = `${path}/kubeconfig/administrator`;
 
-  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader [CB-Ladybug 34]', async () => {
+  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader [ORBITER 31, CB-Ladybug 34]', async () => {
     const master = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
     const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', master);
     const ref = `bootstrap-svc.kubeconfig.${uid}` as SecretRef;

@@ -21,7 +21,7 @@ const sealedFor = async (service: 'infra-svc' | 'gateway', ref: string): Promise
 };
 
 describe('a connection', () => {
-  it('keeps its secret sealed, where infra-svc finds it, and out of events and answers', async () => {
+  it('keeps its secret sealed, where infra-svc finds it, and out of events and answers [ORBITER 31]', async () => {
     const { body } = await gateway.ask<ConnectionView>('GET', '/connections/lab');
     expect(body).toMatchObject({ name: 'lab', provider: 'lab', hasSecret: true, verified: null, problem: '' });
     expect(body.settings).toEqual({ endpoint: 'http://127.0.0.1:1' });
@@ -31,7 +31,7 @@ describe('a connection', () => {
     expect(await sealedFor('infra-svc', 'gateway.connection.lab')).toBe(SECRET_CANARY);
   });
 
-  it('is registered once by the same request, and again by another or by a new secret', async () => {
+  it('is registered once by the same request, and again by another or by a new secret [ORBITER 31]', async () => {
     await put('twice', lab);
     await put('twice', lab);
     expect(await registered('twice')).toHaveLength(1);

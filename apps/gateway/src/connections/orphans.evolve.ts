@@ -27,8 +27,9 @@ export const orphansAfter = (orphans: Orphans, event: OrphanEvent): Orphans => {
   const { id } = event.data;
   switch (event.type) {
     case 'OrphanVmFound': {
-      const { name, group, status } = event.data;
-      const found = { id, name, group, status, foundTime: event.meta.time, deletion: 'none', reason: '' } as const;
+      const { name, group, status, spec = '', zone = '' } = event.data;
+      const what = { id, name, group, status, spec, zone };
+      const found = { ...what, foundTime: event.meta.time, deletion: 'none', reason: '' } as const;
       return { ...orphans, [id]: found };
     }
     case 'OrphanVmRemovalRequested':

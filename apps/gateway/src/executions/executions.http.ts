@@ -25,7 +25,6 @@ const REFUSALS: readonly RefusalCode[] = [
   'namespace.unknown',
   'cluster.unknown',
   'cluster.deleting',
-  'cluster.paused',
   'node.unknown',
   'node.exec-busy',
   'conflict.concurrent',

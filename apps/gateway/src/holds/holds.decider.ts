@@ -1,6 +1,16 @@
-import { refuse, type EventData, type Fact, type Refusal } from '@fairlead/contracts';
-import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import {
+  isRefusal,
+  refuse,
+  type EventData,
+  type Fact,
+  type NodeName,
+  type NodeSelection,
+  type Refusal,
+} from '@fairlead/contracts';
+import { type Command, type Decider } from '@fairlead/event-sourcing';
 import { hasPool, isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
+import { NO_NODES, selectableAfter, type SelectableNodes } from '../lifecycle/selectable.nodes.js';
+import { selectNodes } from '../lifecycle/selection.rules.js';
 
 export type Scope = EventData<'UpdatesDisabledSet'>['scope'];
 
@@ -15,9 +25,23 @@ export type SetUpdates = Command<
   }
 >;
 
+/** Of nodes that are selected. Each has a hold of its own, whatever joins their pools later. */
+export type SetNodeUpdates = Command<
+  'SetNodeUpdates',
+  {
+    readonly namespace: string;
+    readonly cluster: string;
+    readonly select: NodeSelection;
+    readonly disabled: boolean;
+    readonly reason: string;
+  }
+>;
+export type HoldsCommand = SetUpdates | SetNodeUpdates;
+
 /** The cluster of a name, and what of it is held. */
 export interface HoldsState {
   readonly cluster: PresentCluster | undefined;
+  readonly nodes: SelectableNodes;
   /** By scope; the reason. */
   readonly held: ReadonlyMap<string, string>;
 }
@@ -35,32 +59,50 @@ const unknownScope = (cluster: PresentCluster, { data }: SetUpdates): Refusal | 
     : refuse('pool.unknown', { namespace, cluster: name, pool: scope.pool });
 };
 
-const set = ({ cluster, held }: HoldsState, command: SetUpdates): readonly Fact<'UpdatesDisabledSet'>[] | Refusal => {
-  const { namespace, cluster: name, scope, disabled, reason } = command.data;
-  if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
-  const unknown = unknownScope(cluster, command);
-  if (unknown !== undefined) return unknown;
+const facts = (
+  { held }: HoldsState,
+  uid: PresentCluster['uid'],
+  scopes: readonly Scope[],
+  { disabled, reason }: SetUpdates['data'] | SetNodeUpdates['data'],
+): readonly Fact<'UpdatesDisabledSet'>[] | Refusal => {
   if (disabled && reason.trim() === '') return refuse('upgrade.reason-missing', {}, 'reason');
-  const before = held.get(keyOf(scope));
-  if (disabled ? before === reason : before === undefined) return nothing;
-  return [{ type: 'UpdatesDisabledSet', data: { uid: cluster.uid, scope, disabled, reason } }];
+  return scopes.flatMap((scope) => {
+    const before = held.get(keyOf(scope));
+    const isSo = disabled ? before === reason : before === undefined;
+    return isSo ? [] : [{ type: 'UpdatesDisabledSet', data: { uid, scope, disabled, reason } } as const];
+  });
+};
+
+const set = (state: HoldsState, command: HoldsCommand): readonly Fact<'UpdatesDisabledSet'>[] | Refusal => {
+  const { namespace, cluster: name } = command.data;
+  const { cluster, nodes } = state;
+  if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
+  if (command.type === 'SetUpdates')
+    return unknownScope(cluster, command) ?? facts(state, cluster.uid, [command.data.scope], command.data);
+  const selected = selectNodes(nodes, command.data.select, command.data);
+  if (isRefusal(selected)) return selected;
+  if (selected.length === 0) return refuse('node.none-selected', { namespace, cluster: name, done: 'held' }, 'select');
+  const scopes = selected.map((node): Scope => ({ kind: 'node', node: node as NodeName }));
+  return facts(state, cluster.uid, scopes, command.data);
 };
 
 /** What people hold out of changes, and release. A rollout that is under way leaves what is held after it began, too. */
-export const holds: Decider<HoldsState, SetUpdates, Fact<'UpdatesDisabledSet'>> = {
-  initial: { cluster: undefined, held: new Map() },
+export const holds: Decider<HoldsState, HoldsCommand, Fact<'UpdatesDisabledSet'>> = {
+  initial: { cluster: undefined, nodes: NO_NODES, held: new Map() },
   reads: 'cluster',
 
   decide: set,
 
   evolve: (state, event) => {
     const cluster = presentAfter(state.cluster, event);
-    if (event.type === 'ClusterRequested' || cluster === undefined) return { cluster, held: new Map() };
-    if (event.type !== 'UpdatesDisabledSet' || isForeign(cluster, event)) return { ...state, cluster };
+    if (event.type === 'ClusterRequested' || cluster === undefined) return { ...holds.initial, cluster };
+    if (isForeign(cluster, event)) return { ...state, cluster };
+    const nodes = selectableAfter(state.nodes, event);
+    if (event.type !== 'UpdatesDisabledSet') return { ...state, cluster, nodes };
     const { scope, disabled, reason } = event.data;
     const held = new Map(state.held);
     if (disabled) held.set(keyOf(scope), reason);
     else held.delete(keyOf(scope));
-    return { cluster, held };
+    return { cluster, nodes, held };
   },
 };

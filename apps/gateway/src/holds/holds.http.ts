@@ -1,4 +1,14 @@
-import { NodePath, PoolPath, UpdatesRequest, UpdatesView, type RefusalCode } from '@fairlead/contracts';
+import {
+  ClusterPath,
+  isRefusal,
+  NodePath,
+  NodeUpdatesRequest,
+  NodeUpdatesView,
+  PoolPath,
+  UpdatesRequest,
+  UpdatesView,
+  type RefusalCode,
+} from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Body, Controller, Inject, Param, Put, Res } from '@nestjs/common';
@@ -10,6 +20,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
 import { orRefuse } from '../http/refused.js';
+import { selectNodes } from '../lifecycle/selection.rules.js';
 import { holds, type Scope } from './holds.decider.js';
 
 const REFUSALS: readonly RefusalCode[] = [
@@ -47,6 +58,40 @@ export class HoldsHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<UpdatesView> {
     return this.set({ address, scope: { kind: 'node', node }, name: node, request }, caller, response);
+  }
+
+  @Put('nodes/updates')
+  @OperatorCommand({ ends: false })
+  @Documented({
+    id: 'setSelectedNodeUpdates',
+    tag: 'upgrades',
+    summary: 'Hold nodes out of changes, or release them',
+    description: `${DESCRIPTION} The selection is resolved once: nodes that join a pool later are not held; hold the pool for that.`,
+    answers: [{ status: 200, description: 'How they are now', schema: NodeUpdatesView }],
+    refusals: [...REFUSALS, 'node.selection-invalid', 'node.none-selected', 'node.unknown', 'pool.unknown'],
+  })
+  async nodes(
+    @Param({ schema: ClusterPath }) address: ClusterPath,
+    @Body({ schema: NodeUpdatesRequest }) { select, disabled, reason }: NodeUpdatesRequest,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<NodeUpdatesView> {
+    const { namespace, cluster } = address;
+    const data = { namespace, cluster, select, disabled, reason };
+    const stream = { namespace, cluster, context: 'request' };
+    const command = { type: 'SetNodeUpdates', data } as const;
+    const { state, events, seq } = orRefuse(await this.handle(holds, stream, command, causeOf(caller)));
+    showSeq(response, seq);
+    const selected = selectNodes(state.nodes, select, address);
+    return {
+      kind: 'NodeUpdates',
+      nodes: isRefusal(selected) ? [] : [...selected],
+      changed: events.flatMap((event) =>
+        event.type === 'UpdatesDisabledSet' && event.data.scope.kind === 'node' ? [event.data.scope.node] : [],
+      ),
+      ...{ disabled, reason, actor: caller.identity.actor },
+      since: events[0]?.meta.time ?? this.clock.now().toISOString(),
+    };
   }
 
   @Put('pools/:pool/updates')

@@ -1,8 +1,8 @@
-import type { Fact } from '@fairlead/contracts';
+import type { Fact, NodeSelection } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { CREATE, inLog, plan, rowsOf, uid } from '../story.fixtures.js';
-import { holds, type Scope, type SetUpdates } from './holds.decider.js';
+import { holds, type Scope, type SetNodeUpdates, type SetUpdates } from './holds.decider.js';
 import { holdOf, holdsProjection } from './holds.projection.js';
 
 const { given } = specification(holds);
@@ -52,6 +52,44 @@ describe('a hold', () => {
     given()
       .when(set(pool('gpu'), true, 'x'))
       .thenRefused('cluster.unknown');
+  });
+
+  it('of selected nodes is recorded for each that is not held so already [ORBITER 31]', () => {
+    const choose = (select: Partial<NodeSelection>, disabled: boolean, reason = ''): SetNodeUpdates => ({
+      type: 'SetNodeUpdates',
+      data: {
+        ...{ namespace: 'default', cluster: 'demo', disabled, reason },
+        select: { nodes: [], pools: [], labels: {}, all: false, ...select },
+      },
+    });
+    const names = ['demo-cp-1', 'demo-cp-2', 'demo-cp-3', 'demo-w-1', 'demo-w-2'];
+    const holdOn = (name: string): Fact<'UpdatesDisabledSet'> => fact(node(name), true, 'x');
+    const [one = '', ...others] = names;
+    const [last = ''] = others.slice(-1);
+    given(...CREATE)
+      .when(choose({ all: true }, true, 'x'))
+      .then(...names.map(holdOn));
+    given(...CREATE, holdOn(one))
+      .when(choose({ all: true }, true, 'x'))
+      .then(...others.map(holdOn));
+    given(...CREATE, holdOn(last), holdOn(one))
+      .when(choose({ pools: ['worker-1'] }, false))
+      .then(fact(node(last), false));
+    given(...CREATE)
+      .when(choose({ nodes: [last] }, false))
+      .thenNothing();
+    given(...CREATE)
+      .when(choose({ nodes: ['demo-w-9'] }, true, 'x'))
+      .thenRefused('node.unknown');
+    given(...CREATE)
+      .when(choose({ labels: { tier: 'db' } }, true, 'x'))
+      .thenRefused('node.none-selected');
+    given(...CREATE)
+      .when(choose({}, true, 'x'))
+      .thenRefused('node.selection-invalid');
+    given(...CREATE)
+      .when(choose({ all: true }, true, ' '))
+      .thenRefused('upgrade.reason-missing');
   });
 
   it('is shown at its node, and at the nodes of its pool, until the cluster is gone', () => {

@@ -203,6 +203,8 @@ export const stuckAfter = (stuck: ReadonlySet<string>, event: StoredEvent): Read
     }
     case 'VmDeleted':
       return new Set([...stuck].filter((key) => !key.endsWith(`/${event.data.name}`)));
+    case 'NodeRemovalCancelled':
+      return new Set([...stuck].filter((key) => key !== stuckKey('RemoveNode', event.data.node)));
     case 'ClusterRetryRequested':
       return new Set();
     case 'ClusterReady': // Of what leaves, it says nothing.

@@ -55,6 +55,8 @@ const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster
         nodes: new Map([...cluster.nodes].filter(([name]) => name !== event.data.name)),
         removing: without(cluster.removing, event.data.name),
       };
+    case 'NodeRemovalCancelled':
+      return { ...cluster, removing: without(cluster.removing, event.data.node) };
     default: {
       const leaving = leavingIn(event).filter((name) => cluster.nodes.has(name));
       return leaving.length === 0 ? cluster : { ...cluster, removing: new Set([...cluster.removing, ...leaving]) };

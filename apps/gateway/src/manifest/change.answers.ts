@@ -106,6 +106,7 @@ const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => bool
     if (event.type !== 'NodesRequested') additions = additionsAfter(additions, event);
     if (upgrade !== undefined && isEndOf(upgrade, event)) isUpgraded = true;
     if (event.type === 'VmDeleted') leaving.delete(event.data.name);
+    if (event.type === 'NodeRemovalCancelled') leaving.delete(event.data.node);
     return isCreated && isUpgraded && !isGrowing(additions) && leaving.size === 0;
   };
 };

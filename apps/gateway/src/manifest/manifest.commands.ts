@@ -20,10 +20,12 @@ import {
   specBeforeUpgrade,
   specOfManifest,
   type ClusterUid,
+  type ConnectionName,
   type Declared,
   type DeclaredPool,
   type DeclaredSpec,
   type ManifestPatch,
+  type NodeName,
   type PlanStep,
   type Refusal,
   type ScaleRequest,
@@ -68,6 +70,8 @@ interface Wanted {
   readonly named: readonly string[];
   /** No other node leaves by it. */
   readonly exactly?: boolean;
+  /** The provider's id of the machine that becomes the node that is added by it. */
+  readonly adopts?: string;
 }
 
 /** Another size of a pool, and which nodes leave by it. */
@@ -158,6 +162,39 @@ export class ManifestCommands {
     return this.apply(address, resized, options);
   }
 
+  /** A pool grows by a machine that exists already. infra-svc checks whether it fits before anything is done with it. */
+  adopt(
+    address: ClusterAddress & { readonly pool: string },
+    orphan: { readonly connection: ConnectionName; readonly id: string },
+    caller: Caller,
+  ): Promise<AppliedManifest> {
+    const { pool, cluster, namespace } = address;
+    const grown: ManifestOf = (declared) => {
+      if (declared === undefined) throw new Refused(clusterUnknown(address));
+      const before = declared.spec.pools.find(({ name }) => name === pool);
+      if (before === undefined) throw new Refused(refuse('pool.unknown', { namespace, cluster, pool }));
+      if (before.connection !== orphan.connection) throw new Refused(elsewhere(before, orphan));
+      const replicas = before.replicas + 1;
+      refuseAny(scaleFaults(before, replicas));
+      const pools = declared.spec.pools.map((one) => (one.name === pool ? { ...one, replicas } : one));
+      const spec = completeSpec({ ...declared.spec, pools });
+      return { manifest: { ...METADATA, metadata: { name: cluster }, spec }, named: [], adopts: orphan.id };
+    };
+    return this.apply(address, grown, { caller, dryRun: false });
+  }
+
+  /** bootstrap-svc states whether it stays: its drain may end at the same moment. */
+  async cancelRemoval(
+    address: ClusterAddress & { readonly node: NodeName },
+    reason: string,
+    caller: Caller,
+  ): Promise<Decided<ManifestState>> {
+    const { namespace, cluster } = address;
+    const stream = { namespace, cluster, context: 'request' };
+    const command = { type: 'CancelRemoval', data: { ...address, reason } } as const;
+    return orRefuse(await this.handle(manifests, stream, command, causeOf(caller)));
+  }
+
   private async apply(
     address: ClusterAddress,
     manifestOf: ManifestOf,
@@ -176,12 +213,14 @@ export class ManifestCommands {
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedManifest | Refusal> {
     const { state, seq } = await this.read(address, caller);
-    const { manifest, named, exactly = false } = manifestOf(state.declared);
+    const { manifest, named, exactly = false, adopts } = manifestOf(state.declared);
     const { labels } = manifest.metadata;
     refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
     const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, named, caller });
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
       throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
+    if (adopts !== undefined && !isOneNode(plan))
+      throw new Refused(refuse('cluster.busy', { ...address, action: 'adopt a machine' }));
     const outcome = await this.handle(
       manifests,
       { ...address, context: 'request' },
@@ -192,6 +231,7 @@ export class ManifestCommands {
           spec,
           plan,
           named,
+          ...(adopts === undefined ? {} : { adopts }),
           ...(labels === undefined ? {} : { labels }),
           seenSeq: state.declared?.seq,
           dryRun,
@@ -264,6 +304,19 @@ export class ManifestCommands {
     return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
   }
 }
+
+const elsewhere = (
+  { name: pool, connection }: DeclaredPool,
+  orphan: { readonly connection: ConnectionName; readonly id: string },
+): Refusal =>
+  refuse('connection.orphan-unfit', {
+    ...{ connection: orphan.connection, orphan: orphan.id, pool },
+    detail: `the machines of the pool are of connection ${connection}`,
+  });
+
+/** A machine is adopted when nothing else has to be done. */
+const isOneNode = ([step, ...others]: readonly PlanStep[]): boolean =>
+  step?.action === 'add-nodes' && step.count === 1 && others.length === 0;
 
 /** Why the manifest is not about the cluster as it is. */
 const staleness = (

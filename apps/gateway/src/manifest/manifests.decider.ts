@@ -49,6 +49,8 @@ export type ApplyManifest = Command<
     readonly plan: readonly PlanStep[];
     /** Nodes that are removed before others of their pools. */
     readonly named?: readonly string[];
+    /** The provider's id of the machine that becomes the one node that is added; absent: machines are created. */
+    readonly adopts?: string;
     /** Of the cluster itself; absent: as they are. */
     readonly labels?: Labels;
     /** `Declared.seq` that the spec was made from; undefined: there was no such cluster. */
@@ -67,7 +69,9 @@ export type ApplyManifest = Command<
     readonly upgrade: UpgradeOrder;
   }
 >;
-export type ManifestCommand = ReadManifest | ApplyManifest;
+/** A node that was asked to leave stays, and its pool counts it again. */
+export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
+export type ManifestCommand = ReadManifest | ApplyManifest | CancelRemoval;
 
 type PresentState = Extract<ClusterState, { status: 'present' }>;
 
@@ -85,6 +89,7 @@ type ManifestFact = Fact<
   | 'NodesAbandoned'
   | 'NodesRequested'
   | 'NodeRemovalRequested'
+  | 'NodeRemovalCancellationRequested'
   | 'PoolRolloutRequested'
   | 'UpdatesDisabledSet'
   | 'UpgradeRequested'
@@ -203,7 +208,7 @@ const nodeFacts = (
   declared: Declared,
   { data }: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
-  const { namespace, cluster: name, plan, spec, requestId, connectionFaults } = data;
+  const { namespace, cluster: name, plan, spec, requestId, adopts, connectionFaults } = data;
   const instead = abandonedOf(plan);
   const leaving = removalsOf(plan) as readonly NodeName[];
   const removals = leaving.map((node, at) =>
@@ -223,7 +228,11 @@ const nodeFacts = (
       ? nothing
       : clusters.decide(cluster, {
           type: 'RequestNodes',
-          data: { namespace, cluster: name, requestId, workers, controlPlane, connectionFaults, instead },
+          data: {
+            ...{ namespace, cluster: name, requestId, workers, controlPlane, connectionFaults, instead },
+            // A machine that was there before is not deleted because it could not become a node.
+            ...(adopts === undefined ? {} : { adopts, onFailure: 'keep' }),
+          },
         });
   const outcomes = [...removals, abandoned, additions];
   return outcomes.find(isRefusal) ?? (outcomes.flat() as readonly ManifestFact[]);
@@ -362,6 +371,34 @@ const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestF
   return dryRun && !isRefusal(facts) ? nothing : facts;
 };
 
+/** The pool that it would return to may have been changed since. */
+const poolFault = ({ cluster, declared }: ManifestState, node: string): string | undefined => {
+  const pool = cluster.status === 'absent' ? undefined : cluster.members.get(node)?.pool;
+  const found = declared?.spec.pools.find(({ name }) => name === pool);
+  if (found === undefined) return `pool ${pool} is not declared any more`;
+  const max = found.autoscaling?.max ?? Number.POSITIVE_INFINITY;
+  return found.replicas < max ? undefined : `pool ${pool} has its maximum of ${max} nodes without it`;
+};
+
+const cancelRemoval = (state: ManifestState, command: CancelRemoval): readonly ManifestFact[] | Refusal => {
+  const facts = clusters.decide(state.cluster, command) as readonly ManifestFact[] | Refusal;
+  if (isRefusal(facts) || facts.length === 0) return facts;
+  const { reason: _reason, ...about } = command.data;
+  const detail = poolFault(state, about.node);
+  return detail === undefined ? facts : refuse('node.removal-not-cancellable', { ...about, detail });
+};
+
+const decide = (state: ManifestState, command: ManifestCommand): readonly ManifestFact[] | Refusal => {
+  switch (command.type) {
+    case 'ReadManifest':
+      return nothing;
+    case 'ApplyManifest':
+      return apply(state, command);
+    case 'CancelRemoval':
+      return cancelRemoval(state, command);
+  }
+};
+
 /**
  * What people declare of a cluster. A change is requested by the same facts as through the routes for clusters and nodes, and
  * by the same rules; the spec itself is the last fact of the decision, so that what was declared is what stands at its end.
@@ -369,7 +406,7 @@ const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestF
 export const manifests: Decider<ManifestState, ManifestCommand, ManifestFact> = {
   initial: { cluster: clusters.initial, declared: undefined, upgrades: upgrades.initial },
   reads: 'cluster',
-  decide: (state, command) => (command.type === 'ReadManifest' ? nothing : apply(state, command)),
+  decide,
   evolve: (state, event) => ({
     cluster: clusters.evolve(state.cluster, event),
     declared: declaredAfter(state.declared, event),

@@ -445,3 +445,69 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
     }
   },
 );
+
+describe('the cancellation of a removal', () => {
+  const cancel = (log: Log, node: string) => {
+    const data = { ...named, node: node as never, reason: 'a budget allows no eviction' };
+    const outcome = manifests.decide(log.state, { type: 'CancelRemoval', data });
+    return isRefusal(outcome) ? outcome.message : outcome.map(({ type }) => type);
+  };
+  const stays = (node: string): Fact => ({
+    type: 'NodeRemovalCancelled',
+    data: { uid, node: node as never, pool: 'web' },
+  });
+  const replicas = ({ state }: Log) => state.declared?.spec.pools.map((one) => one.replicas);
+  /** A pool of 3 that is scaled to 2; answers the node that leaves. */
+  const scaledDown = (...others: readonly DeclaredPool[]): { readonly log: Log; readonly node: string } => {
+    const log = provisioned(pool('web', 3), ...others);
+    const facts = log.apply(declared(pool('web', 2), ...others)) as readonly Fact[];
+    log.say(...facts);
+    return {
+      log,
+      node: facts.flatMap((fact) => (fact.type === 'NodeRemovalRequested' ? [fact.data.node] : []))[0] ?? '',
+    };
+  };
+
+  it('is one request, and when the node stays its pool has the size that it had before', () => {
+    const { log, node } = scaledDown();
+    expect(replicas(log)).toEqual([2]);
+    expect(cancel(log, node)).toEqual(['NodeRemovalCancellationRequested']);
+    log.say({ type: 'NodeRemovalCancellationRequested', data: { uid, node: node as never, reason: '' } });
+    expect(cancel(log, node)).toEqual([]);
+    log.say(stays(node));
+    expect(replicas(log)).toEqual([3]);
+    expect(log.apply(declared(pool('web', 3)))).toEqual([]);
+    expect(cancel(log, node)).toBe(`The removal of ${node} cannot be cancelled: it is not being removed`);
+    expect(typesOf(log.apply(declared(pool('web', 2))))).toEqual(['NodeRemovalRequested', 'ClusterSpecChanged']);
+  });
+
+  it('is refused when the node is drained already', () => {
+    const { log, node } = scaledDown();
+    log.say({ type: 'NodeDrained', data: { uid, node: node as never, evictedPods: 2, dead: false } });
+    expect(cancel(log, node)).toContain('its pods are evicted already');
+    log.say({ type: 'NodeRemovalRequested', data: { uid, node: node as never } });
+    expect(cancel(log, node)).toContain('its pods are evicted already');
+  });
+
+  it('is refused when its pool cannot count it again', () => {
+    const log = provisioned(pool('web', 1), pool('b', 1));
+    const facts = log.apply(declared(pool('b', 1))) as readonly Fact[];
+    const [node] = facts.flatMap((fact) => (fact.type === 'NodeRemovalRequested' ? [fact.data.node] : []));
+    log.say(...facts);
+    expect(cancel(log, node ?? '')).toContain('pool web is not declared any more');
+    const full = scaledDown();
+    full.log.say(
+      ...(full.log.apply(declared({ ...pool('web', 2), autoscaling: { min: 1, max: 2 } })) as readonly Fact[]),
+    );
+    expect(cancel(full.log, full.node)).toContain('pool web has its maximum of 2 nodes without it');
+  });
+
+  it('is none of a node that leaves for another reason, or of a control plane', () => {
+    const log = provisioned(pool('web', 1));
+    const replacement = { uid, requestId: 'r', node: 'demo-2' as never, order: 'remove-first', reason: '' } as const;
+    log.say({ type: 'NodeReplacementRequested', data: replacement });
+    expect(cancel(log, 'demo-2')).toContain('another node takes its place');
+    log.say({ type: 'NodeRemovalRequested', data: { uid, node: 'demo-1' as never } });
+    expect(cancel(log, 'demo-1')).toContain('it is a control plane');
+  });
+});

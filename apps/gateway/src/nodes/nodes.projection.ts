@@ -128,6 +128,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeActionFailed':
     case 'NodeActionVoided':
     case 'NodeRemovalRequested':
+    case 'NodeRemovalCancelled':
     case 'ControlPlaneRemovalBlocked':
     case 'NodeDrainBlocked':
     case 'NodeDrained':
@@ -235,6 +236,8 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return pass(withoutDrain(doc), 'drained', time);
     case 'NodeRemoved':
       return pass(doc, 'removed', time);
+    case 'NodeRemovalCancelled':
+      return { ...withoutDrain(doc), isRemoving: false, changedAt: time };
     case 'NodeRemovalRequested':
     case 'NodesAbandoned':
       return { ...doc, isRemoving: true, changedAt: time };

@@ -223,6 +223,34 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
       expect((await under.open().describeMachines(group, signal())).map(({ id }) => id)).toEqual([machine?.id]);
     });
 
+    it('moves a machine that is adopted into another group, once, with its id, and from no other group than the one that is named', async () => {
+      const provider = under.open();
+      if (provider.canAdopt !== true) return;
+      const from = newGroup();
+      const [stray] = await collect(provider.ensureMachines(desired(from, 1), signal()));
+      const listed = (await provider.listMachines(signal())).find(({ id }) => id === stray!.id);
+      expect(listed).toMatchObject({ spec: under.spec, image: (await provider.resolveImage(signal())).name });
+      const into = desired(newGroup(), 1);
+      const adopting = (group: string): MachineGroup => ({
+        ...into,
+        machines: into.machines.map((machine) => ({ ...machine, adopts: { id: stray!.id, group } })),
+      });
+      await expect(collect(provider.ensureMachines(adopting('spec.other.group'), signal()))).rejects.toMatchObject({
+        retryable: false,
+      });
+      expect(await provider.describeMachines(into, signal())).toEqual([]);
+      for (let time = 1; time <= 2; time += 1) {
+        const moved = await collect(under.open().ensureMachines(adopting(from.name), signal()));
+        const { name: adopted } = into.machines[0]!;
+        expect(moved).toMatchObject([{ id: stray!.id, name: adopted, uid: into.uid, status: 'running' }]);
+      }
+      expect(await under.open().describeMachines(from, signal())).toEqual([]);
+      await provider.deleteGroup(from, signal());
+      expect((await provider.describeMachines(into, signal())).map(({ id }) => id)).toEqual([stray!.id]);
+      await provider.deleteGroup(into, signal());
+      expect(await untilGone(into)).toEqual([]);
+    });
+
     it('gives a balancer an address that stays when its targets change [ORBITER 4]', async () => {
       const group = desired(newGroup(), 2);
       const ids = (await collect(under.open().ensureMachines(group, signal()))).map(({ id }) => id);

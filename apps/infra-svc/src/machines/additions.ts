@@ -20,6 +20,8 @@ export interface NodesRequest {
   readonly machines: readonly NodeName[];
   /** Its machines could not be made and are kept for a retry. */
   readonly failed: boolean;
+  /** The provider's id of the machine that its one machine is; absent: machines are created. */
+  readonly adopts?: string;
   /** The machine in whose place its machine comes, as it was planned; absent: its machines are additional. */
   readonly replaces?: Replaced;
 }
@@ -63,11 +65,11 @@ const drop = (additions: Additions, requestId: string): Additions => ({
 
 export const withRequest = (
   additions: Additions,
-  { requestId, workers, controlPlane, onFailure = 'rollback' }: EventData<'NodesRequested'>,
-): Additions => ({
-  ...additions,
-  requests: [...additions.requests, { requestId, workers, controlPlane, onFailure, machines: [], failed: false }],
-});
+  { requestId, workers, controlPlane, onFailure = 'rollback', adopts }: EventData<'NodesRequested'>,
+): Additions => {
+  const request = { requestId, workers, controlPlane, onFailure, machines: [], failed: false };
+  return { ...additions, requests: [...additions.requests, adopts === undefined ? request : { ...request, adopts }] };
+};
 
 /** A machine that is being replaced already, or is not there, is replaced by no other. */
 export const withReplacement = (

@@ -1,13 +1,15 @@
-import { refuse, requestedSets, type Refusal } from '@fairlead/contracts';
+import { isRefusal, refuse, requestedSets, type Refusal } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
 import type { RequestedNodes } from '../validation/validation.planner.js';
-import { requestOf } from './additions.js';
-import { likeOf, planCluster, planRequest, planSurge, setsOf } from './machines.planner.js';
+import { requestOf, type NodesRequest } from './additions.js';
+import { Adoption } from './adoption.effects.js';
+import { likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } from './machines.planner.js';
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
-import { Placement, zonesIn } from './placement.effects.js';
+import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
+import { roomRefusal } from './room.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
@@ -26,6 +28,7 @@ export class AdmissionEffects {
   constructor(
     @Inject(WorldValidation) private readonly validation: WorldValidation,
     @Inject(Placement) private readonly placement: Placement,
+    @Inject(Adoption) private readonly adoption: Pick<Adoption, 'check'>,
   ) {}
 
   @OnTask('ValidateCluster', VALIDATE_POLICY)
@@ -53,13 +56,23 @@ export class AdmissionEffects {
     if (request === undefined) return;
     const { requestId } = request;
     const sets = setsOf(cluster, request);
-    const refusal = controlPlaneRefusal(cluster, sets) ?? (await this.refusal(task, sets));
+    const isTransient = request.replaces !== undefined;
+    const refusal =
+      controlPlaneRefusal(cluster, sets) ??
+      roomRefusal(cluster, { ...sets, isTransient }) ??
+      (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
       return;
     }
     const prepared = await this.placement.prepare(requestedSets(sets), task.cause);
-    const machines = planRequest({ ...cluster, staying: stayingOf(cluster) }, request, zonesIn(prepared));
+    const adopted = await this.adopted(task, request, sets, prepared);
+    if (isRefusal(adopted)) {
+      await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal: adopted } });
+      return;
+    }
+    const where = { zonesOf: zonesIn(prepared), adopted };
+    const machines = planRequest({ ...cluster, staying: stayingOf(cluster) }, request, where);
     await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
@@ -72,7 +85,8 @@ export class AdmissionEffects {
     if (surge === undefined || like === undefined) return undefined;
     const { connection, spec, rootDisk } = like;
     const count = surgeLacks(planned, surges, surge);
-    const refusal = await this.refusal(task, { workers: [{ connection, spec, rootDisk, count }] });
+    const sets = { workers: [{ connection, spec, rootDisk, count }] };
+    const refusal = roomRefusal(cluster, { ...sets, isTransient: true }) ?? (await this.refusal(task, sets));
     if (refusal !== undefined) {
       await task.record({ type: 'FailSurge', data: { uid, ...surge, cause: surgeRefused(surge, refusal.message) } });
       return undefined;
@@ -82,6 +96,18 @@ export class AdmissionEffects {
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
+  }
+
+  /** The machine that a request adopts, or why it cannot; undefined: its machines are created. */
+  private async adopted(
+    task: MachinesTask,
+    { adopts: id }: NodesRequest,
+    { workers: [set] }: RequestedNodes,
+    prepared: readonly PreparedConnection[],
+  ): Promise<Adopted | Refusal | undefined> {
+    const on = prepared.find(({ open }) => open.connection.name === set?.connection);
+    if (id === undefined || set === undefined || on === undefined) return undefined;
+    return this.adoption.check({ task, id, set, prepared: on });
   }
 
   /** Why a cluster cannot have these nodes too. */

@@ -15,7 +15,7 @@ import type { TaskData } from './machines.decider.js';
 import { desiredMachine, groupOf, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
 import { missingOf, targetsOf, type Cluster } from './machines.state.js';
 import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
-import { sshKeyRefNamed } from '../resources/resources.planner.js';
+import { keyRefOf } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
 import { surgeKey } from './surges.js';
 
@@ -73,7 +73,7 @@ export class CreationEffects {
     return provider.ensureLoadBalancer(loadBalancerOf(refOf(task), targets.map(providerIdOf)), task.signal);
   }
 
-  /** A retry makes failed machines again; false while the provider still shows one of them. */
+  /** A retry makes failed machines again, but those that are adopted; false while the provider still shows one of them. */
   private async clearFailed(
     task: MachinesTask,
     desired: readonly MachinePlan[],
@@ -81,7 +81,7 @@ export class CreationEffects {
   ): Promise<boolean> {
     const { signal } = task;
     const ref = refOf(task);
-    const missing = new Set(desired.map(({ name }) => name));
+    const missing = new Set(desired.flatMap(({ name, adopts }) => (adopts === undefined ? [name] : [])));
     const failedOn = async ({ connection, provider }: OpenConnection) => {
       const reports = await provider.describeMachines(groupOf(ref, connection.name), signal);
       return reports.filter(({ name, uid, status }) => uid === ref.uid && status === 'failed' && missing.has(name));
@@ -173,8 +173,8 @@ const machineFrom = (
   const address = needed === 'public' ? answer.publicIp : answer.privateIp;
   if (address === '') return failure(plan.name, `the machine runs but has no ${needed} address`);
   // A machine that a crash interrupted may have been created with an earlier key than the one that is current now.
-  const own = answer.sshKey === undefined ? undefined : sshKeyRefNamed(open.connection.name, answer.sshKey);
-  const machine = machineOf(plan, answer, { provider: open.connection.provider, keyRef: own ?? keyRef });
+  const own = keyRefOf(open.connection.name, answer.sshKey, keyRef);
+  const machine = machineOf(plan, answer, { provider: open.connection.provider, keyRef: own });
   const other = taken.get(machine.providerId);
   return other === undefined
     ? machine

@@ -171,6 +171,11 @@ const departing = (cluster: Cluster, nodes: readonly NodeName[]): Cluster => {
   return fresh.length === 0 ? cluster : { ...cluster, departing: [...before, ...fresh] };
 };
 
+const staying = (cluster: Cluster, node: NodeName): Cluster =>
+  cluster.departing?.includes(node) === true
+    ? { ...cluster, departing: cluster.departing.filter((name) => name !== node) }
+    : cluster;
+
 /** What an event changes in the requests for more nodes. */
 const additionsAfter = ({ additions, planned }: Cluster, event: StoredEvent): Additions => {
   switch (event.type) {
@@ -206,6 +211,8 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
       return withDrained(cluster, event.data.node);
     case 'NodeRemovalRequested':
       return departing(cluster, [event.data.node]);
+    case 'NodeRemovalCancelled':
+      return staying(cluster, event.data.node);
     case 'NodesAbandoned':
       return departing(cluster, event.data.nodes);
     case 'NodesFailed':

@@ -3,6 +3,7 @@ import {
   controlPlaneSetOf,
   fnv1a32,
   nodeSetOf,
+  type AdoptedMachine,
   type ClusterSpec,
   type ClusterUid,
   type ConnectionName,
@@ -42,6 +43,12 @@ export const groupOf = ({ namespace, uid, spec }: ClusterRef, connection: Connec
   cluster: spec.name,
   uid,
 });
+
+/** The cluster that a group was made for; names have no dots. undefined: the group has no name of ours. */
+export const clusterOfGroup = (group: string): { readonly namespace: string; readonly cluster: string } | undefined => {
+  const [namespace, cluster, connection, ...rest] = group.split('.');
+  return namespace && cluster && connection && rest.length === 0 ? { namespace, cluster } : undefined;
+};
 
 export const loadBalancerName = ({ namespace, spec }: ClusterRef): string => `${namespace}.${spec.name}`;
 
@@ -198,16 +205,25 @@ export const setsOf = (
   return replaces.machine.role === 'worker' ? { workers: [set] } : { workers: [], controlPlane: set };
 };
 
-/** The named machines of a request. A node that is replaced leaves its zone. */
+/** The named machines of a request. A node that is replaced leaves its zone; a machine that is adopted has one already. */
 export const planRequest = (
   cluster: Parameters<typeof planNodes>[0] & { readonly declared: Declared | undefined },
   request: Request,
-  zonesOf: ZonesOf,
+  where: { readonly zonesOf: ZonesOf; readonly adopted?: Adopted | undefined },
 ): readonly MachinePlan[] => {
+  const { zonesOf, adopted } = where;
   const old = request.replaces?.machine.name;
   const staying = (cluster.staying ?? cluster.planned).filter(({ name }) => name !== old);
-  return planNodes({ ...cluster, staying }, setsOf(cluster, request), zonesOf);
+  const sets = setsOf(cluster, request);
+  if (adopted === undefined) return planNodes({ ...cluster, staying }, sets, zonesOf);
+  const { zone, ...adopts } = adopted;
+  return planNodes({ ...cluster, staying }, sets, () => [zone]).map((plan) => ({ ...plan, adopts }));
 };
+
+/** A machine that can be adopted, and the zone that it is in. */
+export interface Adopted extends AdoptedMachine {
+  readonly zone: string;
+}
 
 /** The machine of a pool that extra ones are made like: one of its requested size. */
 export const likeOf = (planned: readonly MachinePlan[], pool: string): MachinePlan | undefined =>
@@ -237,11 +253,12 @@ export const planSurge = (
 /** What a provider is asked for. */
 export const desiredMachine =
   ({ namespace, spec: { name: cluster } }: ClusterRef) =>
-  ({ name, spec, zone, rootDisk, role, pool, surge }: MachinePlan): DesiredMachine => ({
+  ({ name, spec, zone, rootDisk, role, pool, surge, adopts }: MachinePlan): DesiredMachine => ({
     name,
     spec,
     zone,
     rootDisk,
+    ...(adopts === undefined ? {} : { adopts }),
     labels: {
       'fairlead.dev/namespace': namespace,
       'fairlead.dev/cluster': cluster,

@@ -251,6 +251,34 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
+    'a machine that is adopted moves once, whenever the process dies between its provider and the log, and no other is created',
+    () =>
+      forAllSeeds(async (simulation) => {
+        await begin(simulation);
+        await simulation.say(requestStream, requested());
+        await simulation.run();
+        const { sshKey, rootDisk } = [...simulation.cloud.machines.values()][0]!;
+        const stray = { id: 'i-1', name: 'stray-w-1-zzzzz' as NodeName, group: 'default.stray.lab', uid: LATER_UID };
+        const alike = { sshKey, rootDisk, spec: 'lab.medium', zone: 'lab-1b', labels: {} };
+        simulation.cloud.machines.set(stray.name, { ...stray, ...alike });
+        const workers = [nodeSet(1, { pool: 'worker-1' as never })];
+        const request = { uid: UID, requestId: 'r1', workers, onFailure: 'keep', adopts: stray.id } as const;
+        await simulation.say(requestStream, { type: 'NodesRequested', data: request });
+        await simulation.run();
+        const adopted = machineName('demo', UID, 'worker', 3);
+        expect([...simulation.cloud.machines.keys()].sort()).toEqual([...NAMES, adopted].sort());
+        expect(simulation.cloud.machines.get(adopted)?.id).toBe('i-1');
+        expect(simulation.cloud.creations.get(`adoption ${adopted}`)).toBe(1);
+        expect(announcedIn(simulation).has(adopted)).toBe(true);
+        thingsMadeOnce(simulation);
+        await dismantle(simulation, UID, async () => undefined);
+        await simulation.run();
+        expectGone(simulation, UID, 6);
+      }),
+    LIMIT_MS,
+  );
+
+  it(
     'extra machines that are requested and released at any moment are made once, and gone at the end',
     () =>
       forAllSeeds(async (simulation) => {

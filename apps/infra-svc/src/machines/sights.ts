@@ -192,6 +192,8 @@ export const sightsAfter = (before: Sights, event: StoredEvent, announced: reado
       return { ...sights, stopped: sights.stopped.filter((name) => name !== event.data.node) };
     case 'NodeRemovalRequested':
       return { ...sights, departing: { ...sights.departing, [event.data.node]: '' } };
+    case 'NodeRemovalCancelled':
+      return { ...sights, departing: without(sights.departing, event.data.node) };
     case 'NodesRejected':
     case 'NodesAbandoned':
     case 'NodesFailed':

@@ -1,4 +1,5 @@
 import type {
+  AdoptedMachine,
   ClusterUid,
   ConnectionName,
   EventData,
@@ -111,6 +112,8 @@ export interface DesiredMachine {
   /** Absent: the provider chooses. */
   readonly zone: string | undefined;
   readonly rootDisk: RootDisk;
+  /** The machine that it becomes, in the group that it was found in; absent: it is created. */
+  readonly adopts?: AdoptedMachine;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -166,6 +169,9 @@ export type MachineReport =
 export type ListedMachine = MachineReport & {
   /** The group that it was requested in, e.g. `default.demo.lab`. */
   readonly group: string;
+  /** Its size and image, by their names here; absent: the provider does not say. */
+  readonly spec?: string;
+  readonly image?: string;
 };
 
 /** The two answers that end the waiting for a machine. */
@@ -211,6 +217,8 @@ export interface LoadBalancer {
  * - It ends soon after `signal` aborts, and leaves nothing running.
  */
 export interface InfrastructureProvider {
+  /** Machines can move into a group (`DesiredMachine.adopts`). */
+  readonly canAdopt?: true;
   /** The provider answers, and the credentials are good. */
   verify(signal: AbortSignal): Promise<Capabilities>;
   listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]>;
@@ -231,7 +239,9 @@ export interface InfrastructureProvider {
 
   /**
    * Asks for the whole group at once, makes what is missing of it, and yields each machine once, as it answers; it ends
-   * when all have. Machines that exist are yielded as they are, a failed one as failed: it is not made again by itself.
+   * when all have. Machines that exist are yielded as they are, a failed one as failed: it is not made again by itself. One that
+   * `adopts` is an existing machine, which moves into the group and keeps its id, its disk and its address: only from the group that
+   * is named, and none is created where it is not there.
    */
   ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer>;
   /** All machines of the group that the provider knows, of whatever incarnation. */

@@ -71,6 +71,10 @@ export const sshKeyName = (connection: ConnectionName, generation: number): stri
 export const sshKeyRef = (connection: ConnectionName, generation: number): SecretRef =>
   generationRef(`infra-svc.ssh-key.${connection}`, generation);
 
+/** The key that opens a machine: the one that its provider names, if it is one of ours, or else the current one. */
+export const keyRefOf = (connection: ConnectionName, sshKey: string | undefined, current: SecretRef): SecretRef =>
+  (sshKey === undefined ? undefined : sshKeyRefNamed(connection, sshKey)) ?? current;
+
 /** The key behind a name that a provider reports; undefined: it is none of ours. */
 export const sshKeyRefNamed = (connection: ConnectionName, name: string): SecretRef | undefined => {
   const first = sshKeyName(connection, 1);

@@ -32,9 +32,17 @@ const nothingYet = (connection: ConnectionName): ResourcesRow => ({
 export const resourcesProjection: Projection<ResourcesRow> = {
   name: 'resources',
   table: 'resources',
-  keys: ({ type, data }) => {
-    const fact = { type, data };
-    return isResourceFact(fact) ? [fact.data.connection] : [];
+  keys: (event) => {
+    switch (event.type) {
+      case 'OrphanVmFound':
+      case 'OrphanVmGone':
+      case 'OrphanVmDeleted':
+        return [event.data.connection];
+      default: {
+        const fact = { type: event.type, data: event.data };
+        return isResourceFact(fact) ? [fact.data.connection] : [];
+      }
+    }
   },
   evolve: (before, event, key) => {
     const row = before ?? nothingYet(key as ConnectionName);

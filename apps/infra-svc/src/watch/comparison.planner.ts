@@ -8,6 +8,7 @@ import {
   type NodeName,
 } from '@fairlead/contracts';
 import type { ClusterLook, Difference } from '../machines/sights.js';
+import { clusterOfGroup } from '../machines/machines.planner.js';
 import type { ListedMachine } from '../providers/provider.ports.js';
 
 /** At most so many new orphans are recorded by one look; the next look records more. */
@@ -25,7 +26,7 @@ export interface RecordedMachine {
   readonly stopped: boolean;
 }
 
-export type Orphan = Pick<EventData<'OrphanVmFound'>, 'id' | 'name' | 'group' | 'status'>;
+export type Orphan = Omit<EventData<'OrphanVmFound'>, 'connection'>;
 
 /** What the look before has found, by what it is about. */
 export type Memory = ReadonlyMap<string, string>;
@@ -57,12 +58,6 @@ export interface World {
 
 const keyOf = ({ namespace, cluster, name }: Pick<RecordedMachine, 'namespace' | 'cluster' | 'name'>): string =>
   `${namespace}/${cluster}/${name}`;
-
-/** The cluster that a group was made for; names have no dots. undefined: the group has no name of ours. */
-export const clusterOfGroup = (group: string): { readonly namespace: string; readonly cluster: string } | undefined => {
-  const [namespace, cluster, connection, ...rest] = group.split('.');
-  return namespace && cluster && connection && rest.length === 0 ? { namespace, cluster } : undefined;
-};
 
 const addressesOf = ({
   publicIp,
@@ -150,11 +145,15 @@ const isPlanned = (report: ListedMachine, byKey: ReadonlyMap<string, RecordedMac
   return row !== undefined && (row.running === null || row.running.id === report.id);
 };
 
-const orphanOf = ({ id, name, group, status }: ListedMachine): Orphan => ({
-  id,
-  name: name.slice(0, PROVIDER_TEXT_MAX),
-  group: group.slice(0, PROVIDER_TEXT_MAX),
-  status,
+const bounded = (text: string): string => text.slice(0, PROVIDER_TEXT_MAX);
+
+const orphanOf = (machine: ListedMachine): Orphan => ({
+  id: machine.id,
+  name: bounded(machine.name),
+  group: bounded(machine.group),
+  status: machine.status,
+  ...(machine.spec === undefined ? {} : { spec: bounded(machine.spec) }),
+  ...(machine.status === 'running' ? { zone: bounded(machine.zone) } : {}),
 });
 
 const isNameable = ({ id }: ListedMachine): boolean => id !== '' && id.length <= PROVIDER_ID_MAX;

@@ -9,7 +9,7 @@ import { orRetry } from '../outcome.effects.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import type { ClusterFindings, Comparison } from './comparison.planner.js';
 import { orphans } from './orphans.decider.js';
-import { PlannedMachines } from './planned.machines.effects.js';
+import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 const CLUSTERS_AT_ONCE_MAX = 8;
 

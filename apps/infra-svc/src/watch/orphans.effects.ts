@@ -8,7 +8,7 @@ import type { Connections, InfrastructureProvider, ListedMachine } from '../prov
 import { resourcesStream } from '../resources/resources.decider.js';
 import { CONNECTIONS } from '../tokens.js';
 import { orphans, type OrphansCommand } from './orphans.decider.js';
-import { PlannedMachines } from './planned.machines.effects.js';
+import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 export type OfOrphan = { readonly connection: ConnectionName; readonly id: string };
 

@@ -6,10 +6,12 @@ import { clusterSpec, LAB, nodeSet, requested, UID } from '../../test/fixtures.j
 import { MemoryLog } from '../../test/memory.log.js';
 import { planCluster } from '../machines/machines.planner.js';
 import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
+import { rowFrom } from '../connections/connections.projection.js';
+import { resourcesProjection } from '../resources/resources.projection.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import { orphans, ORPHANS_MAX } from './orphans.decider.js';
 import { OrphanJobs, OrphansLog, type OfOrphan } from './orphans.effects.js';
-import { PlannedMachines } from './planned.machines.effects.js';
+import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 const group = 'default.demo.lab';
 const orphan = (id: string, name = 'stray') => ({ id, name, group, status: 'running' as const });
@@ -40,6 +42,18 @@ describe('the orphaned machines of a connection', () => {
     given(...many)
       .when(record(['one-more']))
       .thenNothing();
+  });
+});
+
+describe('the rows of a connection', () => {
+  it('have its orphaned machines until they are gone or deleted: a look compares them with the list', async () => {
+    const log = new MemoryLog();
+    const orphans = () => rowFrom(resourcesProjection, log.events, LAB)?.orphans?.map(({ id }) => id);
+    for (const id of ['a', 'b', 'c']) await log.say(resourcesStream(LAB), found(id));
+    expect(orphans()).toEqual(['a', 'b', 'c']);
+    await log.say(resourcesStream(LAB), { type: 'OrphanVmGone', data: { connection: LAB, id: 'a' } });
+    await log.say(resourcesStream(LAB), { type: 'OrphanVmDeleted', data: { connection: LAB, id: 'c' } });
+    expect(orphans()).toEqual(['b']);
   });
 });
 

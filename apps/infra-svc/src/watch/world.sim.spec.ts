@@ -10,7 +10,7 @@ import type { Connections, InfrastructureProvider, ListedMachine } from '../prov
 import { NO_MEMORY, type Memory } from './comparison.planner.js';
 import { FindingsLog } from './findings.log.effects.js';
 import { ConnectionLook } from './look.effects.js';
-import { PlannedMachines } from './planned.machines.effects.js';
+import { PlannedMachines } from '../machines/planned.machines.effects.js';
 import { recordedOf } from './recorded.rules.js';
 
 const SEEDS = 100;

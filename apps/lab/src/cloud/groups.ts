@@ -95,9 +95,12 @@ export class Groups {
     }
     const group = existing?.stored.uid === request.uid ? existing : undefined;
     const missing = request.machines.filter((machine) => group?.machines.has(machine.name) !== true);
-    this.validate(missing);
+    const adopted = missing.flatMap((machine) => (machine.adopts === undefined ? [] : [this.adoptable(machine)]));
+    const created = missing.filter(({ adopts }) => adopts === undefined);
+    this.validate(created);
     const target = group ?? this.create(name, request);
-    for (const machine of missing) this.createMachine(target, machine);
+    for (const machine of created) this.createMachine(target, machine);
+    for (const { machine, as } of adopted) this.move(machine, target, as);
     if (missing.length > 0) this.changed(target);
     return viewOf(target);
   }
@@ -200,6 +203,26 @@ export class Groups {
     if (this.machines.size + requests.length > machinesMax) {
       refuse('quota', `the quota of ${machinesMax} machines is used up`);
     }
+  }
+
+  private adoptable(as: MachineRequest): { readonly machine: Machine; readonly as: MachineRequest } {
+    const { id, group } = as.adopts ?? { id: '', group: '' };
+    const machine = this.machine(id);
+    const { group: present } = machine.record;
+    if (present !== group) throw new CloudFault(409, 'moved', `machine ${id} is in group ${present} and not ${group}`);
+    return { machine, as };
+  }
+
+  /** It stays what it is; only its name, its labels and its group change. */
+  private move(machine: Machine, to: Group, { name, labels }: MachineRequest): void {
+    const from = this.groups.get(machine.record.group);
+    from?.machines.delete(machine.name);
+    const { labels: _former, ...request } = machine.record.request;
+    machine.record.group = to.stored.name;
+    machine.record.request = { ...request, name, ...(labels === undefined ? {} : { labels }) };
+    to.machines.set(name, machine);
+    this.saveMachine(machine);
+    if (from !== undefined && from !== to) this.changed(from);
   }
 
   private create(name: string, { cluster, namespace, uid }: GroupRequest): Group {

@@ -19,6 +19,8 @@ export const MachineRequest = z.strictObject({
   rootDisk: z.json().optional(),
   zone: z.string().max(100).optional(),
   labels: z.record(z.string(), z.string()).optional(),
+  /** An existing machine that moves into the group under this name, from the group that is named. */
+  adopts: z.strictObject({ id: z.string().max(100), group: z.string().max(200) }).optional(),
 });
 export type MachineRequest = z.infer<typeof MachineRequest>;
 
@@ -57,6 +59,7 @@ export const machineView = (record: MachineRecord) => ({
   region: record.region,
   zone: record.zone,
   spec: record.request.spec,
+  image: record.request.image,
   sshKey: record.request.sshKey,
 });
 

@@ -81,7 +81,12 @@ describe.each([{ light: true }, { light: false }])(
       const removal = { member: second.name, address: second.publicIp, self: leader.name, external: false };
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: true, members: 1 });
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
+      const problemsOf = async (host: SteppedHost) => (await host.step('look', {})).problems;
+      expect(await problemsOf(onWorker)).toEqual([
+        'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)',
+      ]);
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({ changed: true, left: [] });
+      expect(await problemsOf(onWorker)).toEqual([]);
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({
         changed: false,
         left: [],

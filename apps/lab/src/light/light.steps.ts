@@ -56,6 +56,17 @@ const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
 const ETCD_UNIT_FILE = `/etc/systemd/system/${EXTERNAL_ETCD.unit}`;
 const PRIVATE = 0o600;
 const PUBLIC = 0o644;
+const MIB_PER_GIB = 1_024;
+/** Nothing is ever left on a light host by which its last user could come back. */
+const NOTHING = createHash('sha256').digest('hex').slice(0, 32);
+const LIGHT_BASELINE = {
+  sshKeys: NOTHING,
+  sshServer: NOTHING,
+  accounts: NOTHING,
+  jobs: NOTHING,
+  units: NOTHING,
+  runtime: NOTHING,
+};
 const KILLED_EXIT_CODE = 137;
 /** What a script repeats of a failed command. */
 const WORDS_LINES_MAX = 40;
@@ -337,10 +348,16 @@ export const LIGHT_STEPS: Steps = {
     return { kubeconfig: Buffer.from(kubeconfig).toString('base64') };
   },
 
-  // The lab's hosts are made for a cluster, and its balancer is its own.
-  look: async () => {
-    throw new StepFault('a host of the lab is in no inventory');
+  look: async ({ host, files }) => {
+    const { cpuCount: cpus, memoryGiB } = host.facts;
+    const problems: string[] = [];
+    for (const path of [KUBELET_CONF, ADMIN_CONF, '/var/lib/etcd/member'])
+      if (await files.exists(path)) problems.push(`it is a Kubernetes node already (${path} exists)`);
+    if (await files.exists(AGENT_PATHS.config)) problems.push('it has an agent of another cluster');
+    return { cpus, memoryMiB: memoryGiB * MIB_PER_GIB, problems, baseline: LIGHT_BASELINE };
   },
+
+  // The lab's balancer is its own.
   'balance-api': async () => {
     throw new StepFault('a host of the lab has no haproxy and no keepalived');
   },

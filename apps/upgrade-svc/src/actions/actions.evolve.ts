@@ -76,6 +76,8 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
     case 'NodeRemovalRequested':
     case 'NodeRemoved':
       return leaving(state, [event.data.node]);
+    case 'NodeRemovalCancelled':
+      return withMember(state, event.data.node, { leaving: false });
     case 'NodesRejected':
       return unchanged(state, event.data.requestId);
     case 'VmsFailed': {

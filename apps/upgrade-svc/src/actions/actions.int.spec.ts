@@ -33,8 +33,8 @@ describe('the reboot of a control plane', () => {
     const story = new Story({ controlPlanes: 0, workers: 0 });
     for (let index = 1; index <= 3; index += 1) story.join(controlPlane(index), 'control-plane');
     story.ask('reboot', [node], { drain: false }).settle();
-    const handle = (async (_decider, _stream, command) => {
-      said = [...said, (command as { readonly type: string }).type];
+    const handle = (async (_decider: unknown, _stream: unknown, { type }: { readonly type: string }) => {
+      said = [...said, type];
       return { events: [], state: {}, seq: 1 };
     }) as unknown as Handle;
     const clusters = { of: async () => lab.cluster } as unknown as ClusterAccess;

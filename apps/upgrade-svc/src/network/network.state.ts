@@ -130,6 +130,8 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
   switch (event.type) {
     case 'NodeRemovalRequested':
       return withChange(basis, event.data.node, { isLeaving: true });
+    case 'NodeRemovalCancelled':
+      return withChange(basis, event.data.node, { isLeaving: false });
     case 'NodesAbandoned':
       return event.data.nodes.reduce((before, node) => withChange(before, node, { isLeaving: true }), basis);
     case 'NodeCordoned':

@@ -69,13 +69,11 @@ const stepsOf = ({ versions }: Path, target: KubernetesVersion | null): readonly
 };
 
 /**
- * Workers on which the addons of a new version run although the workers themselves do not change with it. Where images cannot be pulled,
- * they have those that were staged. One that is held is not touched, and one that is not Ready is not waited for.
+ * Workers on which the addons of a new version run although the workers themselves do not change with it, held ones included: their
+ * DaemonSets leave no node out. Where images cannot be pulled, they have those that were staged. One that is not Ready is not waited for.
  */
 const addonWorkers = (input: PlanInput): readonly NodeName[] =>
-  input.facts.nodes
-    .filter((node) => node.role === 'worker' && node.ready && !isHeld(input, node))
-    .map(({ name }) => name);
+  input.facts.nodes.filter((node) => node.role === 'worker' && node.ready).map(({ name }) => name);
 
 const stageDraft = (
   drafts: readonly Draft[],

@@ -113,7 +113,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('stages on workers of pools that do not take part, and on none that is held or not Ready', () => {
+  it('stages on workers that do not take part and on held ones, which get the addons all the same, and on none that is not Ready', () => {
     const model = changeNode(modelOf(1, 3, '1.33.13'), w(3), { ready: false });
     const input = inputOf(
       model,
@@ -122,7 +122,8 @@ describe('a plan', () => {
       { holds: { nodes: { [w(2)]: 'a sale' }, pools: {} } },
     );
     const alone = planned({ ...input, request: { ...input.request, pools: [] } });
-    expect(stagedBy(alone)).toEqual([['1.34.4', [cp(1), w(1)]]]);
+    expect(stagedBy(alone)).toEqual([['1.34.4', [cp(1), w(1), w(2)]]]);
+    expect(steps(alone).filter((step) => step.includes(w(2)))).toEqual([]);
   });
 
   it('brings workers along first that would fall too far behind [Cluster API 24]', () => {

@@ -95,6 +95,8 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
     case 'WorkerJoined':
     case 'NodeReady':
       return withMembers(state, [event.data.node], { joined: true });
+    case 'NodeRemovalCancelled':
+      return withMembers(state, [event.data.node], { leaving: false });
     case 'VmDeleted':
       return gone(state, event.data.name);
     case 'ClusterDeletionRequested':

@@ -181,6 +181,8 @@ const evolveMachines = (state: Known, event: StoredEvent): Known => {
     case 'NodeRemovalRequested':
     case 'NodeRemoved':
       return leaving(state, [event.data.node]);
+    case 'NodeRemovalCancelled':
+      return withMember(state, event.data.node, () => ({ leaving: false }));
     case 'VmDeleted':
       return gone(state, event.data.name);
     case 'NodeActionStarted':

@@ -122,6 +122,8 @@ const evolveRepairs = (cluster: ClusterState, event: StoredEvent): ClusterState 
       return repaired(cluster, poolKey(event.data.pool));
     case 'NodeRemovalRequested':
       return repairing(cluster, `remove/${event.data.node}`, `${event.data.node} is being removed`);
+    case 'NodeRemovalCancelled':
+      return repaired(cluster, `remove/${event.data.node}`);
     case 'NodeRemoved':
       return withoutNode(cluster, event.data.node);
     case 'VmDeleted':

@@ -420,6 +420,46 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/connections/{connection}/orphans/{orphan}/adopt': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Adopt an orphaned machine
+     * @description The machine becomes a node of a pool of workers, whose replicas grow by one. Before anything is changed, the provider and the machine itself are asked: it must run, have the machine type, image and zone of the pool, let the SSH key of the connection in, and be no Kubernetes node. Otherwise the operation is rejected, and machine and pool are as before.
+     */
+    post: operations['adoptOrphan'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/cancel-removal': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Cancel the removal of a worker
+     * @description A worker whose drain has not ended stays: it is uncordoned, and its pool counts it again. Pods that were evicted do not return by themselves. A drain that ends at the same moment comes first: then the node leaves.
+     */
+    post: operations['cancelRemoval'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/autoscaler/credentials': {
     parameters: {
       query?: never;
@@ -861,6 +901,26 @@ export interface paths {
      * @description What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind.
      */
     put: operations['setNodeUpdates'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/clusters/{cluster}/nodes/updates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    /**
+     * Hold nodes out of changes, or release them
+     * @description What is held takes no part in any upgrade, and stalls none. It stays as it is until it is released; its version may fall behind. The selection is resolved once: nodes that join a pool later are not held; hold the pool for that.
+     */
+    put: operations['setSelectedNodeUpdates'];
     post?: never;
     delete?: never;
     options?: never;
@@ -1497,6 +1557,10 @@ export interface components {
        * @enum {string}
        */
       status: 'creating' | 'running' | 'stopped' | 'failed';
+      /** @description Its machine type; empty: the provider does not say */
+      spec: string;
+      /** @description Empty: the provider does not say */
+      zone: string;
       /** @description RFC 3339, UTC */
       foundTime: string;
       /** @enum {string} */
@@ -2759,6 +2823,21 @@ export interface components {
         resourceVersion?: string;
       };
     };
+    /** @description Where an orphaned machine becomes a node */
+    OrphanAdoption: {
+      namespace: string;
+      cluster: string;
+      /** @description A pool of workers; it grows by one */
+      pool: string;
+    };
+    /** @description Why a node that is being removed stays */
+    RemovalCancellation: {
+      /**
+       * @description Why it stays; shown in the history
+       * @default
+       */
+      reason: string;
+    };
     AutoscalerCredentialList: {
       /** @enum {string} */
       kind: 'AutoscalerCredentialList';
@@ -3688,6 +3767,42 @@ export interface components {
       actor: string;
       /** @description RFC 3339, UTC */
       since: string;
+    };
+    /**
+     * @description Nodes to hold or to release
+     * @example {
+     *       "select": {
+     *         "labels": {
+     *           "tier": "web"
+     *         }
+     *       },
+     *       "disabled": true,
+     *       "reason": "a long test runs"
+     *     }
+     */
+    NodeUpdatesRequest: {
+      /** @description true: held out of every change until it is false again; others go on */
+      disabled: boolean;
+      /**
+       * @description Why; needed to hold
+       * @default
+       */
+      reason: string;
+      select: components['schemas']['NodeSelection'];
+    };
+    /** @description Nodes that are held out of changes, or not any more */
+    NodeUpdates: {
+      /** @enum {string} */
+      kind: 'NodeUpdates';
+      disabled: boolean;
+      reason: string;
+      actor: string;
+      /** @description RFC 3339, UTC */
+      since: string;
+      /** @description Those that were selected */
+      nodes: string[];
+      /** @description Those of them that were not so before */
+      changed: string[];
     };
     EtcdSnapshotList: {
       /** @enum {string} */
@@ -8250,6 +8365,313 @@ export interface operations {
       };
     };
   };
+  adoptOrphan: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        connection: string;
+        orphan: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['OrphanAdoption'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: the operation has ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description The request is recorded; Location is the operation */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing, connection.not-granted */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, connection.not-found, connection.orphan-unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.orphan-unfit, pool.scale-out-of-bounds */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  cancelRemoval: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['RemovalCancellation'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: the node stays, or its drain had ended */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description The request is recorded; Location is the node */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.removal-not-cancellable, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   listAutoscalerCredentials: {
     parameters: {
       query?: {
@@ -9153,7 +9575,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, node.exec-busy, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9429,7 +9851,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.deleting, cluster.paused, node.exec-busy, conflict.concurrent */
+      /** @description installation.handed-over, cluster.deleting, node.exec-busy, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12230,6 +12652,144 @@ export interface operations {
         };
       };
       /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  setSelectedNodeUpdates: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeUpdatesRequest'];
+      };
+    };
+    responses: {
+      /** @description How they are now */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeUpdates'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid, node.selection-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress, node.none-selected */
       409: {
         headers: {
           [name: string]: unknown;

@@ -397,6 +397,13 @@ export const bootstrapEvents = {
         .describe('The first of them as namespace/name, each with what it waits for, such as a PodDisruptionBudget'),
     }),
   }),
+  NodeRemovalCancelled: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'A node whose drain had not ended stays: it is uncordoned, and its pool counts it again. Pods that were evicted do not return by themselves.',
+    data: z.strictObject({ uid, node, pool: z.string() }),
+  }),
   NodeDrained: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -184,6 +184,12 @@ export const requestEvents = {
       workers: z.array(NodeSet).max(50),
       controlPlane: NodeSet.optional().describe('Control planes that are added; absent: none'),
       onFailure: OnFailure.optional().describe('What becomes of the machines if the request fails; absent: rollback'),
+      adopts: z
+        .string()
+        .min(1)
+        .max(PROVIDER_ID_MAX)
+        .optional()
+        .describe("The provider's id of the machine that becomes the one worker; absent: machines are created"),
     }),
   }),
   NodesAbandoned: defineEvent({
@@ -199,6 +205,17 @@ export const requestEvents = {
     context: 'request',
     doc: 'Someone asked for a node to be drained and removed.',
     data: z.strictObject({ uid, node: NodeName }),
+  }),
+  NodeRemovalCancellationRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone asked for a node that is being removed to stay. It stays if its drain has not ended by then.',
+    data: z.strictObject({
+      uid,
+      node: NodeName,
+      reason: z.string().describe('Why, in the words of whoever asked; empty: not given'),
+    }),
   }),
   NodeReplacementRequested: defineEvent({
     version: 1,

@@ -85,6 +85,12 @@ export const watchEvents = {
       name: z.string().max(PROVIDER_TEXT_MAX),
       group: z.string().max(PROVIDER_TEXT_MAX).describe('<namespace>.<cluster>.<connection>'),
       status: z.enum(['creating', 'running', 'stopped', 'failed']),
+      spec: z
+        .string()
+        .max(PROVIDER_TEXT_MAX)
+        .optional()
+        .describe('Its machine type; absent: the provider does not say'),
+      zone: z.string().max(PROVIDER_TEXT_MAX).optional().describe('Its zone; absent: the provider does not say'),
     }),
   }),
   OrphanVmGone: defineEvent({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { POOL_NODES_MAX } from '../cluster.limits.js';
+import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
 import { CNIS, CNIS_OF, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
@@ -8,7 +8,7 @@ import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.
 import { VirtualAddressView } from '../views/address.views.js';
 import { time } from '../views/time.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
-import { CONTROL_PLANES_MAX, DeclaredSpec, POOLS_MAX } from './declared.js';
+import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';

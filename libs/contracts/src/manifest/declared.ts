@@ -113,8 +113,6 @@ export const completeSpec = (spec: DeclaredSpec): CompleteSpec => ({
 
 /** The pool of control planes, which no pool of workers may be named after. */
 export const CONTROL_PLANE_POOL = 'control-plane';
-/** Each further member makes every write of etcd slower. */
-export const CONTROL_PLANES_MAX = 7;
 
 const machinesOf = ({ count, connection, spec, rootDisk, zones }: NodeSet) => ({
   replicas: count,

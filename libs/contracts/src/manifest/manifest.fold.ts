@@ -106,6 +106,12 @@ const leave = (declared: Declared, names: readonly string[]): Declared =>
     return superseded(left, name);
   }, declared);
 
+/** A node that was asked to leave stays after all: the size of its pool is as it was before. */
+const rejoin = (declared: Declared, { node, pool }: EventData<'NodeRemovalCancelled'>): Declared => {
+  if (declared.nodes[node] !== undefined) return declared;
+  return { ...declared, nodes: { ...declared.nodes, [node]: pool }, spec: resized(declared.spec, pool, 1) };
+};
+
 /** A node that is not counted, or is being replaced already, has no place to be taken. */
 const replace = (declared: Declared, { requestId, node, order }: Replacement): Declared => {
   const pool = declared.nodes[node];
@@ -305,6 +311,8 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
       return abandon(declared, event.data);
     case 'NodeRemovalRequested':
       return leave(declared, [event.data.node]);
+    case 'NodeRemovalCancelled':
+      return rejoin(declared, event.data);
     case 'NodeReplacementReady': {
       const { requestId } = event.data;
       const replaced = declared.replaced?.[requestId];
@@ -341,6 +349,7 @@ const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodesFailed',
   'NodesAbandoned',
   'NodeRemovalRequested',
+  'NodeRemovalCancelled',
   'NodeReplacementReady',
   'VmDeleted',
   'UpdatesDisabledSet',

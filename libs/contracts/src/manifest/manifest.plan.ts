@@ -1,15 +1,9 @@
+import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
 import { z } from 'zod';
 import type { NodeSet } from '../cluster-spec.js';
 import { EXTERNAL_ETCD_COUNTS } from '../external-etcd.js';
 import { refuse, type Refusal } from '../refusals.js';
-import {
-  CONTROL_PLANE_POOL,
-  CONTROL_PLANES_MAX,
-  controlPlaneSetOf,
-  nodeSetOf,
-  type DeclaredPool,
-  type DeclaredSpec,
-} from './declared.js';
+import { CONTROL_PLANE_POOL, controlPlaneSetOf, nodeSetOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
 import { nodeMetadata } from './pool.fields.js';

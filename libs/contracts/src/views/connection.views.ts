@@ -133,6 +133,8 @@ export const OrphanView = z
     name: z.string(),
     group: z.string().describe('The group that it was requested in: <namespace>.<cluster>.<connection>'),
     status: z.enum(['creating', 'running', 'stopped', 'failed']).describe('When it was found'),
+    spec: z.string().describe('Its machine type; empty: the provider does not say'),
+    zone: z.string().describe('Empty: the provider does not say'),
     foundTime: time,
     deletion: z.enum(['none', 'requested', 'refused']),
     reason: z.string().describe('Why it was not deleted; empty: its deletion was not requested, or is in progress'),

@@ -149,6 +149,15 @@ export const UpdatesView = z
   .meta({ id: 'Updates', description: 'Whether a node or a pool is held out of changes' });
 export type UpdatesView = z.infer<typeof UpdatesView>;
 
+export const NodeUpdatesView = UpdatesView.omit({ scope: true, name: true })
+  .extend({
+    kind: z.literal('NodeUpdates'),
+    nodes: z.array(z.string()).describe('Those that were selected'),
+    changed: z.array(z.string()).describe('Those of them that were not so before'),
+  })
+  .meta({ id: 'NodeUpdates', description: 'Nodes that are held out of changes, or not any more' });
+export type NodeUpdatesView = z.infer<typeof NodeUpdatesView>;
+
 /** Why a snapshot was taken: by schedule, by command, before an upgrade changes control planes, before a control plane leaves. */
 export const SNAPSHOT_REASONS = ['schedule', 'command', 'upgrade', 'removal'] as const;
 /** open: its verification is desired; unverified: there was none, or it could not be tried. */

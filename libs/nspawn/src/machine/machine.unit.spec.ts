@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { groupsFor, hierarchiesOf, isUnified } from './cgroups.rules.js';
-import { installLine, noRoomToWatch, obstaclesOf } from './requirements.rules.js';
+import { installLine, noRoomOnDisk, noRoomToWatch, obstaclesOf } from './requirements.rules.js';
 
 const FINE = {
   platform: 'linux' as const,
@@ -47,6 +47,15 @@ describe('a machine that cannot have hosts', () => {
   it('has room for one cluster of five hosts where its kernel allows as much as most do, and not for two', () => {
     expect(noRoomToWatch(FINE.watches, 3, 2)).toBeUndefined();
     expect(noRoomToWatch({ ...FINE.watches, used: 5 + 107 }, 3, 2)).toMatch(/^a cluster of 3 \+ 2 hosts/);
+  });
+
+  it('whose disk is so full that kubelets would taint their nodes is told how much to free', () => {
+    const disk = { folder: '/srv/hosts', totalBytes: 100 * 2 ** 30, freeBytes: 12 * 2 ** 30 };
+    expect(obstaclesOf({ ...FINE, disk })).toEqual([
+      'the file system of /srv/hosts is 88 % full, and from 85 % on kubelets taint their nodes with disk-pressure and evict pods. ' +
+        'Free 3 GiB there, or use another folder',
+    ]);
+    expect(noRoomOnDisk({ ...disk, freeBytes: 15 * 2 ** 30 })).toBeUndefined();
   });
 
   it('names each package once', () => expect(installLine(['nsenter', 'unshare', 'flock'])).toMatch(/ util-linux$/));

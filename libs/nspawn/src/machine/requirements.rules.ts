@@ -19,6 +19,8 @@ export interface Findings {
   readonly missingPrograms: readonly string[];
   readonly hasOverlay: boolean;
   readonly watches: FileWatches;
+  /** Absent: no folder was named. */
+  readonly disk?: DiskRoom;
 }
 
 /** How many inotify instances root may have, on the machine and all its hosts together, and has. Most kernels begin with 128. */
@@ -26,6 +28,29 @@ export interface FileWatches {
   readonly limit: number;
   readonly used: number;
 }
+
+/** The file system that hosts stand on. */
+export interface DiskRoom {
+  readonly folder: string;
+  readonly totalBytes: number;
+  /** To whoever is not root, as kubelets count it. */
+  readonly freeBytes: number;
+}
+
+/** A kubelet whose images have less than 15 % of their file system free evicts pods and taints its node with disk-pressure. */
+const DISK_FREE_MIN = 0.15;
+const GIB = 1_024 ** 3;
+
+/** What helps where kubelets would find too little room; undefined: there is enough. */
+export const noRoomOnDisk = ({ folder, totalBytes, freeBytes }: DiskRoom): string | undefined => {
+  if (totalBytes === 0 || freeBytes / totalBytes >= DISK_FREE_MIN) return undefined;
+  const full = Math.floor((1 - freeBytes / totalBytes) * 100);
+  const missing = Math.ceil((totalBytes * DISK_FREE_MIN - freeBytes) / GIB);
+  return (
+    `the file system of ${folder} is ${full} % full, and from 85 % on kubelets taint their nodes with disk-pressure and evict pods. ` +
+    `Free ${missing} GiB there, or use another folder`
+  );
+};
 
 /** What systemd, containerd, the kubelet and Kubernetes' own programs have of them on one host. */
 const WATCHES = { controlPlane: 26, worker: 15 } as const;
@@ -50,9 +75,10 @@ export const noRoomToWatch = (
  * already, the next one may be a worker, which needs less.
  */
 export const obstaclesOf = (findings: Findings, hostsRunning = 0): readonly string[] => {
-  const { platform, isRoot, missingPrograms, hasOverlay, watches } = findings;
+  const { platform, isRoot, missingPrograms, hasOverlay, watches, disk } = findings;
   if (platform !== 'linux') return [`local hosts need Linux; this is ${platform}`];
   const unwatched = hostsRunning === 0 ? noRoomToWatch(watches, 1, 0) : noRoomToWatch(watches, 0, 1);
+  const full = disk === undefined ? undefined : noRoomOnDisk(disk);
   return [
     ...(isRoot ? [] : ['local hosts need root: they have namespaces, mounts and groups of their own']),
     ...(missingPrograms.length === 0
@@ -60,6 +86,7 @@ export const obstaclesOf = (findings: Findings, hostsRunning = 0): readonly stri
       : [`missing: ${missingPrograms.join(', ')}. Install them: ${installLine(missingPrograms)}`]),
     ...(hasOverlay ? [] : ['this kernel has no overlay file system (modprobe overlay)']),
     ...(unwatched === undefined ? [] : [unwatched]),
+    ...(full === undefined ? [] : [full]),
   ];
 };
 

@@ -1,7 +1,13 @@
-import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { runCommand } from '@fairlead/embedded/process';
-import { obstaclesOf, REQUIRED_PROGRAMS, type FileWatches, type Findings } from './requirements.rules.js';
+import {
+  obstaclesOf,
+  REQUIRED_PROGRAMS,
+  type DiskRoom,
+  type FileWatches,
+  type Findings,
+} from './requirements.rules.js';
 
 const MODPROBE_TIMEOUT_MS = 10_000;
 /** What hosts use of the kernel and cannot load themselves. Built in on many machines, and then modprobe has nothing to do. */
@@ -50,9 +56,24 @@ export const fileWatches = (): FileWatches => {
   return { limit, used: processes.reduce((sum, name) => sum + watchesOf(join('/proc', name)), 0) };
 };
 
+/** Of a folder that need not exist yet. */
+export const diskRoom = (folder: string): DiskRoom => {
+  const found = unlessGone(() => statfsSync(folder), undefined);
+  if (found === undefined && dirname(folder) !== folder) return { ...diskRoom(dirname(folder)), folder };
+  const { blocks = 0, bavail = 0, bsize = 0 } = found ?? {};
+  return { folder, totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+};
+
+/** Where hosts come, and what is there already. */
+interface HostsPlace {
+  readonly hostsRunning?: number;
+  /** The folder of their disks; absent: its room is not looked at. */
+  readonly folder?: string;
+}
+
 /** What is in the way of a host more on this machine; empty: nothing. Loads kernel modules where that is possible and needed. */
-export const obstacles = async (hostsRunning = 0): Promise<readonly string[]> =>
-  obstaclesOf(await findings(), hostsRunning);
+export const obstacles = async ({ hostsRunning = 0, folder }: HostsPlace = {}): Promise<readonly string[]> =>
+  obstaclesOf({ ...(await findings()), ...(folder === undefined ? {} : { disk: diskRoom(folder) }) }, hostsRunning);
 
 export const findings = async (): Promise<Findings> => {
   const isRoot = process.getuid?.() === 0;

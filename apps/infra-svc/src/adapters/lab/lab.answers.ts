@@ -31,6 +31,8 @@ export const LabMachine = z.object({
   region: z.string(),
   zone: z.string(),
   sshKey: z.string().nullish(),
+  spec: z.string().nullish(),
+  image: z.string().nullish(),
 });
 export type LabMachine = z.infer<typeof LabMachine>;
 

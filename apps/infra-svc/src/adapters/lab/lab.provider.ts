@@ -80,6 +80,8 @@ const reportOf = (machine: LabMachine, uid: string): MachineReport => {
 
 /** A lab: simulated machines that are reached exactly as real ones. */
 export class LabProvider implements InfrastructureProvider {
+  readonly canAdopt = true;
+
   constructor(
     private readonly client: LabClient,
     private readonly connection: string,
@@ -181,7 +183,12 @@ export class LabProvider implements InfrastructureProvider {
     const { items } = await this.client.get(this.on(request), LabMachines);
     return items
       .filter(({ group }) => group.endsWith(`.${this.connection}`))
-      .map((machine) => ({ ...reportOf(machine, machine.uid), group: machine.group }));
+      .map(({ group, uid, ...machine }) => ({
+        ...reportOf(machine, uid),
+        group,
+        ...(typeof machine.spec === 'string' ? { spec: machine.spec } : {}),
+        ...(typeof machine.image === 'string' ? { image: machine.image } : {}),
+      }));
   }
 
   deleteMachine(id: string, signal: AbortSignal): Promise<void> {

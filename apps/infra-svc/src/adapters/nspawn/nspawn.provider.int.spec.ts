@@ -1,6 +1,6 @@
 import { isRefusal, type ConnectionName } from '@fairlead/contracts';
 import { cacheFolder } from '@fairlead/mirror';
-import { openLocal } from '@fairlead/nspawn';
+import { diskRoom, openLocal } from '@fairlead/nspawn';
 import { isInOwnNetwork, runInOwnNetwork, whyNoHosts } from '@fairlead/nspawn/testing';
 import { newFolder } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
@@ -11,6 +11,7 @@ import type { InfrastructureProvider } from '../../providers/provider.ports.js';
 import { describeProvider } from '../provider.features.js';
 import { opensshKeys } from '../ssh-keys/openssh.keys.js';
 import { nspawnKind } from './nspawn.kind.js';
+import { NspawnProvider, type NspawnOptions } from './nspawn.provider.js';
 
 const RUN_MS = 600_000;
 const NAME = 'local' as ConnectionName;
@@ -64,5 +65,47 @@ describe('an nspawn connection', () => {
     const refusal = settings(changes);
     expect(refusal).toMatchObject({ code: 'connection.settings-invalid' });
     expect(isRefusal(refusal) && refusal.message).toContain(field);
+  });
+});
+
+describe('the room of the machine', () => {
+  const GIB = 1_024 ** 3;
+  const group = { name: 'default.demo.local' } as never;
+  const provider = (changes: Partial<NspawnOptions>): InfrastructureProvider =>
+    new NspawnProvider({
+      connection: NAME,
+      local: () => {
+        throw new Error('no host is made here');
+      },
+      ...{ cidr: '198.18.77.0/24', mirror: '/', system: 'debian-13', zones: ['local-1'], profile: undefined },
+      disk: () => ({ folder: '/srv/hosts', totalBytes: 100 * GIB, freeBytes: 40 * GIB }),
+      watches: () => ({ limit: 128, used: 20 }),
+      ...changes,
+    });
+  const roomFor = (changes: Partial<NspawnOptions>, controlPlanes: number, workers: number) => {
+    const specs = Array.from({ length: controlPlanes + workers }, () => 'nspawn.medium');
+    return provider(changes).checkCapacity?.({ group, specs, controlPlanes }, new AbortController().signal);
+  };
+
+  it('is asked before hosts are made: control planes watch more files than workers', async () => {
+    expect(await roomFor({}, 1, 5)).toBeUndefined();
+    expect(await roomFor({}, 3, 5)).toMatchObject({
+      code: 'connection.machine-full',
+      message: expect.stringContaining('Allow more: sysctl -w fs.inotify.max_user_instances='),
+    });
+  });
+
+  it('is too small where its disk is so full that kubelets would evict pods', async () => {
+    const disk = () => ({ folder: '/srv/hosts', totalBytes: 100 * GIB, freeBytes: 10 * GIB });
+    expect(await roomFor({ disk }, 1, 1)).toMatchObject({
+      code: 'connection.machine-full',
+      message: expect.stringContaining('the file system of /srv/hosts is 90 % full'),
+    });
+  });
+
+  it('is that of the file system on which a folder will be that does not exist yet', () => {
+    const room = diskRoom('/no/such/folder/yet');
+    expect(room).toMatchObject({ folder: '/no/such/folder/yet', totalBytes: diskRoom('/').totalBytes });
+    expect(room.totalBytes).toBeGreaterThan(0);
   });
 });

@@ -1,8 +1,20 @@
-import { WorldFailure, type ClusterUid, type HostProfile, type MachineSpec, type NodeName } from '@fairlead/contracts';
 import {
+  refuse,
+  WorldFailure,
+  type ClusterUid,
+  type HostProfile,
+  type MachineSpec,
+  type NodeName,
+  type Refusal,
+} from '@fairlead/contracts';
+import {
+  diskRoom,
+  fileWatches,
   hasRootfs,
   HOST_SYSTEMS,
   machineIsUnified,
+  noRoomOnDisk,
+  noRoomToWatch,
   obstacles,
   type Host,
   type HostSystem,
@@ -12,6 +24,7 @@ import { existsSync } from 'node:fs';
 import pLimit from 'p-limit';
 import type {
   Capabilities,
+  CapacityRequest,
   Firewall,
   GroupRef,
   Image,
@@ -40,6 +53,9 @@ export interface NspawnOptions {
   readonly system: HostSystem;
   readonly zones: readonly string[];
   readonly profile: HostProfile | undefined;
+  /** What the machine has room for; absent: it is asked. */
+  readonly disk?: () => ReturnType<typeof diskRoom>;
+  readonly watches?: typeof fileWatches;
 }
 
 const REGION = 'local';
@@ -64,7 +80,7 @@ export class NspawnProvider implements InfrastructureProvider {
   async verify(signal: AbortSignal): Promise<Capabilities> {
     signal.throwIfAborted();
     const running = this.local.hosts.all().filter(({ status }) => status === 'running');
-    const found = await obstacles(running.length);
+    const found = await obstacles({ hostsRunning: running.length, folder: this.local.places.stateDir });
     if (found.length > 0) throw this.failure('verify connection', found.join('; '), false);
     if (!existsSync(this.options.mirror)) {
       const help = 'make it with "npm run kubernetes:build", or name another one in the setting "mirror"';
@@ -116,6 +132,16 @@ export class NspawnProvider implements InfrastructureProvider {
   async deleteSshKey(name: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.store.removeKey(name);
+  }
+
+  /** A host that has no room to watch files runs no kubelet, and one on a full disk no pods: half a cluster would be there. */
+  async checkCapacity({ specs, controlPlanes }: CapacityRequest, signal: AbortSignal): Promise<Refusal | undefined> {
+    signal.throwIfAborted();
+    const { disk = () => diskRoom(this.local.places.stateDir), watches = fileWatches } = this.options;
+    const detail = noRoomToWatch(watches(), controlPlanes, specs.length - controlPlanes) ?? noRoomOnDisk(disk());
+    return detail === undefined
+      ? undefined
+      : refuse('connection.machine-full', { connection: this.options.connection, detail });
   }
 
   async *ensureMachines(group: MachineGroup, signal: AbortSignal): AsyncIterable<MachineAnswer> {

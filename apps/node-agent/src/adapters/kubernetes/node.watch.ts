@@ -14,6 +14,8 @@ const JOIN_POLL_MS = 250;
 /** The server ends a watch after this time; a watch that lives much longer is dead. */
 const WATCH_S = 300;
 const WATCH_GRACE_MS = 15_000;
+/** A watch that ends sooner is no success: a server that has just started refuses it until the Node object changes. */
+const WATCH_LASTS_MS = 10_000;
 
 export interface NodeWatchOptions {
   readonly node: string;
@@ -64,29 +66,36 @@ export class KubernetesNodeWatch implements NodeWatch {
 
   /** Returns how long to wait before the next try. */
   private async connectAndWatch(): Promise<number> {
+    const startedAtMs = performance.now();
+    const lasted = (): boolean => performance.now() - startedAtMs >= WATCH_LASTS_MS;
     try {
       const access = await readKubeAccess(this.options.host);
       if (access === undefined) return JOIN_POLL_MS;
       this.client = new KubeClient(access);
       await this.watch(this.client);
+      if (!lasted()) return this.nextPauseMs();
       this.attempt = 0;
       return 0;
     } catch (error) {
-      this.attempt += 1;
+      if (lasted()) this.attempt = 0;
       this.complain(error);
-      return backoffMs(RETRY, this.attempt, this.options.random);
+      this.see(undefined);
+      return this.nextPauseMs();
     } finally {
       this.client?.close();
       this.client = undefined;
-      this.see(undefined);
     }
+  }
+
+  private nextPauseMs(): number {
+    this.attempt += 1;
+    return backoffMs(RETRY, this.attempt, this.options.random);
   }
 
   private async watch(client: KubeClient): Promise<void> {
     const { status, body } = await client.ask('GET', this.path);
     if (status !== 200) throw this.failure('GET', `HTTP ${status}`);
     const node = NodeObject.parse(JSON.parse(body));
-    this.attempt = 0;
     this.lastFailure = '';
     this.see(node);
     const query = new URLSearchParams({

@@ -2,10 +2,10 @@ import { ClusterName, Namespace } from '@fairlead/contracts';
 import { reconcilerDecider, type Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import { providerIdOf } from '../machines/machines.planner.js';
-import { machinesReconciler } from '../machines/machines.reconciler.js';
 import { orRetry } from '../outcome.effects.js';
-import { clusterOfGroup, type Orphan } from './comparison.planner.js';
+import type { ListedMachine } from '../providers/provider.ports.js';
+import { clusterOfGroup, providerIdOf } from './machines.planner.js';
+import { machinesReconciler } from './machines.reconciler.js';
 
 const readOnly = reconcilerDecider(machinesReconciler);
 
@@ -15,7 +15,10 @@ export class PlannedMachines {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
 
   /** `<namespace>/<cluster>` that has planned it; undefined: no cluster has. */
-  async by({ id, name, group }: Pick<Orphan, 'id' | 'name' | 'group'>, cause: Cause): Promise<string | undefined> {
+  async by(
+    { id, name, group }: { readonly name: string } & Pick<ListedMachine, 'id' | 'group'>,
+    cause: Cause,
+  ): Promise<string | undefined> {
     const at = clusterOfGroup(group);
     const namespace = Namespace.safeParse(at?.namespace);
     const cluster = ClusterName.safeParse(at?.cluster);

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { run, type Ran } from '../spec/io.fixtures.js';
+
+const NODE = '/ns/default/clusters/demo/nodes/demo-w-1';
+const EXEC = `${NODE}/exec`;
+const LOGS = `${NODE}/logs`;
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const running = {
+  ...{ kind: 'NodeExec', id: 'x1', node: 'demo-w-1', state: 'running', exitCode: null, stdout: '', stderr: '' },
+  ...{ truncated: false, tookMs: null, message: '' },
+};
+const finished = {
+  ...running,
+  ...{ state: 'finished', exitCode: 0, stdout: base64('up 3 days\n'), stderr: base64('a warning\n'), tookMs: 12 },
+};
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+});
+afterEach(() => gateway.stop());
+
+const node = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, 'node', ...args]);
+
+describe('fairlead node exec [ORBITER 31]', () => {
+  it('prints the output of the command, waits for its end, and leaves its options alone', async () => {
+    gateway.on('POST', EXEC, { status: 202, body: running });
+    gateway.on('GET', `${EXEC}/x1`, { body: finished });
+    const { code, stdout, stderr } = await node(
+      'exec',
+      'demo',
+      'demo-w-1',
+      '--timeout',
+      '2m',
+      '--',
+      'uptime',
+      '--pretty',
+    );
+    expect([code, stdout, stderr]).toEqual([0, 'up 3 days\n', 'a warning\n']);
+    expect(gateway.asked('POST', EXEC)[0]?.body).toEqual({ command: ['uptime', '--pretty'], timeoutSeconds: 120 });
+  });
+
+  it('ends with the exit code of the command', async () => {
+    gateway.on('POST', EXEC, { body: { ...finished, exitCode: 3 } });
+    expect((await node('exec', 'demo', 'demo-w-1', '--', 'false')).code).toBe(3);
+    const json = await node('exec', 'demo', 'demo-w-1', '--output', 'json', '--', 'false');
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([3, { exitCode: 3, stdout: 'up 3 days\n', tookMs: 12 }]);
+  });
+
+  it('says so when only the beginning of the output was kept', async () => {
+    gateway.on('POST', EXEC, { body: { ...finished, stderr: '', truncated: true } });
+    const { stdout, stderr } = await node('exec', 'demo', 'demo-w-1', '--', 'dmesg');
+    expect([stdout, stderr]).toEqual([
+      'up 3 days\n',
+      'Only the first 256 KiB of each of standard output and standard error were kept.\n',
+    ]);
+  });
+
+  it('fails for a command whose outcome is unknown, and says what to do', async () => {
+    gateway.on('POST', EXEC, { body: { ...running, state: 'failed', message: 'its outcome is unknown' } });
+    const { code, stderr } = await node('exec', 'demo', 'demo-w-1', '--', 'uptime');
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining('its outcome is unknown')]);
+    expect(stderr).toContain('Check what it did before you run it again.');
+  });
+
+  it('asks nothing without a command', async () => {
+    const { code, stderr } = await node('exec', 'demo', 'demo-w-1');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give it after --, e.g. -- uptime.')]);
+    expect(gateway.received).toEqual([]);
+  });
+});
+
+describe('fairlead node logs [ORBITER 31]', () => {
+  beforeEach(() => {
+    gateway.on('GET', LOGS, { body: 'one\ntwo\n' });
+  });
+
+  it('prints the lines of a unit within a time', async () => {
+    const { code, stdout } = await node(
+      'logs',
+      'demo',
+      'demo-w-1',
+      '--unit',
+      'containerd',
+      '--since',
+      '15m',
+      '--lines',
+      '2',
+    );
+    expect([code, stdout]).toEqual([0, 'one\ntwo\n']);
+    const [asked] = gateway.asked('GET', LOGS);
+    expect(asked?.query).toEqual({ unit: 'containerd', sinceSeconds: '900', lines: '2' });
+  });
+
+  it('answers --output json with the lines, of the kubelet if nothing is said', async () => {
+    const { stdout } = await node('logs', 'demo', 'demo-w-1', '--output', 'json');
+    expect(JSON.parse(stdout)).toEqual({ node: 'demo-w-1', unit: 'kubelet', lines: ['one', 'two'] });
+  });
+
+  it('refuses a unit that is not on the list, and shows what the server refuses', async () => {
+    const unit = await node('logs', 'demo', 'demo-w-1', '--unit', 'secrets');
+    expect([unit.code, unit.stderr]).toEqual([2, expect.stringContaining('Allowed choices are kubelet')]);
+    gateway.on('GET', LOGS, refusal(404, 'node.unknown', 'No node demo-w-1'));
+    expect(await node('logs', 'demo', 'demo-w-1')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('No node'),
+    });
+  });
+});

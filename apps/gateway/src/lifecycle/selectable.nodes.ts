@@ -1,0 +1,62 @@
+import type { StoredEvent } from '@fairlead/contracts';
+import type { Selectable } from './selection.rules.js';
+
+/** A machine of a pool, with the labels that Fairlead sets, and how its node is. */
+export interface SelectableNode extends Selectable {
+  readonly ready: boolean;
+  readonly lost: boolean;
+}
+
+/** The nodes of a cluster that a request can select, by their names. */
+export type SelectableNodes = ReadonlyMap<string, SelectableNode>;
+
+export const NO_NODES: SelectableNodes = new Map();
+
+const change = (
+  nodes: SelectableNodes,
+  name: string,
+  to: (node: SelectableNode) => Partial<SelectableNode>,
+): SelectableNodes => {
+  const node = nodes.get(name);
+  return node === undefined ? nodes : new Map(nodes).set(name, { ...node, ...to(node) });
+};
+
+const planned = (nodes: SelectableNodes, { machines }: StoredEvent<'VmsPlanned'>['data']): SelectableNodes => {
+  const fresh = machines.filter(({ name }) => !nodes.has(name));
+  const added = fresh.map(({ name, role, pool }): [string, SelectableNode] => [
+    name,
+    { role, pool, labels: { 'kubernetes.io/hostname': name }, ready: false, lost: false },
+  ]);
+  return new Map([...nodes, ...added]);
+};
+
+/** The nodes after an event of their cluster. */
+export const selectableAfter = (nodes: SelectableNodes, event: StoredEvent): SelectableNodes => {
+  switch (event.type) {
+    case 'VmsPlanned':
+      return planned(nodes, event.data);
+    case 'VmCreated': {
+      const { name, labels: own, csp, region, zone } = event.data.machine;
+      const places = {
+        'topology.cloud-barista.github.io/csp': csp,
+        'topology.kubernetes.io/region': region,
+        'topology.kubernetes.io/zone': zone,
+      };
+      return change(nodes, name, ({ labels }) => ({ labels: { ...labels, ...own, ...places } }));
+    }
+    case 'NodeLabelsSet':
+      return change(nodes, event.data.node, ({ labels }) => ({ labels: { ...labels, ...event.data.labels } }));
+    case 'NodeReady':
+      return change(nodes, event.data.node, () => ({ ready: true, lost: false }));
+    case 'NodeNotReady':
+      return change(nodes, event.data.node, () => ({ ready: false }));
+    case 'NodeLost':
+      return change(nodes, event.data.node, () => ({ lost: true }));
+    case 'NodeRecovered':
+      return change(nodes, event.data.node, () => ({ lost: false }));
+    case 'VmDeleted':
+      return new Map([...nodes].filter(([name]) => name !== event.data.name));
+    default:
+      return nodes;
+  }
+};

@@ -1,0 +1,129 @@
+import type { ClusterManifestView, NodeList, StoredEvent } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findKubectl } from './system/kubectl.js';
+import { startSystem, type System } from './system/system.js';
+
+const run = promisify(execFile);
+const TIMEOUT_MS = 240_000;
+const PATH = '/ns/default/clusters/shop';
+const machines = { connection: 'lab', machineType: 'lab.medium' };
+
+/** A Deployment of two pods, and a budget that lets none of them go. */
+const guarded = (minAvailable: number): readonly object[] => [
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'web' } },
+      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'nginx' }] } },
+    },
+  },
+  {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { minAvailable, selector: { matchLabels: { app: 'web' } } },
+  },
+];
+
+describe('a worker that is removed, with pods that may not leave', () => {
+  let system: System;
+  let kubectl: (...args: string[]) => Promise<string>;
+
+  const manifest = async (minSeq = 0): Promise<ClusterManifestView> =>
+    (await system.call<ClusterManifestView>('GET', `${PATH}/manifest?minSeq=${minSeq}`)).body;
+  const replicas = async (minSeq: number) => (await manifest(minSeq)).spec.pools.map((pool) => pool.replicas);
+  const apply = async (items: readonly object[]): Promise<void> => {
+    const file = join(system.environment.dataDir, 'items.json');
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    await kubectl('apply', '-f', file);
+  };
+  const after = (seq: number, type: StoredEvent['type'], node?: string) =>
+    system.until(
+      'shop',
+      ({ type: seen, meta, data }) =>
+        seen === type && meta.seq > seq && (node === undefined || ('node' in data && data.node === node)),
+      TIMEOUT_MS,
+    );
+  /** The node of the first pod of the Deployment. */
+  const nodeOfWeb = (): Promise<string> =>
+    eventually(
+      async () => (await kubectl('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[0].spec.nodeName}')).trim(),
+      (node) => node !== '',
+      { withinMs: TIMEOUT_MS, everyMs: 200 },
+    );
+
+  beforeAll(async () => {
+    system = await startSystem({ light: true, env: { DRAIN_LIMIT_MS: '2000' } });
+    const spec = {
+      serviceType: 'single',
+      controlPlane: { replicas: 1, ...machines },
+      pools: [{ name: 'web', replicas: 3, ...machines }],
+    };
+    const body = { apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'shop' }, spec };
+    expect((await system.call('PUT', `${PATH}/manifest`, body)).status).toBe(202);
+    await system.until('shop', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+    const config = join(system.environment.dataDir, 'shop.kubeconfig');
+    const read = await system.call<string>('GET', `${PATH}/kubeconfig`);
+    writeFileSync(config, read.body, { mode: 0o600 });
+    const program = await findKubectl();
+    kubectl = async (...args) => (await run(program, ['--kubeconfig', config, ...args], { timeout: 60_000 })).stdout;
+    await apply(guarded(2));
+  }, TIMEOUT_MS);
+  afterAll(() => system?.stop(), 60_000);
+
+  it(
+    'stays when its removal is cancelled: it is uncordoned, its pods were not evicted, and its pool counts it again',
+    async () => {
+      const node = await nodeOfWeb();
+      const { seq } = await system
+        .call('DELETE', `${PATH}/nodes/${node}`)
+        .then(() => system.until('shop', ({ type }) => type === 'NodeRemovalRequested', TIMEOUT_MS))
+        .then(({ meta }) => meta);
+      const blocked = await after(seq, 'NodeDrainBlocked', node);
+      expect(JSON.stringify(blocked.data)).toContain('default/web');
+      expect(await replicas(blocked.meta.seq)).toEqual([2]);
+      const path = `${PATH}/nodes/${node}/cancel-removal`;
+      expect((await system.call('POST', path, { reason: 'the budget allows none' })).status).toBe(202);
+      const kept = await after(seq, 'NodeRemovalCancelled', node);
+      expect(await replicas(kept.meta.seq)).toEqual([3]);
+      expect(await kubectl('get', 'node', node, '-o', 'jsonpath={.spec.unschedulable}')).toBe('');
+      const { items } = (await system.call<NodeList>('GET', `${PATH}/nodes?minSeq=${kept.meta.seq}`)).body;
+      expect(items.find(({ name }) => name === node)).toMatchObject({ ready: true });
+      const again = await system.call<{ reason: string }>('POST', path, {});
+      expect([again.status, again.body.reason]).toEqual([409, 'node.removal-not-cancellable']);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'goes at once when a drain rule says that its pods are skipped, also while its drain waits [Cluster API 27]',
+    async () => {
+      const node = await nodeOfWeb();
+      await system.call('DELETE', `${PATH}/nodes/${node}`);
+      const { seq } = (await system.events('shop')).findLast(({ type }) => type === 'NodeRemovalRequested')!.meta;
+      await after(seq, 'NodeDrainBlocked', node);
+      const rules = [{ name: 'web', behavior: 'Skip', labels: { app: 'web' } }];
+      const patched = await system.call(
+        'PATCH',
+        `${PATH}/manifest`,
+        { spec: { drain: { rules } } },
+        {
+          'content-type': 'application/merge-patch+json',
+        },
+      );
+      expect(patched.status).toBe(200);
+      const drained = await after(seq, 'NodeDrained', node);
+      expect(drained.data).toMatchObject({ evictedPods: 0, dead: false });
+      await after(seq, 'NodeRemoved', node);
+    },
+    TIMEOUT_MS,
+  );
+});
