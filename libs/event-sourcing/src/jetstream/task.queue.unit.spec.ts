@@ -59,7 +59,7 @@ const queueOf = (
       }),
   });
   const offer = (...tasks: readonly Pending[]): void => queue.sync(CONSUMER, `default/${tasks[0]?.job.cluster}`, tasks);
-  const end = async (name: string, attempted = OVER): Promise<void> =>
+  const end = async (name: string, attempted: Attempted = OVER): Promise<void> =>
     running.find((one) => one.name === name)?.end(attempted);
   return { queue, offer, began, running, end };
 };
