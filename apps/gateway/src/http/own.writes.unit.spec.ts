@@ -73,6 +73,7 @@ describe('a read', () => {
 const NEED_NOTHING = [
   '/events',
   '/events/stream',
+  '/handover',
   '/ns/{namespace}/clusters/{cluster}/audit',
   '/ns/{namespace}/clusters/{cluster}/events',
   '/ns/{namespace}/clusters/{cluster}/events/stream',

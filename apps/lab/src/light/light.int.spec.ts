@@ -84,6 +84,7 @@ describe.each([{ light: true }, { light: false }])(
       const problemsOf = async (host: SteppedHost) => (await host.step('look', {})).problems;
       expect(await problemsOf(onWorker)).toEqual([
         'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)',
+        'it has an agent of another cluster',
       ]);
       expect(await onWorker.step('kubeadm-reset', { removeAgent: true, of: UID })).toEqual({ changed: true, left: [] });
       expect(await problemsOf(onWorker)).toEqual([]);
