@@ -53,7 +53,7 @@ describe('what operators are advised to run', () => {
     expect(section).toBeDefined();
     const usage = /```text\nfairlead (.*)\n```/.exec(section!)?.[1] ?? '';
     const given = command.replaceAll('{node}', '<node>').replaceAll(/ --[a-z-]+( <\w+>)?/g, '');
-    expect(usage.replace(' [options]', '')).toBe(given);
+    expect(usage.replace(' [options]', '').replace('[nodes...]', '<node>')).toBe(given);
     for (const [option] of command.matchAll(/--[a-z-]+/g)) expect(section).toContain(`\`${option}`);
   });
 });
