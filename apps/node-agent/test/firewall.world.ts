@@ -4,7 +4,6 @@ import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -80,7 +79,6 @@ export class FirewallWorld {
       nodeLabels: {},
     };
     this.write(AGENT_PATHS.config, JSON.stringify(config));
-    this.write('proc/sys/kernel/random/boot_id', `${randomUUID()}\n`);
     const cacheDir = cacheFolder(process.env, this.root);
     const { path } = await resolveNatsServer({ cacheDir, env: process.env, log: () => undefined });
     this.spawn('server', path, ['--addr', '0.0.0.0', '--port', '4222']);

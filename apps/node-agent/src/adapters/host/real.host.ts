@@ -50,6 +50,15 @@ const run = (command: string, args: readonly string[], options: CommandOptions):
     child.stdin.end(options.stdin ?? '');
   });
 
+const modifiedAt = async (path: string): Promise<Date | undefined> => {
+  try {
+    return (await stat(path)).mtime;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+};
+
 /**
  * When the first process of this host started: also in a container that boots for itself. By the present clock, so that one that was set
  * after the boot does no harm.
@@ -91,8 +100,8 @@ export const realHost = (root: string): HostPort => {
       }
     },
     bootId: async () => ((await readText(at(BOOT_ID))) ?? (await readText(BOOT_ID)) ?? 'unknown').trim(),
-    // A simulated host writes its boot id when it boots.
-    bootedAt: async () => (root === '' ? firstProcessStartedAt() : (await stat(at(BOOT_ID))).mtime),
+    // A simulated host writes its boot id when it boots. Without one it has that of this machine, and boots with it.
+    bootedAt: async () => (root === '' ? undefined : await modifiedAt(at(BOOT_ID))) ?? firstProcessStartedAt(),
     osRelease: async () => {
       const line = ((await readText(at('/etc/os-release'))) ?? '')
         .split('\n')
