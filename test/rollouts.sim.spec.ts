@@ -194,7 +194,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect(made?.data).toMatchObject({ machines: [{ pool: 'worker-1', spec: 'lab.large' }] });
   });
 
-  it('are replaced when the last machine of before is deleted, and not when its node has left', () => {
+  it('are replaced when the last outdated machine is deleted, and not when its node has left', () => {
     const world = provisioned(2);
     const before = world.pool().machines.map(({ name }) => name);
     const left: number[] = [];
