@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { handoverWords, holdsLog, isSource, type HandoverRecord } from '@fairlead/contracts';
+import { handoverWords, holdsLog, isSource, wordsOf, type HandoverRecord } from '@fairlead/contracts';
 import {
   freePorts,
   identityOf,
@@ -127,7 +127,7 @@ export const startInstance = async (
     });
     const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
     const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
-    starting.all(waiting).catch(() => undefined); // They wait for as long as it takes, and say so.
+    starting.all(waiting).catch(noticeUnless(ended.signal, watcher)); // They wait for as long as it takes, and say so.
     const token = new LocalTokenWatch(keys.localTokenFile);
     await timed(watcher, services.map(({ name }) => name).join(', '), () =>
       unlessAborted(starting.all(services), interrupted),
@@ -240,6 +240,13 @@ const timed = async <Result>({ onStep }: Watcher, title: string, work: () => Pro
   onStep(title, performance.now() - startedAtMs);
   return result;
 };
+
+/** Reports the failure, unless it follows from the end of the instance. */
+const noticeUnless =
+  (ended: AbortSignal, { onNotice }: Watcher) =>
+  (error: unknown): void => {
+    if (!ended.aborted) onNotice(wordsOf(error));
+  };
 
 /** Starts programs: those that are given together all at once, because they wait for each other by themselves. */
 class Starting {
