@@ -306,6 +306,34 @@ describe('the operation of a removal', () => {
   });
 });
 
+describe('the operation of a replacement', () => {
+  const data = { requestId: 'r1', order: 'create-first' as const, reason: '' };
+  const request = nodeFact('NodeReplacementRequested', 'demo-w-1', data);
+  const fresh = ['demo-w-3'];
+  const plan = { ...planned(fresh), data: { ...planned(fresh).data, requestId: 'r1' } } as Fact;
+
+  it('counts the new node alone: the old one was made long ago, and is only drained and removed', () => {
+    const [, replacement] = world([...CREATE, request, plan]).views;
+    expect(outline(replacement!)).toEqual([
+      'done plan-machines',
+      'running create-machines 0/1',
+      'waiting reach-hosts 0/1',
+      'waiting start-agents 0/1',
+      'waiting install-software 0/1',
+      'waiting verify-hosts 0/1',
+      'waiting join-workers 0/1',
+      'waiting nodes-ready 0/1',
+      'waiting drain',
+      'waiting remove-node',
+      'waiting delete-machine',
+    ]);
+    expect(replacement?.nodes.map(({ name }) => name)).toEqual(['demo-w-1', 'demo-w-3']);
+    const begun = world([...CREATE, request, plan, ...created(fresh)]).views[1]!;
+    const [, made] = begun.steps;
+    expect([made?.state, made!.startedAt! >= begun.startedAt]).toEqual(['done', true]);
+  });
+});
+
 describe('an operation that is over', () => {
   it('still counts the nodes that have gone since', () => {
     const facts = [
