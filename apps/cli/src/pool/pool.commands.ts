@@ -260,7 +260,7 @@ const addDelete = (parent: Command, io: Io): void => {
     usage: 'delete <cluster> <pool>',
     summary: 'Remove a pool with its nodes',
     examples: [['fairlead pool delete demo web --yes --wait', 'Drain its nodes, and delete their machines']],
-  }).option('--yes', 'do not ask');
+  }).option('-y, --yes', 'do not ask');
   changeOptions(command).action(
     runs(io, async (session, cluster: string, name: string, options: ChangeOptions) => {
       const at = clusterAt(session, cluster);

@@ -121,6 +121,16 @@ describe('upgrade start', () => {
     expect(gateway.asked('POST', `${ONE}/approve`)).toEqual([]);
   });
 
+  it('leaves the plan to be approved at Ctrl-C, and says how it is approved and given up', async () => {
+    const io = fakeIo({ answer: '' });
+    const pressed = { ...io, ask: () => Promise.reject(new Error('aborted')).finally(() => io.pressCtrlC()) };
+    const { code, stderr } = await ask(['upgrade', 'start', 'demo', '--reboot'], pressed);
+    expect([code, gateway.asked('POST', `${ONE}/abort`)]).toEqual([130, []]);
+    expect(stderr).toContain('waits for an approval');
+    expect(stderr).toContain(`fairlead upgrade approve demo --plan ${HASH}`);
+    expect(stderr).toContain('fairlead upgrade abort demo');
+  });
+
   it('leaves the plan to be approved where no one can be asked', async () => {
     const { code, stderr, stdout } = await ask(['upgrade', 'start', 'demo', '--reboot']);
     expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([0, 0]);
