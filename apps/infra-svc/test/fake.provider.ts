@@ -85,8 +85,6 @@ const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> => {
 };
 
 export class FakeProvider implements InfrastructureProvider {
-  readonly canAdopt = true;
-
   constructor(
     readonly cloud: FakeCloud,
     private readonly weather: Weather = CALM,

@@ -211,6 +211,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which no cluster has planned`,
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
+  OrphanVmAdopted: ({ connection, id, namespace, cluster, node }) =>
+    `the orphaned machine ${id} of ${connection} was adopted as node ${node} of ${namespace}/${cluster}`,
   OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
   OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
   ClusterDeleted: () => 'nothing of the cluster is left but its history',

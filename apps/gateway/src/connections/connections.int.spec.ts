@@ -292,6 +292,17 @@ describe('a connection', () => {
     expect((await put('site', ssh(1, 4))).status).toBe(200);
   });
 
+  it('to own hosts adopts no machine: the answer says that a free host becomes a node when a pool grows', async () => {
+    const hosts = [{ name: 'rack-1', address: '198.51.100.11' }];
+    await put('racks', { provider: 'ssh', settings: { hosts, secret: 'key' } });
+    const { status, body } = await gateway.ask<ErrorView>('POST', '/connections/racks/orphans/rack-1/adopt', {
+      body: { namespace: 'default', cluster: 'shop', pool: 'web' },
+    });
+    expect([status, body.reason]).toEqual([422, 'connection.adoption-unsupported']);
+    expect(body.message).toContain('a free one becomes a node when a pool grows');
+    expect(body.help).toContain('Scale the pool');
+  });
+
   it('of one tenant is used by no other: a namespace that it is not granted to gets no cluster and no worker on it', async () => {
     await gateway.ask('POST', '/ns', { body: { name: 'tenant' } });
     await put('private', { ...lab, namespaces: ['default'] });

@@ -8471,7 +8471,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.orphan-unfit, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.adoption-unsupported, connection.orphan-unfit, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;
