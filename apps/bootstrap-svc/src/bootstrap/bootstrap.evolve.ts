@@ -399,6 +399,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return moved(cluster, event.data);
     case 'VmDeleted':
       return withoutHost(cluster, event.data.name);
+    case 'InfrastructureDeleted':
+      return { ...cluster, emptied: true };
     case 'SshKeyReplacementRequested':
       return keyDesired(cluster, event.data);
     case 'NodeRemovalRequested':
