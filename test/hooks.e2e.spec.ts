@@ -173,7 +173,10 @@ describe('hooks of a cluster', () => {
       const put = await system.call('PUT', `${path}/manifest`, { ...body, spec: { ...body.spec, hooks } });
       expect(put.status).toBe(200);
       const wait = { status: 'Success', retryAfterSeconds: 1, message: 'traffic moves away' };
-      script.set('BeforeNodeDrain', Array.from({ length: 1_000 }, () => wait));
+      script.set(
+        'BeforeNodeDrain',
+        Array.from({ length: 1_000 }, () => wait),
+      );
       const { body: before } = await system.call<Shown>('GET', path);
       const worker = before.nodes.find(({ role }) => role === 'worker')?.name ?? '';
       const select = { nodes: [worker] };
@@ -240,7 +243,10 @@ describe('hooks of a cluster', () => {
       ]);
       expect(await ofHooks('BeforeNodeDelete')).toEqual(['HookFailed', 'HookSucceeded']);
       expect(ofRemoval(await ofHooks('AfterNodeDrain'))).toEqual(['HookSucceeded']);
-      script.set('AfterClusterDelete', Array.from({ length: 1_000 }, () => ({ status: 'Failure', message: 'no' })));
+      script.set(
+        'AfterClusterDelete',
+        Array.from({ length: 1_000 }, () => ({ status: 'Failure', message: 'no' })),
+      );
       expect((await system.call('DELETE', path)).status).toBe(202);
       const failed = await until(({ type, data }) => type === 'HookFailed' && data.point === 'AfterClusterDelete');
       const types = (await system.events('hooked')).map(({ type }) => type);

@@ -137,13 +137,13 @@ describe('a hook before a step', () => {
 
   it('says what is shown of it without control characters and half characters, and in bounds', async () => {
     const simulation = new Simulation(1, CALM);
-    const hostile = `\u001b[2J\u202e\ud800${'x'.repeat(994)}\ud83d\ude00 and more`;
+    const hostile = `\u001b[2J\u202e\ud800${'x'.repeat(993)}\ud83d\ude00 and more`;
     simulation.world.hookAnswer = () => answered({ status: 'Success', message: hostile });
     await simulation.say('request', requested(3, 2), declare([hookAt('BeforeCreate')]));
     await simulation.say('machines', created(machinesOf(3, 2)), balanced);
     await untilSettled(simulation);
     const [succeeded] = simulation.store.events.filter(({ type }) => type === 'HookSucceeded');
-    expect(succeeded?.data).toMatchObject({ message: ` [2J  ${'x'.repeat(994)} ` });
+    expect(succeeded?.data).toMatchObject({ message: ` [2J  ${'x'.repeat(993)} ` });
   });
 
   it('lets the step go on when it is taken out of the manifest', async () => {

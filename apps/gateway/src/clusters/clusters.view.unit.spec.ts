@@ -173,7 +173,9 @@ describe('a cluster that hooks hold', () => {
     expect(heldAfter(failed, ended)).toEqual([]);
     const other = nodeFact('NodeActionVoided', 'demo-w-1', { requestId: 'r0', action: 'drain', reason: 'Expired' });
     expect(heldAfter(failed, other)).toEqual(['BeforeNodeDrain no answer']);
-    expect(heldAfter(ofHook('NodeActionHookFailed', { ...about, point: 'AfterNodeDrain', cause, ...NEXT }))).toEqual([]);
+    expect(heldAfter(ofHook('NodeActionHookFailed', { ...about, point: 'AfterNodeDrain', cause, ...NEXT }))).toEqual(
+      [],
+    );
   });
 
   it('whose machines are gone shows the hook that holds the end of its deletion [Cluster API 29]', () => {

@@ -329,7 +329,9 @@ describe('the operation of a drain that is requested', () => {
     const held =
       'waiting: the hook traffic (BeforeNodeDrain of demo-w-1) asked for more time: traffic moves; next attempt at 2026-01-01T01:00:00.000Z';
     expect(reasonAfter()).toBe(held);
-    expect(reasonAfter(nodeFact('NodeActionHookBlocked', 'demo-w-1', { ...about, point: 'AfterNodeDrain' }))).toBe(held);
+    expect(reasonAfter(nodeFact('NodeActionHookBlocked', 'demo-w-1', { ...about, point: 'AfterNodeDrain' }))).toBe(
+      held,
+    );
     const letGo = nodeFact('NodeActionHookSucceeded', 'demo-w-1', { ...about, attempt: 2, message: '' });
     expect(reasonAfter(letGo)).toBe('running: the hook traffic (BeforeNodeDrain of demo-w-1) succeeded');
   });

@@ -265,6 +265,11 @@ export const upgradesProjection: Projection<UpgradeDoc> = {
 
   evolve: (doc, event) => {
     if (event.type === 'UpgradeRequested') return doc ?? begin(event);
-    return doc && { ...change(doc, event), phase: upgradePhaseAfter({ phase: doc.phase, started: doc.startedAt !== null }, event) };
+    return (
+      doc && {
+        ...change(doc, event),
+        phase: upgradePhaseAfter({ phase: doc.phase, started: doc.startedAt !== null }, event),
+      }
+    );
   },
 };

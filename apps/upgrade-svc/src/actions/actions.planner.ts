@@ -4,6 +4,7 @@ import {
   majorityOf,
   nextCall,
   type Fact,
+  type HookCall,
   type HookFactType,
   type Moment,
   type NodeActionKind,
@@ -231,7 +232,7 @@ const nextCalls = (state: Known) => {
 const HOOKS_AT_ONCE_MAX = 5;
 
 /** Hooks that are asked now. */
-export const hookCalls = (state: Known, now: string) =>
+export const hookCalls = (state: Known, now: string): readonly HookCall[] =>
   nextCalls(state)
     .filter(({ at }) => at === null || at <= now)
     .slice(0, HOOKS_AT_ONCE_MAX)

@@ -117,11 +117,7 @@ export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = 
   tasks: (state, now) =>
     state.status === 'absent' || state.life === 'deleting'
       ? []
-      : [
-          ...entriesOf(state).flatMap((entry) => stepping(state, entry)),
-          ...cleaning(state),
-          ...asking(state, now),
-        ],
+      : [...entriesOf(state).flatMap((entry) => stepping(state, entry)), ...cleaning(state), ...asking(state, now)],
 
   wakeAt: (state, now) =>
     state.status === 'absent' || state.life === 'deleting'

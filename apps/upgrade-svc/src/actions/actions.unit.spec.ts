@@ -227,7 +227,11 @@ describe('a request to uncordon nodes', () => {
 });
 
 describe('hooks of the drains that are requested', () => {
-  const HOOK: Hook = { name: 'traffic', points: ['BeforeNodeDrain', 'AfterNodeDrain'], url: 'https://hooks.example.com' };
+  const HOOK: Hook = {
+    name: 'traffic',
+    points: ['BeforeNodeDrain', 'AfterNodeDrain'],
+    url: 'https://hooks.example.com',
+  };
   const call = (node: string, point = 'BeforeNodeDrain', attempt = 1): string =>
     `CallNodeActionHook/${point}/${node}/${REQUEST}/traffic/${attempt}`;
   const againAt = later(START, 60_000);
@@ -252,7 +256,10 @@ describe('hooks of the drains that are requested', () => {
   );
 
   it('that do not answer are not waited for with the policy Ignore [Cluster API 29]', () => {
-    const story = new Story().declare([{ ...HOOK, failurePolicy: 'Ignore' }]).ask('drain', ['w-1']).settle();
+    const story = new Story()
+      .declare([{ ...HOOK, failurePolicy: 'Ignore' }])
+      .ask('drain', ['w-1'])
+      .settle();
     expect(story.answered('w-1', 'Failed', { nextAttemptAt: null }).tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
   });
 
