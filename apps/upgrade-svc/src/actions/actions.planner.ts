@@ -220,7 +220,7 @@ export const factsOf = (state: Known, now: string): readonly ActionFact[] => {
   return ends.length > 0 || state.life !== 'ready' ? ends : starts(state);
 };
 
-/** Hooks that are to be asked, before drains and after them. */
+/** Hooks that are due, now or later, before drains and after them. */
 const nextCalls = (state: Known) => {
   const held = entriesOf(state).filter((entry) => isDrainHeld(state, entry));
   return [...held.map(drainMomentOf), ...(state.hooks?.passed ?? [])].flatMap(
