@@ -18,9 +18,15 @@ import { CHECKOUT } from '../checkout.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import { VERSION } from '../version.js';
 import { removeEnvFile, writeEnvFile } from './env-file.store.js';
-import { ensureKeys } from './keys.store.js';
+import { ensureKeys, type InstanceKeys } from './keys.store.js';
 import { Starting } from './programs.effects.js';
-import { planPrograms, type ProgramName, type ProgramPlan, type Surroundings } from './programs.planner.js';
+import {
+  planPrograms,
+  serviceProgram,
+  type ProgramName,
+  type ProgramPlan,
+  type Surroundings,
+} from './programs.planner.js';
 import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
 import { LocalTokenWatch } from './local-token.effects.js';
 import { downOf, SlowStarts, streamsAgain } from './outages.effects.js';
@@ -64,22 +70,22 @@ export const startInstance = async (
   prepareDataFolder(settings.dataDir); // Refused before anything else is made in it.
   await refuseTakenPort(settings.port);
   const localHosts = settings.provider === 'nspawn' ? await prepareLocalHosts(settings, env, watcher) : undefined;
-  let natsIsBack = (): void => undefined;
-  const environment = await timed(watcher, 'NATS and PostgreSQL', () =>
-    startEnvironment({
-      dataDir: settings.dataDir,
-      env,
-      log: watcher.onNotice,
-      ...natsHostOf(settings, localHosts),
-      onState: (name, state) => {
-        watcher.onState(name, state);
-        if (name === NATS_PROCESS && state.status === 'running') natsIsBack();
-      },
-    }),
-  );
   const slow = new SlowStarts(watcher);
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
   const ended = new AbortController();
+  const servers: { environment?: Environment } = {};
+  const starting = new Starting(programs, { env, slow, ended: ended.signal, excuse: () => excuseOf(servers) });
+  let natsIsBack = (): void => undefined;
+  const owned = (): void => starting.load(serviceProgram('gateway', CHECKOUT));
+  const back = (): void => natsIsBack();
+  const environment = await startServers(settings, env, { watcher, localHosts, owned, back }).catch(
+    async (error: unknown) => {
+      ended.abort();
+      await programs.stop();
+      throw error;
+    },
+  );
+  servers.environment = environment;
   const streams = () => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
@@ -93,23 +99,9 @@ export const startInstance = async (
     natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
-    const plans = planPrograms({
-      checkout: CHECKOUT,
-      nodeBinary: process.execPath,
-      dataDir: settings.dataDir,
-      nats: environment.nats,
-      databases: environment.databases,
-      masterKeyFile: keys.masterKeyFile,
-      localTokenFile: keys.localTokenFile,
-      gatewayPort: settings.port,
-      http: settings.http,
+    const plans = plansOf(settings, environment, {
+      keys,
       lab: hasTakenOver(handover) ? undefined : labOf(settings, labPort, keys.labToken),
-    });
-    const starting = new Starting(programs, {
-      env,
-      slow,
-      excuse: () => downOf(environment.supervisor),
-      ended: ended.signal,
     });
     const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
     const token = new LocalTokenWatch(keys.localTokenFile);
@@ -135,6 +127,56 @@ export const startInstance = async (
     throw error;
   }
 };
+
+interface ServersWatcher {
+  readonly watcher: Watcher;
+  readonly localHosts: LocalHosts | undefined;
+  /** The data folder is ours, and its servers are not started yet. */
+  readonly owned: () => void;
+  /** NATS runs, or runs again. */
+  readonly back: () => void;
+}
+
+const startServers = (
+  settings: UpSettings,
+  env: NodeJS.ProcessEnv,
+  { watcher, localHosts, owned, back }: ServersWatcher,
+): Promise<Environment> =>
+  timed(watcher, 'NATS and PostgreSQL', () =>
+    startEnvironment({
+      dataDir: settings.dataDir,
+      env,
+      log: watcher.onNotice,
+      ...natsHostOf(settings, localHosts),
+      onOwned: owned,
+      onState: (name, state) => {
+        watcher.onState(name, state);
+        if (name === NATS_PROCESS && state.status === 'running') back();
+      },
+    }),
+  );
+
+const plansOf = (
+  settings: UpSettings,
+  { nats, databases }: Environment,
+  { keys, lab }: { readonly keys: InstanceKeys; readonly lab: Surroundings['lab'] },
+): readonly ProgramPlan[] =>
+  planPrograms({
+    checkout: CHECKOUT,
+    nodeBinary: process.execPath,
+    dataDir: settings.dataDir,
+    nats,
+    databases,
+    masterKeyFile: keys.masterKeyFile,
+    localTokenFile: keys.localTokenFile,
+    gatewayPort: settings.port,
+    http: settings.http,
+    lab,
+  });
+
+/** Before its servers run, nothing is to blame them for. */
+const excuseOf = ({ environment }: { readonly environment?: Environment }): string | undefined =>
+  environment === undefined ? undefined : downOf(environment.supervisor);
 
 /** Its machines are those of the installation that it has taken over; a lab of its own has none of them. */
 const hasTakenOver = (handover: HandoverRecord | undefined): boolean => handover?.state === 'active';

@@ -6,7 +6,7 @@ import pLimit from 'p-limit';
 import { CHECKOUT } from '../checkout.js';
 import { CliFailure } from '../failures.js';
 import type { SlowStarts } from './outages.effects.js';
-import { isReadyLine, waitsFor, type ProgramPlan } from './programs.planner.js';
+import { isReadyLine, waitsFor, type Program, type ProgramName, type ProgramPlan } from './programs.planner.js';
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
@@ -23,6 +23,7 @@ const OWN_VARIABLES = [
   'NATS_CREDS_DIR',
   'DATABASE_URL',
   'FAIRLEAD_CA_FILE',
+  'FAIRLEAD_ENV',
   'HOST',
   'HTTP_PLAIN_TEXT',
   'TLS_CERT_FILE',
@@ -39,10 +40,23 @@ interface StartingOptions {
   readonly ended: AbortSignal;
 }
 
+/** The variables of a program, or those with which it waits for the rest on its standard input. */
+interface Variables {
+  readonly env: Readonly<Record<string, string>>;
+  readonly input?: Promise<string>;
+}
+
+/** A program that waits for its variables. */
+interface Loaded {
+  readonly give: (line: string) => void;
+  readonly started: Promise<void>;
+}
+
 /** Starts programs in the order in which they are given, as many at once as there are cores: they wait for each other by themselves. */
 export class Starting {
   private readonly compiledAtMs = lastCompilationMs(CHECKOUT);
   private readonly turns = pLimit(Math.max(STARTS_AT_ONCE_MIN, availableParallelism()));
+  private readonly loaded = new Map<ProgramName, Loaded>();
 
   constructor(
     private readonly supervisor: Supervisor,
@@ -59,39 +73,57 @@ export class Starting {
     return this.settled(plans.map((plan) => this.one(plan)));
   }
 
+  /** Starts a program before its plan is known: it loads its code meanwhile, and begins when it is among those that are started. */
+  load(program: Program): void {
+    let give = (_line: string): void => undefined;
+    const input = new Promise<string>((resolve) => (give = resolve));
+    const started = this.start(program, { env: { FAIRLEAD_ENV: 'stdin' }, input });
+    started.catch(() => undefined); // Whoever starts it gets the error.
+    this.loaded.set(program.name, { give, started });
+  }
+
   private async settled(starts: readonly Promise<void>[]): Promise<void> {
     const results = await Promise.allSettled(starts);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
-  private async one(plan: ProgramPlan): Promise<void> {
+  private one(plan: ProgramPlan): Promise<void> {
+    const loaded = this.loaded.get(plan.name);
+    if (loaded === undefined) return this.start(plan, { env: plan.env });
+    loaded.give(JSON.stringify(plan.env));
+    return loaded.started;
+  }
+
+  private async start(program: Program, variables: Variables): Promise<void> {
     const { env, slow, excuse, ended } = this.options;
+    const { name } = program;
     ended.throwIfAborted();
-    const entry = entryOf(plan, this.compiledAtMs);
-    if (entry === undefined) throw notBuilt(plan);
-    const mustStart = plan.name === 'gateway' || plan.name === 'lab';
+    const entry = entryOf(program, this.compiledAtMs);
+    if (entry === undefined) throw notBuilt(program);
+    const mustStart = name === 'gateway' || name === 'lab';
     const started = this.supervisor.start({
-      name: plan.name,
-      ...commandOf(plan, [process.execPath, entry, ...plan.args]),
-      env: { ...withoutOwn(env), ...plan.env },
-      ready: (line) => isReadyLine(plan.name, line),
+      name,
+      ...commandOf(program, [process.execPath, entry, ...program.args]),
+      ...variables,
+      env: { ...withoutOwn(env), ...variables.env },
+      ready: (line) => isReadyLine(name, line),
       readyTimeoutMs: READY_TIMEOUT_MS,
       stopTimeoutMs: STOP_TIMEOUT_MS,
-      waitsFor: (line) => waitsFor(plan.name, line),
+      waitsFor: (line) => waitsFor(name, line),
       excuse,
       ...(mustStart ? {} : { restart: { ...RESTART_POLICY, startTriesMax: Infinity } }),
     });
-    await (mustStart ? started : slow.unlessSlow(plan.name, started));
+    await (mustStart ? started : slow.unlessSlow(name, started));
   }
 }
 
-const commandOf = ({ niceness }: ProgramPlan, words: readonly string[]): Pick<ProcessSpec, 'command' | 'args'> => {
+const commandOf = ({ niceness }: Program, words: readonly string[]): Pick<ProcessSpec, 'command' | 'args'> => {
   const [command = '', ...args] = niceness === 0 ? words : ['nice', '-n', String(niceness), ...words];
   return { command, args };
 };
 
-const notBuilt = ({ name, main }: ProgramPlan): CliFailure =>
+const notBuilt = ({ name, main }: Program): CliFailure =>
   new CliFailure('failed', {
     code: 'cli.not-built',
     message: `${name} is not built: there is no ${main}`,
@@ -99,7 +131,7 @@ const notBuilt = ({ name, main }: ProgramPlan): CliFailure =>
   });
 
 /** A bundle from before the last compilation would run old code. */
-const entryOf = ({ bundle, main }: ProgramPlan, compiledAtMs: number): string | undefined =>
+const entryOf = ({ bundle, main }: Program, compiledAtMs: number): string | undefined =>
   [bundle, main].find((entry) => existsSync(entry) && (entry === main || statSync(entry).mtimeMs >= compiledAtMs));
 
 /** When the compiler last wrote anything, in any project: a bundle is made of several. */
