@@ -78,8 +78,8 @@ describe('a supervisor', () => {
     let give = (_line: string): void => undefined;
     const input = new Promise<string>((resolve) => (give = resolve));
     const script = `process.stdin.once('data', (line) => { console.log('ready ' + line); setInterval(() => {}, 1000); })`;
-    const starting = supervisor.start(node('service', script, { input, readyTimeoutMs: 2_000 }));
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    const starting = supervisor.start(node('service', script, { input, readyTimeoutMs: 1_000 }));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(supervisor.status()[0]?.state.status).toBe('starting');
     give('now');
     await starting;
