@@ -1,13 +1,18 @@
-import type { ClusterUid } from '@fairlead/contracts';
+import type { ClusterUid, Fact } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { evolve } from './actions.evolve.js';
 import type { ActionFact } from './actions.planner.js';
 import { ABSENT, type Actions, type Known } from './actions.state.js';
 
 /** What came of a task. What is known already is not stated again. */
-export type RecordAction = Command<'RecordAction', { readonly uid: ClusterUid; readonly fact: ActionFact }>;
+export type RecordAction = Command<
+  'RecordAction',
+  { readonly uid: ClusterUid; readonly fact: ActionFact | Fact<'EtcdLeaderMoved'> }
+>;
 
-const isNews = (state: Known, { type, data }: ActionFact): boolean => {
+const isNews = (state: Known, { type, data }: RecordAction['data']['fact']): boolean => {
+  // It was moved when it is stated, whatever has become of the request.
+  if (type === 'EtcdLeaderMoved') return true;
   const progress = state.open[data.requestId]?.nodes[data.node];
   switch (type) {
     case 'NodeActionCordoned':
@@ -26,7 +31,7 @@ const isNews = (state: Known, { type, data }: ActionFact): boolean => {
 };
 
 /** What people ask of nodes. In the stream of rollouts: an upgrade and an action never begin at once. */
-export const actions: Decider<Actions, RecordAction, ActionFact> = {
+export const actions: Decider<Actions, RecordAction, RecordAction['data']['fact']> = {
   initial: ABSENT,
   reads: 'cluster',
   evolve,
