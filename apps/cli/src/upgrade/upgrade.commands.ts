@@ -120,7 +120,7 @@ const howToApprove = ({ cluster }: ClusterAt, { planHash }: UpgradeView): string
 /** A "no" gives the plan up, so that it blocks nothing. */
 const approval = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeView): Promise<'now' | 'later'> => {
   if (io.ask === undefined) {
-    io.err(`There is no terminal to ask at. ${howToApprove(at, upgrade)}.\n`);
+    io.err(`There is no terminal to ask at. ${howToApprove(at, upgrade)}; with --yes, nothing is asked.\n`);
     return 'later';
   }
   const answer = await io.ask('Run this plan? [y/N] ').catch((error: unknown) => {
