@@ -157,7 +157,7 @@ export const REFUSALS = {
   ),
   'connection.host-name-invalid': definition(
     422,
-    'A host of connection {connection} has a name that is no RFC 1123 label: {detail}',
+    'A host of connection {connection} has a name that is not an RFC 1123 label: {detail}',
     'Use lower-case letters, digits and dashes, with a letter or digit at each end, 63 characters at most.',
   ),
   'connection.host-repeated': definition(
