@@ -133,6 +133,7 @@ const LAYERS = {
     'plan',
     'holds',
     'rules',
+    'lifecycle',
     'migrations',
   ],
   revoker: ['adapters', 'revocations'],
