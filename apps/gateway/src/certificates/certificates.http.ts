@@ -20,7 +20,7 @@ export class CertificatesHttp {
   @Documented({
     id: 'listCertificates',
     tag: 'upgrades',
-    summary: "When the certificates of a cluster's control planes end, the first to end first",
+    summary: "The certificates of a cluster's control planes, the first to expire first",
     description: 'As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.',
     answers: [{ status: 200, description: 'The certificates', schema: CertificateList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
