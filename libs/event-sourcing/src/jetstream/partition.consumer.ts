@@ -252,7 +252,7 @@ export class PartitionConsumer {
     this.mustRead = false;
     const after = this.cursor.lowest();
     const read = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
-    this.feed.readTo(read.at(-1)?.seq ?? after);
+    this.feed.readTo(read.at(-1)?.seq ?? after, read.length < READ_BATCH);
     return read;
   }
 

@@ -34,9 +34,9 @@ export class PartitionFeed {
     return next;
   }
 
-  /** The log was read up to this message of the partition. */
-  readTo(seq: number): void {
-    this.takenTo = Math.max(seq, this.takenTo ?? 0);
+  /** The log was read up to this message of the partition; unless that is the whole of it, it must be read again. */
+  readTo(seq: number, isWhole: boolean): void {
+    this.takenTo = isWhole ? Math.max(seq, this.takenTo ?? 0) : undefined;
   }
 
   /** The consumer has gone back: what it takes next must be read. */

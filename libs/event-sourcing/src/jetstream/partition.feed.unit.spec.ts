@@ -64,7 +64,7 @@ class World {
       .slice(0, this.readable)
       .filter(({ subject, seq }) => subject === messageOf(0).subject && seq > after)
       .slice(0, LIMIT);
-    this.partition.readTo(found.at(-1)?.seq ?? after);
+    this.partition.readTo(found.at(-1)?.seq ?? after, found.length < LIMIT);
     return found;
   }
 
@@ -148,6 +148,14 @@ describe('what is pushed of a partition', () => {
     expect([world.taken, world.isAhead]).toEqual([[1, 2], false]);
   });
 
+  it('is read to the end of the log, batch by batch, after a start or a time without a connection', () => {
+    const world = new World(() => 0);
+    for (let count = 0; count < 3 * LIMIT + 1; count += 1) world.append(true);
+    world.catchUpReplica();
+    while (world.step());
+    expect(world.taken).toEqual(world.all);
+  });
+
   it('comes once, also when the server repeats it', () => {
     const world = new World(() => 0);
     world.append(false);
@@ -163,10 +171,10 @@ describe('what is pushed of a partition', () => {
 
   it('is bounded: a consumer that is too far behind reads the log', () => {
     const feed = new PartitionFeed(1);
-    feed.readTo(0);
+    feed.readTo(0, true);
     for (let seq = 1; seq <= 1_001; seq += 1) feed.push(messageOf(seq), 1);
     expect(feed.take(10)).toBeUndefined();
-    feed.readTo(1_001);
+    feed.readTo(1_001, true);
     feed.push(messageOf(1_002), 1);
     expect(feed.take(10)?.map(({ seq }) => seq)).toEqual([1_002]);
   });
