@@ -10,8 +10,6 @@ import {
 } from '@fairlead/contracts';
 import { isOnItsWay, newHostsOf, type Cluster, type Host } from './bootstrap.state.js';
 
-type Requests = Cluster['requests'];
-
 /** The request that a node is of; undefined: it is of the cluster as it was created, or extra. */
 export const requestOfNode = ({ requests }: Cluster, node: NodeName): string | undefined =>
   Object.keys(requests).find((requestId) => requests[requestId]?.nodes.includes(node));

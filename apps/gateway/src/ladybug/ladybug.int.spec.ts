@@ -135,7 +135,10 @@ describe('an answer below the base of CB-Ladybug', () => {
     const status = await read('DELETE', `${clusters}/short-lived`);
     const answers = { Cluster: cluster, ClusterList: list, Node: node, NodeList: nodes, Status: status };
     for (const [kind, answer] of Object.entries(answers))
-      expect([answer['kind'], Object.keys(answer)]).toEqual([kind, expect.arrayContaining([...(FIELDS_OF[kind] ?? [])])]);
+      expect([answer['kind'], Object.keys(answer)]).toEqual([
+        kind,
+        expect.arrayContaining([...(FIELDS_OF[kind] ?? [])]),
+      ]);
     expect(Object.keys(node)).not.toContain('credential');
     expect([list['items'], nodes.items.length]).toEqual([
       expect.arrayContaining([expect.objectContaining({ kind: 'Cluster', name: 'demo' })]),

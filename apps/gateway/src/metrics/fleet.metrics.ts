@@ -59,7 +59,7 @@ export class FleetMetrics {
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    for (const gauge of this.gauges()) metrics.addGauge(gauge);
+    for (const gauge of [...this.gauges(), ...this.etcdGauges()]) metrics.addGauge(gauge);
   }
 
   private gauges(): readonly GaugeRequest[] {
@@ -96,6 +96,29 @@ export class FleetMetrics {
         read: () => this.notReady(),
       },
       {
+        name: 'fairlead_upgrades',
+        help: 'Upgrades by phase, those that are over included',
+        labels: ['phase'],
+        read: () => this.byPhase('upgrades', UPGRADE_PHASES),
+      },
+      {
+        name: 'fairlead_nodes',
+        help: 'Nodes by phase and version of their kubelet',
+        labels: ['phase', 'kubelet'],
+        read: () => this.nodes(),
+      },
+      {
+        name: 'fairlead_certificate_first_end_timestamp_seconds',
+        help: 'When the first certificate of any control plane ends, in Unix time; absent while none is known',
+        labels: [],
+        read: () => this.firstEnd(),
+      },
+    ];
+  }
+
+  private etcdGauges(): readonly GaugeRequest[] {
+    return [
+      {
         name: 'fairlead_etcd_backups',
         help: 'Clusters with snapshots of etcd by schedule: whether the last one is good',
         labels: ['result'],
@@ -118,24 +141,6 @@ export class FleetMetrics {
         help: 'Size of the snapshots of etcd that are kept',
         labels: [],
         read: async () => [{ labels: {}, value: (await this.snapshots()).bytes }],
-      },
-      {
-        name: 'fairlead_upgrades',
-        help: 'Upgrades by phase, those that are over included',
-        labels: ['phase'],
-        read: () => this.byPhase('upgrades', UPGRADE_PHASES),
-      },
-      {
-        name: 'fairlead_nodes',
-        help: 'Nodes by phase and version of their kubelet',
-        labels: ['phase', 'kubelet'],
-        read: () => this.nodes(),
-      },
-      {
-        name: 'fairlead_certificate_first_end_timestamp_seconds',
-        help: 'When the first certificate of any control plane ends, in Unix time; absent while none is known',
-        labels: [],
-        read: () => this.firstEnd(),
       },
     ];
   }
