@@ -20,8 +20,9 @@ export class CertificatesHttp {
   @Documented({
     id: 'listCertificates',
     tag: 'upgrades',
-    summary: "The certificates of a cluster's control planes, the first to expire first",
-    description: 'As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.',
+    summary: "The certificates of a cluster's control planes and kubelets, the first to expire first",
+    description:
+      'As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.',
     answers: [{ status: 200, description: 'The certificates', schema: CertificateList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
   })
