@@ -299,7 +299,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     undeleted === undefined
       ? `Kubernetes and etcd no longer know ${node}`
       : `${node} has left the cluster, but Kubernetes did not delete its Node: ${sentenceOf(undeleted)}`,
-  ClusterDismantled: () => 'no step of the cluster runs any more',
+  ClusterDismantled: ({ left = [] }) =>
+    left.length === 0
+      ? 'no step of the cluster runs any more'
+      : `no step of the cluster runs any more; not released in time, and to be deleted at the provider: ${left.join(', ')}`,
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
     `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,
   NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,

@@ -72,7 +72,7 @@ describe('a connection', () => {
     }
   });
 
-  it('names a provider that there is, and is told which there are', async () => {
+  it('is refused with an unknown provider, and the refusal lists the supported ones', async () => {
     const before = (await gateway.log()).length;
     const { status, body } = await put('cloud', { ...lab, provider: 'aws' });
     expect([status, body.reason, body.field]).toEqual([422, 'connection.provider-unknown', 'provider']);
@@ -428,7 +428,7 @@ describe('the list of specs', () => {
     expect([status, body.reason]).toEqual([409, 'spec-list.unverified']);
   });
 
-  it('is what the provider offers, in the shape of CB-Ladybug, filtered [CB-Ladybug 33]', async () => {
+  it('is what the provider offers, in the shape of CB-Ladybug, filtered [CB-Ladybug 2, CB-Ladybug 33]', async () => {
     const verified: Fact = { type: 'ConnectionVerified', data: { connection: 'lab' as never, offer } };
     const { meta } = await gateway.state(verified, NOWHERE);
     const connection = await gateway.ask<ConnectionView>('GET', `/connections/lab?minSeq=${meta.seq}`);
@@ -467,7 +467,7 @@ describe('the list of specs', () => {
     ],
     ['?cpu-min=two', 'spec-list.number', 'cpu-min is not a number: two'],
     ['?control-plane=maybe', 'request.malformed', undefined],
-  ])('refuses %s [CB-Ladybug 33]', async (query, reason, message) => {
+  ])('refuses %s [CB-Ladybug 3, CB-Ladybug 33]', async (query, reason, message) => {
     const { status, body } = await specs(query);
     expect([status, body.reason]).toEqual([400, reason]);
     if (message !== undefined) expect(body.message).toBe(message);

@@ -151,7 +151,7 @@ describe('the operation of a create', () => {
     expect(done.views.map(({ phase }) => phase)).toEqual(['Failed', 'Succeeded']);
   });
 
-  it('fails at the check when the world says no', () => {
+  it('fails at the check when the provider refuses', () => {
     const rejected: Fact = {
       type: 'ClusterRejected',
       data: { uid, code: 'cluster.spec-cpu', message: 'too few CPUs' },
@@ -185,7 +185,7 @@ describe('the operation of more workers', () => {
     expect(views[0]?.phase).toBe('Succeeded');
   });
 
-  it('ends when the cluster is ready again, or when the world says no', () => {
+  it('ends when the cluster is ready again, or when the provider refuses', () => {
     const done = world([
       ...CREATE,
       request,
