@@ -31,6 +31,10 @@ const manifest = (hooks: readonly object[]): object => ({
   },
 });
 
+interface OperationShown {
+  readonly nodes: readonly { readonly name: string; readonly reason: string }[];
+}
+
 describe('hooks of a cluster', () => {
   let system: System;
   let server: Server;
@@ -162,6 +166,43 @@ describe('hooks of a cluster', () => {
   );
 
   it(
+    'hold a drain that is requested, which its operation and the cluster show, and are asked after it [Cluster API 29]',
+    async () => {
+      const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
+      const hooks = [{ name: 'traffic', points: ['BeforeNodeDrain', 'AfterNodeDrain'], url, timeout: '5s' }];
+      const put = await system.call('PUT', `${path}/manifest`, { ...body, spec: { ...body.spec, hooks } });
+      expect(put.status).toBe(200);
+      const wait = { status: 'Success', retryAfterSeconds: 1, message: 'traffic moves away' };
+      script.set(
+        'BeforeNodeDrain',
+        Array.from({ length: 1_000 }, () => wait),
+      );
+      const { body: before } = await system.call<Shown>('GET', path);
+      const worker = before.nodes.find(({ role }) => role === 'worker')?.name ?? '';
+      const select = { nodes: [worker] };
+      const asking = await system.call<{ operation: string }>('POST', `${path}/nodes/actions`, {
+        action: 'drain',
+        select,
+      });
+      expect(asking.status).toBe(202);
+      const blocked = await until(({ type }) => type === 'NodeActionHookBlocked');
+      const shown = await system.call<Shown>('GET', `${path}?minSeq=${blocked.meta.seq}`);
+      const condition = shown.body.conditions.find(({ type }) => type === 'HookBlocked');
+      expect(condition?.message ?? '').toContain(`paused by hook traffic (BeforeNodeDrain of ${worker})`);
+      const of = `${path}/operations/${asking.body.operation}?minSeq=${blocked.meta.seq}`;
+      const operation = await system.call<OperationShown>('GET', of);
+      expect(operation.body.nodes.find(({ name }) => name === worker)?.reason ?? '').toContain('traffic moves away');
+      expect((await system.events('hooked')).map(({ type }) => type)).not.toContain('NodeActionCordoned');
+      script.set('BeforeNodeDrain', []);
+      await until(({ type }) => type === 'NodeActionSucceeded');
+      await until(({ type, data }) => type === 'NodeActionHookSucceeded' && data.point === 'AfterNodeDrain');
+      await system.call('POST', `${path}/nodes/actions`, { action: 'uncordon', select });
+      await until(({ type, data }) => type === 'NodeActionSucceeded' && data.action === 'uncordon');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'hold a drain twice, fail under one policy and not under the other, and are asked before the cluster goes [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
@@ -171,6 +212,7 @@ describe('hooks of a cluster', () => {
         'BeforeNodeDelete',
         'AfterNodeDelete',
         'BeforeClusterDelete',
+        'AfterClusterDelete',
       ];
       const hooks = [
         { name: 'strict', points, url, timeout: '5s' },
@@ -192,7 +234,7 @@ describe('hooks of a cluster', () => {
       );
       await until(({ type }) => type === 'VmDeleted');
       await until(({ type, data }) => type === 'HookSucceeded' && 'point' in data && data.point === 'AfterNodeDelete');
-      const ofRemoval = (types: readonly string[]) => types.filter((type) => !type.startsWith('Upgrade'));
+      const ofRemoval = (types: readonly string[]) => types.filter((type) => type.startsWith('Hook'));
       expect(ofRemoval(await ofHooks('BeforeNodeDrain'))).toEqual([
         'HookBlocked',
         'HookBlocked',
@@ -201,9 +243,22 @@ describe('hooks of a cluster', () => {
       ]);
       expect(await ofHooks('BeforeNodeDelete')).toEqual(['HookFailed', 'HookSucceeded']);
       expect(ofRemoval(await ofHooks('AfterNodeDrain'))).toEqual(['HookSucceeded']);
+      script.set(
+        'AfterClusterDelete',
+        Array.from({ length: 1_000 }, () => ({ status: 'Failure', message: 'no' })),
+      );
       expect((await system.call('DELETE', path)).status).toBe(202);
+      const failed = await until(({ type, data }) => type === 'HookFailed' && data.point === 'AfterClusterDelete');
+      const types = (await system.events('hooked')).map(({ type }) => type);
+      expect([types.includes('InfrastructureDeleted'), types.includes('ClusterDeleted')]).toEqual([true, false]);
+      expect((await system.lab<{ items: readonly object[] }>('GET', '/v1/machines')).body.items).toEqual([]);
+      const held = await system.call<Shown>('GET', `${path}?minSeq=${failed.meta.seq}`);
+      const why = held.body.conditions.find(({ type }) => type === 'HookBlocked');
+      expect(why?.message ?? '').toMatch(/paused by hook strict \(AfterClusterDelete\) since .*: no; next attempt/);
+      script.set('AfterClusterDelete', []);
       await until(({ type }) => type === 'ClusterDeleted');
       expect(await ofHooks('BeforeClusterDelete')).toEqual(['HookSucceeded']);
+      expect((await ofHooks('AfterClusterDelete')).at(-1)).toBe('HookSucceeded');
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,12 @@
-import { isRefusal, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import {
+  declaredOf,
+  hookFactOf,
+  isRefusal,
+  nextCall,
+  type Fact,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';
@@ -7,7 +15,11 @@ import type { Desired as DesiredOfAgent } from '../apps/node-agent/src/node/desi
 import { ModelHost } from '../apps/node-agent/src/change/change.fixtures.js';
 import { actions, type RecordAction } from '../apps/upgrade-svc/src/actions/actions.decider.js';
 import { factsOf, type ActionFact } from '../apps/upgrade-svc/src/actions/actions.planner.js';
-import { actionsReconciler, type ActionTask } from '../apps/upgrade-svc/src/actions/actions.reconciler.js';
+import {
+  actionsReconciler,
+  type ActionTask,
+  type CallNodeActionHook,
+} from '../apps/upgrade-svc/src/actions/actions.reconciler.js';
 import { markOf, type Actions } from '../apps/upgrade-svc/src/actions/actions.state.js';
 import { desired, type Desired, type DesiredCommand } from '../apps/upgrade-svc/src/desired/desired.decider.js';
 import { rebootOf } from '../apps/upgrade-svc/src/desired/reboot.change.js';
@@ -100,6 +112,28 @@ class World {
       this.decideFor(name, { type: 'SetDesiredVersions', data: set });
     }
     this.append(fact('ClusterReady', {}));
+    if (this.random() < 0.5) this.declareHook();
+  }
+
+  private declareHook(): void {
+    const begun = clusterRequested();
+    if (begun.type !== 'ClusterRequested') throw new Error(begun.type);
+    const hooks = [
+      { name: 'traffic', points: ['BeforeNodeDrain', 'AfterNodeDrain'], url: 'https://hooks.example.com' },
+    ];
+    this.append(fact('ClusterSpecChanged', { revision: 1, spec: { ...declaredOf(begun.data.spec), hooks } }));
+  }
+
+  /** Nodes that were cordoned to be drained before the hook of that drain had let them go. */
+  get cordonedTooSoon(): readonly string[] {
+    if (this.state.status === 'absent' || this.state.hooks === undefined) return [];
+    return this.log.flatMap(({ type, data }, at) => {
+      if (type !== 'NodeActionCordoned') return [];
+      const isLetGo = this.log
+        .slice(0, at)
+        .some((event) => event.type === 'NodeActionHookSucceeded' && event.data.node === data.node);
+      return isLetGo ? [] : [data.node];
+    });
   }
 
   append(one: Fact): void {
@@ -150,6 +184,17 @@ class World {
     }
   }
 
+  private answer({ requestId, node, point, hook }: CallNodeActionHook): ActionFact | undefined {
+    const moment = { point, node, operation: requestId };
+    const call = this.state.status === 'absent' ? undefined : nextCall(this.state.hooks, moment)?.call;
+    if (call === undefined) return undefined;
+    const about = { uid, requestId, hook, point, node, attempt: call.attempt };
+    const [chance, nextAttemptAt] = [this.random(), later(this.now, MINUTE)];
+    if (chance < 0.5) return hookFactOf('NodeAction', about, { type: 'HookSucceeded', message: '' });
+    const type = chance < 0.75 ? 'HookBlocked' : 'HookFailed';
+    return hookFactOf('NodeAction', about, { type, message: 'not yet', nextAttemptAt });
+  }
+
   private effect(task: {
     readonly type: string;
     readonly data: ActionTask & { readonly cordonedBy?: string; readonly unlessBooted?: never };
@@ -158,6 +203,8 @@ class World {
     const about = { uid, requestId, node, action };
     const mark = markOf(requestId);
     switch (task.type) {
+      case 'CallNodeActionHook':
+        return this.answer(task.data as never);
       case 'CordonNode':
         if (!this.cordons.has(node)) this.cordons.set(node, mark);
         return { type: 'NodeActionCordoned', data: { ...about, byRequest: this.cordons.get(node) === mark } };
@@ -272,6 +319,7 @@ describe('a reboot of nodes whose agents are away, crash and boot by themselves,
       // Only a node that was not Ready in time stays cordoned.
       const left = [...world.cordons.keys()].filter((node) => !failed.includes(node));
       expect([seed, world.openRequests, world.tasks, left]).toEqual([seed, 0, [], []]);
+      expect([seed, world.cordonedTooSoon]).toEqual([seed, []]);
       for (const machine of world.machines.values()) {
         const [end, ...more] = endsOf(world, machine.name);
         expect([seed, machine.name, more]).toEqual([seed, machine.name, []]);
@@ -286,7 +334,10 @@ describe('a reboot of nodes whose agents are away, crash and boot by themselves,
       for (const { type } of world.log) seen[type] = (seen[type] ?? 0) + 1;
     }
     // A simulation in which nothing happens proves nothing.
-    for (const type of ['ordered', 'NodeActionPostponed', 'NodeActionVoided', 'NodeLost', 'NodeActionUncordoned'])
+    for (const type of [
+      ...['ordered', 'NodeActionPostponed', 'NodeActionVoided', 'NodeLost', 'NodeActionUncordoned'],
+      'NodeActionHookBlocked',
+    ])
       expect([type, (seen[type] ?? 0) > SEEDS / 4]).toEqual([type, true]);
   });
 });

@@ -6,13 +6,13 @@ import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp, type HookHttp } from '@fairlead/service-kit/http';
+import { CheckedHttp, HookCaller, type HookHttp } from '@fairlead/service-kit/http';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
   AGENT_KIT,
   CLUSTER_ACCESS,
   ETCD_AUTHORITIES,
-  HOOK_HTTP,
+  HOOK_CALLER,
   HOST_ACCESS,
   HOST_SHELL,
   JOIN_CREDENTIALS,
@@ -70,7 +70,12 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   { provide: SETTINGS, useValue: settings },
   { provide: HOST_SHELL, useFactory: adapters.shell },
   { provide: KUBERNETES_API, useFactory: adapters.kubernetes },
-  { provide: HOOK_HTTP, useFactory: adapters.hooks ?? (() => hookHttpOf(settings)) },
+  {
+    provide: HOOK_CALLER,
+    useFactory: (clock: Clock) =>
+      new HookCaller(adapters.hooks?.() ?? hookHttpOf(settings), clock, settings.hookAgainAfterMs),
+    inject: [CLOCK],
+  },
   { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent, settings.tuning) },
   {
     provide: REMEMBERED_SECRETS,

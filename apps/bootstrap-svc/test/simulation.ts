@@ -36,7 +36,7 @@ import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
 import { HooksEffects } from '../src/hooks/hooks.effects.js';
-import type { HookHttp } from '@fairlead/service-kit/http';
+import { HookCaller, type HookHttp } from '@fairlead/service-kit/http';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
@@ -58,6 +58,7 @@ const STEPS_MAX = 20_000;
 const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, DestroySecrets: 50 };
 const ATTEMPTS_DEFAULT = 3;
 const RUNNING_MAX = 6;
+const HOOK_AGAIN_AFTER_MS = 1_000;
 const HOLDER = 'replica';
 /** The cache allocates all of its entries at once, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
@@ -445,7 +446,6 @@ export class Simulation {
       nodeDeletionTimeoutMs: 20,
       lookEveryMs: 1,
       joinTokenTtlSeconds: 900,
-      hookAgainAfterMs: 1_000,
     };
     const clock = { now: () => new Date('2026-01-01T00:00:00.000Z') };
     const secrets = new RememberedSecrets(this.secrets);
@@ -476,7 +476,7 @@ export class Simulation {
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
       executions: new ExecutionsEffects(hosts, secrets, clock),
       keys: new SshKeysEffects(hosts),
-      hooks: new HooksEffects(this.hookHttp(pass), settings, this.hookClock),
+      hooks: new HooksEffects(new HookCaller(this.hookHttp(pass), this.hookClock, HOOK_AGAIN_AFTER_MS)),
     };
     const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),

@@ -3,6 +3,6 @@ export const KUBERNETES_API = Symbol('upgrade-svc.kubernetes-api');
 export const CLUSTER_ACCESS = Symbol('upgrade-svc.cluster-access');
 export const CLUSTER_SURVEY = Symbol('upgrade-svc.cluster-survey');
 export const SNAPSHOT_KEEPER = Symbol('upgrade-svc.snapshot-keeper');
-export const HOOK_HTTP = Symbol('upgrade-svc.hook-http');
+export const HOOK_CALLER = Symbol('upgrade-svc.hook-caller');
 export const GATE_SOURCES = Symbol('upgrade-svc.gate-sources');
 export const SETTINGS = Symbol('upgrade-svc.settings');

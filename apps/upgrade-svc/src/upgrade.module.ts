@@ -12,9 +12,10 @@ import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetr
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp, type HookHttp } from '@fairlead/service-kit/http';
+import { CheckedHttp, HookCaller } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
+import { ActionHooksEffects } from './actions/action.hooks.effects.js';
 import { ActionsEffects } from './actions/actions.effects.js';
 import { FactsRecorder } from './agents/facts.effects.js';
 import { FactsLog } from './agents/facts.log.effects.js';
@@ -50,7 +51,7 @@ import {
   CLUSTER_ACCESS,
   CLUSTER_SURVEY,
   GATE_SOURCES,
-  HOOK_HTTP,
+  HOOK_CALLER,
   KUBERNETES_API,
   SETTINGS,
   SNAPSHOT_KEEPER,
@@ -81,9 +82,12 @@ const providersOf = (settings: Settings): Provider[] => [
     inject: [CLUSTER_SURVEY],
   },
   {
-    provide: HOOK_HTTP,
-    useFactory: (): HookHttp =>
-      new CheckedHttp({ setting: 'HOOK_ADDRESSES_ALLOWED', allowed: settings.hookAddressesAllowed }),
+    provide: HOOK_CALLER,
+    useFactory: (clock: Clock) => {
+      const http = new CheckedHttp({ setting: 'HOOK_ADDRESSES_ALLOWED', allowed: settings.hookAddressesAllowed });
+      return new HookCaller(http, clock, settings.hookAgainAfterMs);
+    },
+    inject: [CLOCK],
   },
   { provide: KUBERNETES_API, useFactory: () => new ClientNodeKubernetes() },
   {
@@ -136,6 +140,7 @@ export const upgradeModule = (settings: Settings): Type<unknown> => {
       EmptyEffects,
       RemediationEffects,
       ActionsEffects,
+      ActionHooksEffects,
       GatesEffects,
       HooksEffects,
       NetworkEffects,

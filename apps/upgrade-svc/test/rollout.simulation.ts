@@ -1,4 +1,5 @@
 import {
+  hookFactOf,
   hookOutcomeOf,
   hookRequestOf,
   isRefusal,
@@ -29,7 +30,6 @@ import { rollout } from '../src/rollout/rollout.decider.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
-import { hookFact } from '../src/hooks/hook.facts.js';
 import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout.tasks.js';
 import {
   agentStep,
@@ -292,7 +292,7 @@ export class RolloutSimulation {
     }
     const reply = this.hookReplies.shift() ?? { kind: 'answered', status: 200, body: '{"status":"Success"}' };
     const outcome = hookOutcomeOf(call, reply, { now: this.now, againAfterMs: 10 * SECOND });
-    const fact = hookFact({ uid, upgradeId, hook: call.hook.name, ...moment, attempt }, outcome);
+    const fact = hookFactOf('Upgrade', { uid, upgradeId, hook: call.hook.name, ...moment, attempt }, outcome);
     this.decide({ type: 'RecordFact', data: { facts: [fact], now: this.now } });
   }
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { HookCall } from './hooks.js';
+import type { EventData, Fact } from './events/catalogue.js';
+import { holdsStep } from './hook.points.js';
+import type { HookCall, HookFactPrefix, HookFactType } from './hooks.js';
 import type { ClusterUid, UpgradeId } from './ids.js';
 
 /** What came of the HTTP call of a hook. */
@@ -15,7 +17,7 @@ const Answer = z.object({
 });
 
 const MESSAGE_MAX = 1_000;
-/** How often a hook after a step is asked; one before a step is asked until it lets the step go on. */
+/** How often a hook that holds nothing is asked; one that holds a step is asked until it lets the step go on. */
 const AFTER_ATTEMPTS_MAX = 5;
 const FAILED_AGAIN_MAX_MS = 5 * 60_000;
 const MS_PER_SECOND = 1_000;
@@ -35,13 +37,11 @@ export interface HookPatience {
 
 const later = (time: string, ms: number): string => new Date(Date.parse(time) + ms).toISOString();
 
-/** Control characters would end up in terminals. */
-const shown = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ').slice(0, MESSAGE_MAX);
-
-const isAfter = ({ point }: HookCall): boolean => point.startsWith('After');
+/** Control characters would end up in terminals, and half a character in no database. */
+const shown = (text: string): string => text.slice(0, MESSAGE_MAX).replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]/gu, ' ');
 
 const failed = (call: HookCall, message: string, { now, againAfterMs }: HookPatience): HookOutcome => {
-  const isOver = call.hook.failurePolicy === 'Ignore' || (isAfter(call) && call.attempt >= AFTER_ATTEMPTS_MAX);
+  const isOver = call.hook.failurePolicy === 'Ignore' || (!holdsStep(call.point) && call.attempt >= AFTER_ATTEMPTS_MAX);
   const waitMs = Math.max(againAfterMs, Math.min(againAfterMs * 2 ** (call.attempt - 1), FAILED_AGAIN_MAX_MS));
   return { type: 'HookFailed', message, nextAttemptAt: isOver ? null : later(now, waitMs) };
 };
@@ -64,7 +64,7 @@ export const hookOutcomeOf = (call: HookCall, answer: HookReply, patience: HookP
   const message = shown(said.message ?? '');
   if (said.status === 'Failure') return failed(call, message === '' ? 'it answered with Failure' : message, patience);
   const waitMs = (said.retryAfterSeconds ?? 0) * MS_PER_SECOND;
-  if (waitMs === 0 || isAfter(call)) return { type: 'HookSucceeded', message };
+  if (waitMs === 0 || !holdsStep(call.point)) return { type: 'HookSucceeded', message };
   return { type: 'HookBlocked', message, nextAttemptAt: later(patience.now, Math.max(waitMs, patience.againAfterMs)) };
 };
 
@@ -75,18 +75,20 @@ export interface HookSubject {
   readonly uid: ClusterUid;
   /** Present: the moment belongs to this upgrade, and comes again with the next. */
   readonly upgradeId?: UpgradeId;
+  /** Present: it belongs to this request about nodes. */
+  readonly requestId?: string;
 }
 
 /** The CloudEvent of a call. The same attempt has the same id, also after a crash. */
 export const hookRequestOf = (
-  { namespace, cluster, uid, upgradeId }: HookSubject,
+  { namespace, cluster, uid, upgradeId, requestId }: HookSubject,
   { point, node, operation, attempt, hook }: HookCall,
   time: string,
 ): { readonly id: string; readonly body: string } => {
-  const ofUpgrade = upgradeId === undefined ? {} : { upgradeId };
-  const ofOperation = operation === undefined ? {} : { operation };
-  const id = [uid, ...Object.values({ ...ofUpgrade, ...ofOperation }), point, node ?? '', hook.name, attempt].join('/');
-  const about = { point, ...ofUpgrade, ...ofOperation, ...(node === undefined ? {} : { node }), attempt };
+  const ofUpgrade = { ...(upgradeId && { upgradeId }), ...(operation && { operation }) };
+  const part = requestId === undefined ? ofUpgrade : { requestId };
+  const id = [uid, ...Object.values(part), point, node ?? '', hook.name, attempt].join('/');
+  const about = { point, ...part, ...(node && { node }), attempt };
   const body = JSON.stringify({
     specversion: '1.0',
     id,
@@ -97,4 +99,16 @@ export const hookRequestOf = (
     data: { namespace, cluster, uid, hook: hook.name, ...about },
   });
   return { id, body };
+};
+
+/** What is recorded of an outcome: with the prefix, the fact of those who asked. */
+export const hookFactOf = <Prefix extends HookFactPrefix>(
+  prefix: Prefix,
+  about: Omit<EventData<`${Prefix}HookSucceeded`>, 'message'>,
+  { type, message, ...next }: HookOutcome,
+): Fact<HookFactType<Prefix>> => {
+  const cause = { operation: 'call the hook', target: (about as { readonly hook: string }).hook, message };
+  const data = type === 'HookFailed' ? { ...about, cause, ...next } : { ...about, message, ...next };
+  // The compiler does not see that the prefix and the outcome choose the data.
+  return { type: `${prefix}${type}`, data } as unknown as Fact<HookFactType<Prefix>>;
 };

@@ -1,5 +1,5 @@
 import type { StoredEvent } from './envelope.js';
-import type { HookPoint } from './hook.points.js';
+import { holdsStep, type HookPoint } from './hook.points.js';
 import type { NodeName } from './ids.js';
 import type { Hook } from './manifest/hooks.js';
 
@@ -8,7 +8,7 @@ export interface Moment {
   readonly point: HookPoint;
   /** Absent: it is about the cluster. */
   readonly node?: NodeName | undefined;
-  /** The operation of the upgrade that it is part of: a node may be drained once for each minor version. */
+  /** The operation of the upgrade, or the request about nodes, that it is part of: a node may be drained once for each. */
   readonly operation?: string | undefined;
 }
 
@@ -79,6 +79,13 @@ export const nextCall = (
   };
 };
 
+const isSame = (one: Moment, other: Moment): boolean =>
+  one.point === other.point && one.node === other.node && one.operation === other.operation;
+
+/** Whether the moment after a step has come, and its hooks are not done. */
+export const hasPassed = (state: HookState | undefined, moment: Moment): boolean =>
+  state?.passed.some((one) => isSame(one, moment)) === true;
+
 /** Whether that attempt is still to be recorded. */
 export const isAwaited = (
   state: HookState | undefined,
@@ -108,21 +115,27 @@ const withPassed = (state: HookState, moment: Moment | undefined): HookState =>
     ? state
     : { ...state, passed: [...state.passed, moment].slice(-PASSED_MAX) };
 
-/** What is over is forgotten, so that the state stays small: moments whose hooks are done, and calls of nodes that are gone. */
-const tidied = (state: HookState, gone?: string): HookState => {
+/** What is over is forgotten, so that the state stays small: moments whose hooks are done, and calls about what is gone. */
+const tidied = (state: HookState, isGone: (key: string) => boolean = () => false): HookState => {
   const passed = state.passed.filter((moment) => undone(state, moment).length > 0);
-  const isOpen = (key: string): boolean => passed.some(({ node }) => node !== undefined && key.includes(`/${node}/`));
-  const calls = Object.entries(state.calls).filter(
-    ([key]) => gone === undefined || !key.includes(`/${gone}/`) || isOpen(key),
-  );
+  const isOpen = (key: string): boolean =>
+    passed.some((moment) => concerned(state, moment).some(({ name }) => keyOf(moment, name) === key));
+  const calls = Object.entries(state.calls).filter(([key]) => !isGone(key) || isOpen(key));
   return { ...state, passed, calls: Object.fromEntries(calls) };
 };
 
-type HookFact = 'HookBlocked' | 'HookSucceeded' | 'HookFailed';
-type UpgradeHookFact = `Upgrade${HookFact}`;
+const isAbout =
+  (node: string, operation?: string) =>
+  (key: string): boolean =>
+    key.includes(`/${node}/`) && (operation === undefined || key.endsWith(`/${operation}`));
 
-const withProgress = (state: HookState, { data, meta }: StoredEvent<HookFact | UpgradeHookFact>): HookState => {
-  const key = keyOf(data, data.hook);
+type HookOutcomeType = 'HookBlocked' | 'HookSucceeded' | 'HookFailed';
+/** Whose facts they are: those of bootstrap-svc, of an upgrade, or of a request about nodes. */
+export type HookFactPrefix = '' | 'Upgrade' | 'NodeAction';
+export type HookFactType<Prefix extends HookFactPrefix = HookFactPrefix> = `${Prefix}${HookOutcomeType}`;
+
+const withProgress = (state: HookState, { data, meta }: StoredEvent<HookFactType>): HookState => {
+  const key = keyOf('requestId' in data ? { ...data, operation: data.requestId } : data, data.hook);
   const nextAttemptAt = 'nextAttemptAt' in data ? data.nextAttemptAt : null;
   const progress = {
     done: nextAttemptAt === null,
@@ -156,9 +169,9 @@ export const hooksAfter = (
     case 'HookFailed':
       return withProgress(state, event);
     case 'VmDeleted':
-      return tidied(state, event.data.name);
+      return tidied(state, isAbout(event.data.name));
     case 'NodeRemovalCancelled': // They are asked again if it leaves later.
-      return tidied(state, event.data.node);
+      return tidied(state, isAbout(event.data.node));
     default: {
       const moment = passedBy(event, isCreated);
       return moment === undefined ? state : withPassed(state, moment);
@@ -190,6 +203,34 @@ export const upgradeHooksAfter = (
     case 'UpgradeHookSucceeded':
     case 'UpgradeHookFailed':
       return withProgress(state, event);
+    default:
+      return state;
+  }
+};
+
+/** The same for requests about nodes. Each request asks the hooks of its drains. */
+export const actionHooksAfter = (state: HookState | undefined, event: StoredEvent): HookState | undefined => {
+  if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
+  if (state === undefined) return undefined;
+  switch (event.type) {
+    case 'NodeActionDrained': {
+      const { node, requestId: operation } = event.data;
+      return withPassed(state, { point: 'AfterNodeDrain', node, operation });
+    }
+    case 'NodeActionHookBlocked':
+    case 'NodeActionHookSucceeded':
+    case 'NodeActionHookFailed': {
+      const { point, node, requestId: operation } = event.data;
+      const after = withProgress(state, event);
+      const isOver = !holdsStep(point) && !hasPassed(after, { point, node, operation });
+      return isOver ? tidied(after, isAbout(node, operation)) : after;
+    }
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided':
+      return tidied(state, isAbout(event.data.node, event.data.requestId));
+    case 'VmDeleted':
+      return tidied(state, isAbout(event.data.name));
     default:
       return state;
   }

@@ -213,6 +213,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
   OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
   OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
+  InfrastructureDeleted: () => 'every machine is gone, and hooks hold the end of the deletion',
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,
@@ -411,6 +412,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeActionStarted: ({ node, action }) => `${node} is being ${ACTION_PARTICIPLES[action]}`,
   NodeActionPostponed: ({ node, action, reason }) =>
     `${node} is not ${ACTION_PARTICIPLES[action]} yet: ${POSTPONED_WORDS[reason]}`,
+  NodeActionHookBlocked: (data) => hookBlocked(data),
+  NodeActionHookSucceeded: (data) => hookSucceeded(data),
+  NodeActionHookFailed: (data) => hookFailed(data),
   NodeActionCordoned: ({ node, byRequest }) =>
     byRequest ? `${node} takes no new pods` : `${node} took no new pods before`,
   NodeActionEvictionRefused: ({ node, budget, pods, message }) =>

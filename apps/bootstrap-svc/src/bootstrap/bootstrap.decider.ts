@@ -216,10 +216,13 @@ const isOfHook = ({ type }: Outcome): boolean =>
   type === 'HookBlocked' || type === 'HookSucceeded' || type === 'HookFailed';
 
 const record = (state: Bootstrap, outcome: Outcome): readonly BootstrapFact[] => {
-  if (!present(state, outcome.data.uid) || state.status === 'dismantled') return nothing;
-  if (!isOfHook(outcome) && (state.status === 'deleting') !== (outcome.type === 'ClusterDismantled')) return nothing;
+  if (!present(state, outcome.data.uid)) return nothing;
+  if (!isOfHook(outcome) && !isExpected(state, outcome)) return nothing;
   return isChange(state.cluster, outcome) ? [...revocationsBefore(state, outcome), outcome] : nothing;
 };
+
+const isExpected = ({ status }: Present, { type }: Outcome): boolean =>
+  status !== 'dismantled' && (status === 'deleting') === (type === 'ClusterDismantled');
 
 const revocationOf = (uid: ClusterUid, credentials: AgentCredentials | undefined): readonly BootstrapFact[] => {
   const { users, lifetimeSeconds } = credentials ?? { users: [], lifetimeSeconds: 1 };

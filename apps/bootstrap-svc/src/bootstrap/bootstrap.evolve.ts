@@ -466,6 +466,8 @@ const evolveStatus = (before: Present, cluster: Cluster, event: StoredEvent): Bo
   switch (event.type) {
     case 'ClusterAccepted':
       return { ...before, cluster: { ...cluster, accepted: true } };
+    case 'InfrastructureDeleted':
+      return { ...before, cluster: { ...cluster, emptied: true } };
     case 'VmsCreated':
       return before.status === 'ready' && cluster.sets > before.cluster.sets ? building(cluster) : sameStatus;
     case 'ClusterRetryRequested': {

@@ -369,10 +369,15 @@ const beforeMachines = (state: Bootstrap): readonly Moment[] =>
     ? [{ point: 'BeforeCreate' }]
     : [];
 
+/** infra-svc waits for these hooks before it completes the deletion. */
+const afterDeletion = ({ emptied }: Cluster): readonly Moment[] =>
+  emptied === true ? [{ point: 'AfterClusterDelete' }] : [];
+
 /** Moments whose hooks are due: before steps that are desired, and after those that were done. */
 const moments = (state: Bootstrap): readonly Moment[] => {
   if (state.status === 'absent' || state.cluster.hooks === undefined) return [];
   const { cluster } = state;
+  if (state.status === 'dismantled') return afterDeletion(cluster);
   const before = [
     ...beforeMachines(state),
     ...desired(state).flatMap((operation) => momentBefore(cluster, operation) ?? []),

@@ -221,6 +221,8 @@ export interface Cluster {
   readonly requests: Readonly<Record<string, NodesRequest>>;
   /** Its machines may be created. Absent: infra-svc has not accepted it yet. */
   readonly accepted?: true;
+  /** Everything that the providers had of it is gone. Absent: not yet. */
+  readonly emptied?: true;
   /** Absent: no manifest declares any. */
   readonly hooks?: HookState;
   /** How nodes are emptied before they leave; absent: no manifest says it. */

@@ -69,6 +69,8 @@ const life = async (simulation: Simulation, hooks: readonly Hook[]): Promise<voi
   await retried(simulation);
   await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
   await untilSettled(simulation);
+  await simulation.say('machines', { type: 'InfrastructureDeleted', data: { uid: UID } });
+  await untilSettled(simulation);
 };
 
 const firstOf = ({ store }: Simulation, type: StoredEvent['type']): number =>
@@ -133,6 +135,17 @@ describe('a hook before a step', () => {
     expect([simulation.count('ClusterReady'), simulation.count('HookSucceeded')]).toEqual([1, 1]);
   });
 
+  it('says what is shown of it without control characters and half characters, and in bounds', async () => {
+    const simulation = new Simulation(1, CALM);
+    const hostile = `\u001b[2J\u202e\ud800${'x'.repeat(993)}\ud83d\ude00 and more`;
+    simulation.world.hookAnswer = () => answered({ status: 'Success', message: hostile });
+    await simulation.say('request', requested(3, 2), declare([hookAt('BeforeCreate')]));
+    await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+    await untilSettled(simulation);
+    const [succeeded] = simulation.store.events.filter(({ type }) => type === 'HookSucceeded');
+    expect(succeeded?.data).toMatchObject({ message: ` [2J  ${'x'.repeat(993)} ` });
+  });
+
   it('lets the step go on when it is taken out of the manifest', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = () => answered({ status: 'Failure', message: 'no' });
@@ -166,12 +179,44 @@ describe('a hook after a step', () => {
   });
 });
 
+describe('a hook after the deletion of a cluster', () => {
+  const ask = async (answer: Simulation['world']['hookAnswer'], more: Partial<Hook> = {}): Promise<Simulation> => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.hookAnswer = answer;
+    await life(simulation, [hookAt('AfterClusterDelete', more)]);
+    expect(firstOf(simulation, 'InfrastructureDeleted')).toBeLessThan(
+      simulation.store.events.findIndex(({ type }) => type.startsWith('Hook') && type !== 'HostReached'),
+    );
+    return simulation;
+  };
+
+  it('is asked once everything is gone, until it lets the deletion be completed [Cluster API 29]', async () => {
+    const simulation = await ask((_moment, call) =>
+      answered({ status: 'Success', ...(call > 2 ? {} : { retryAfterSeconds: 60 }) }),
+    );
+    expect(shown(simulation)).toEqual(['HookBlocked', 'HookBlocked', 'HookSucceeded']);
+  });
+
+  it('is asked without an end if it fails, because nothing could ask it later [Cluster API 29]', async () => {
+    const simulation = await ask((_moment, call) =>
+      call > 7 ? answered({ status: 'Success' }) : { kind: 'answered', status: 500 },
+    );
+    expect(shown(simulation)).toEqual([...Array.from({ length: 7 }, () => 'HookFailed'), 'HookSucceeded']);
+  });
+
+  it('is not waited for with the policy Ignore [Cluster API 29]', async () => {
+    const simulation = await ask(() => ({ kind: 'answered', status: 500 }), { failurePolicy: 'Ignore' });
+    expect(shown(simulation)).toEqual(['HookFailed']);
+  });
+});
+
 describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crashes`, () => {
   it(
     'every hook has let its step go on before it begins, and a call that is repeated has the same id [Cluster API 29]',
     () =>
       forSeeds(SEEDS, async (simulation) => {
-        const hook = { ...hookAt('BeforeCreate'), points: POINTS.map(([point]) => point) } as Hook;
+        const points = [...POINTS.map(([point]) => point), 'AfterClusterDelete'];
+        const hook = { ...hookAt('BeforeCreate'), points } as Hook;
         simulation.world.hookAnswer = (_moment, call) =>
           answered({ status: 'Success', ...(call === 1 ? { retryAfterSeconds: 1 } : {}) });
         await life(simulation, [hook]);
@@ -182,6 +227,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
           const at = firstOf(simulation, step);
           if (at >= 0) expect([point, letGo(point) >= 0 && letGo(point) < at]).toEqual([point, true]);
         }
+        expect(letGo('AfterClusterDelete')).toBeGreaterThan(firstOf(simulation, 'InfrastructureDeleted'));
         const recorded = events.filter(({ type }) => ['HookBlocked', 'HookSucceeded', 'HookFailed'].includes(type));
         const attempts = recorded.map(({ data }) =>
           'hook' in data ? [data.point, data.node, data.hook, data.attempt].join('/') : '',

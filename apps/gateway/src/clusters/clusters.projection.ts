@@ -1,4 +1,5 @@
 import {
+  holdsStep,
   replacementIn,
   pauseAfter,
   sentenceOf,
@@ -8,6 +9,7 @@ import {
   type ClusterSpec,
   type ClusterUid,
   type DeclaredSpec,
+  type HookPoint,
   type StoredEvent,
   type SuspensionReason,
   type VirtualAddress,
@@ -56,7 +58,7 @@ export interface ClusterDoc {
 /** A hook that a step waits for. */
 export interface HeldBy {
   readonly hook: string;
-  readonly point: string;
+  readonly point: HookPoint;
   readonly node: string | null;
   /** It has failed, or asked for more time. */
   readonly failed: boolean;
@@ -66,6 +68,8 @@ export interface HeldBy {
   readonly nextAttemptAt: string;
   /** It holds an upgrade, and lets go when that ends. */
   readonly ofUpgrade?: true;
+  /** The request about nodes that it holds, and lets go when that is through on the node. */
+  readonly requestId?: string;
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -190,17 +194,21 @@ const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'HookFailed':
     case 'UpgradeHookBlocked':
     case 'UpgradeHookSucceeded':
-    case 'UpgradeHookFailed': {
+    case 'UpgradeHookFailed':
+    case 'NodeActionHookBlocked':
+    case 'NodeActionHookSucceeded':
+    case 'NodeActionHookFailed': {
       const { hook, point, node = null } = event.data;
       const key = `${point}/${node ?? ''}/${hook}`;
       const { [key]: before, ...others } = doc.hooks ?? {};
       const nextAttemptAt = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
-      if (nextAttemptAt === null || point.startsWith('After')) return { ...doc, hooks: others };
+      if (nextAttemptAt === null || !holdsStep(point)) return { ...doc, hooks: others };
       const failed = 'cause' in event.data;
       const message = 'cause' in event.data ? event.data.cause.message : event.data.message;
       const { since = event.meta.time } = before ?? {};
       const ofUpgrade = event.type.startsWith('Upgrade') ? { ofUpgrade: true as const } : {};
-      const held = { hook, point, node, failed, message, since, nextAttemptAt, ...ofUpgrade };
+      const ofRequest = 'requestId' in event.data ? { requestId: event.data.requestId } : {};
+      const held = { hook, point, node, failed, message, since, nextAttemptAt, ...ofUpgrade, ...ofRequest };
       return { ...doc, hooks: { ...others, [key]: held } };
     }
     case 'RolloutAborted':
@@ -208,8 +216,19 @@ const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return withoutHeld(doc, ({ ofUpgrade }) => ofUpgrade === true);
     case 'OperationPostponed':
       return withoutHeld(doc, ({ ofUpgrade, node }) => ofUpgrade === true && node === event.data.node);
+    case 'NodeActionCordoned':
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided': {
+      const { data } = event;
+      return withoutHeld(doc, ({ requestId, node }) => requestId === data.requestId && node === data.node);
+    }
+    case 'NodeRemovalCancelled':
+      return withoutHeld(doc, ({ ofUpgrade, node }) => ofUpgrade !== true && node === event.data.node);
     case 'NodeRemoved':
       return withoutHeld(doc, ({ node }) => node === event.data.node);
+    case 'VmDeleted':
+      return withoutHeld(doc, ({ node }) => node === event.data.name);
     default:
       return doc;
   }
@@ -285,16 +304,18 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'PoolRolloutRequested':
     case 'NodesAbandoned':
       return { ...doc, reason: '', message: '' };
-    case 'VmDeleted':
-      return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
+    case 'VmDeleted': {
+      const after = withLetGo(doc, changeHooks(doc, event), event);
+      return after.reason === DELETION_REASON ? { ...after, reason: '', message: '' } : after;
+    }
     case 'ClusterRetryRequested':
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
     case 'ClusterPaused':
       return { ...doc, pause: pauseAfter(doc.pause ?? null, event) };
     case 'ClusterResumed':
       return { ...doc, pause: null, resumedAt: time };
-    case 'ClusterDeletionRequested':
-      return { ...withoutMark(doc), reason: '', message: '' };
+    case 'ClusterDeletionRequested': // What was held is not done any more.
+      return { ...withoutMark(withoutHeld(doc, () => true)), reason: '', message: '' };
     default:
       return replacementIn(event) === undefined
         ? changePresence(changeHealth(withBackups(withLetGo(doc, changeHooks(doc, event), event), event), event), event)
@@ -337,9 +358,17 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'UpgradeHookBlocked',
   'UpgradeHookSucceeded',
   'UpgradeHookFailed',
+  'NodeActionHookBlocked',
+  'NodeActionHookSucceeded',
+  'NodeActionHookFailed',
   'RolloutAborted',
   'RolloutCompleted',
   'OperationPostponed',
+  'NodeActionCordoned',
+  'NodeActionSucceeded',
+  'NodeActionFailed',
+  'NodeActionVoided',
+  'NodeRemovalCancelled',
   'NodeMissing',
   'NodeReturned',
   'NodeRemoved',
@@ -347,6 +376,17 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeWithoutMachineGone',
   'ClusterDeletionRequested',
   'ClusterDeleted',
+]);
+
+/** Facts about single nodes, most of which change nothing of the cluster. */
+const SELDOM_CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'VmDeleted',
+  'NodeRemoved',
+  'NodeRemovalCancelled',
+  'NodeActionCordoned',
+  'NodeActionSucceeded',
+  'NodeActionFailed',
+  'NodeActionVoided',
 ]);
 
 const isChanging = (event: StoredEvent): boolean =>
@@ -365,7 +405,7 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
     const changed = change(doc, event);
-    if ((event.type === 'VmDeleted' || event.type === 'NodeRemoved') && changed === doc) return doc;
+    if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },
 };

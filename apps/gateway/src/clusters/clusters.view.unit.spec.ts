@@ -136,6 +136,55 @@ describe('the view of a cluster', () => {
   });
 });
 
+describe('a cluster that hooks hold', () => {
+  const NEXT = { nextAttemptAt: '2026-01-01T01:00:00.000Z' };
+  const ofHook = (type: string, data: object): Fact =>
+    ({ type, data: { uid, hook: 'traffic', attempt: 1, ...data } }) as unknown as Fact;
+  const blocked = ofHook('HookBlocked', { point: 'BeforeNodeDrain', node: 'demo-w-1', message: 'busy', ...NEXT });
+  const heldAfter = (...facts: readonly Fact[]): readonly string[] =>
+    Object.values(world([...CREATE, ...facts]).cluster?.hooks ?? {}).map(({ point, message }) => `${point} ${message}`);
+
+  it('shows which one, at which moment, since when, why and until when [Cluster API 29]', () => {
+    const { conditions } = viewAfter([...CREATE, blocked]);
+    expect(conditions.find(({ type }) => type === 'HookBlocked')).toMatchObject({
+      status: 'True',
+      reason: 'HookAsksForTime',
+      message: expect.stringMatching(
+        /^paused by hook traffic \(BeforeNodeDrain of demo-w-1\) since 2026-.*: busy; next attempt at 2026-01-01T01:00:00.000Z\./,
+      ),
+    });
+  });
+
+  it.each([
+    ['its removal is cancelled', nodeFact('NodeRemovalCancelled', 'demo-w-1')],
+    ['its machine is gone', { type: 'VmDeleted', data: { uid, name: 'demo-w-1' } } as Fact],
+    ['the cluster is being deleted', { type: 'ClusterDeletionRequested', data: { uid } } as Fact],
+  ])('does not show a drain that is held any more when %s', (_when, over) => {
+    expect(heldAfter(blocked)).toEqual(['BeforeNodeDrain busy']);
+    expect(heldAfter(blocked, over)).toEqual([]);
+  });
+
+  it('shows what a request about a node waits for, until it is through on the node [Cluster API 29]', () => {
+    const about = { requestId: 'r1', node: 'demo-w-1' };
+    const cause = { operation: 'call the hook', target: 'traffic', message: 'no answer' };
+    const failed = ofHook('NodeActionHookFailed', { ...about, point: 'BeforeNodeDrain', cause, ...NEXT });
+    expect(heldAfter(failed)).toEqual(['BeforeNodeDrain no answer']);
+    const ended = nodeFact('NodeActionVoided', 'demo-w-1', { requestId: 'r1', action: 'drain', reason: 'Expired' });
+    expect(heldAfter(failed, ended)).toEqual([]);
+    const other = nodeFact('NodeActionVoided', 'demo-w-1', { requestId: 'r0', action: 'drain', reason: 'Expired' });
+    expect(heldAfter(failed, other)).toEqual(['BeforeNodeDrain no answer']);
+    expect(heldAfter(ofHook('NodeActionHookFailed', { ...about, point: 'AfterNodeDrain', cause, ...NEXT }))).toEqual(
+      [],
+    );
+  });
+
+  it('whose machines are gone shows the hook that holds the end of its deletion [Cluster API 29]', () => {
+    const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
+    const asked = ofHook('HookBlocked', { point: 'AfterClusterDelete', message: 'busy', ...NEXT });
+    expect(heldAfter(deletion, asked)).toEqual(['AfterClusterDelete busy']);
+  });
+});
+
 describe('the row of a cluster', () => {
   it('does not change with what single nodes do', () => {
     const nodeEvents = CREATE.filter(({ data }) => 'node' in data && !('endpoint' in data));

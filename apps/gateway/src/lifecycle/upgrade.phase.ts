@@ -15,6 +15,8 @@ export interface PhasedUpgrade {
   readonly id: UpgradeId;
   readonly mode: UpgradeMode;
   readonly phase: UpgradePhase;
+  /** It has begun to change the cluster, or may have. */
+  readonly started: boolean;
   /** Why no further node begins; null: it does. */
   readonly pause: Pause | null;
 }
@@ -32,7 +34,10 @@ export const endsByItself = (by: PausedBy): boolean => by === 'window' || by ===
 const running = (phase: UpgradePhase, next: UpgradePhase): UpgradePhase => (phase === 'Aborting' ? phase : next);
 
 /** The phase of an upgrade after an event about it. Nothing but its end takes one out of Aborting. */
-export const upgradePhaseAfter = (phase: UpgradePhase, event: StoredEvent): UpgradePhase => {
+export const upgradePhaseAfter = (
+  { phase, started }: Pick<PhasedUpgrade, 'phase' | 'started'>,
+  event: StoredEvent,
+): UpgradePhase => {
   switch (event.type) {
     case 'UpgradeRejected':
       return 'Rejected';
@@ -41,8 +46,9 @@ export const upgradePhaseAfter = (phase: UpgradePhase, event: StoredEvent): Upgr
     case 'UpgradeApproved':
       return running(phase, 'Approved');
     case 'RolloutStarted':
-    case 'RolloutResumed':
       return running(phase, 'Running');
+    case 'RolloutResumed': // One that hooks hold may be paused before its start.
+      return running(phase, started ? 'Running' : 'Approved');
     case 'OperationStarted':
       return phase === 'Halted' ? 'Running' : phase;
     case 'RolloutPaused':
@@ -72,9 +78,10 @@ export const latestUpgradeAfter = (
   event: StoredEvent,
 ): PhasedUpgrade | undefined => {
   if (event.type === 'UpgradeRequested')
-    return { id: event.data.upgradeId, mode: event.data.mode, phase: 'Planning', pause: null };
+    return { id: event.data.upgradeId, mode: event.data.mode, phase: 'Planning', started: false, pause: null };
   if (before === undefined || !('upgradeId' in event.data) || event.data.upgradeId !== before.id) return before;
-  const phase = upgradePhaseAfter(before.phase, event);
+  const phase = upgradePhaseAfter(before, event);
+  if (event.type === 'RolloutStarted') return { ...before, phase, started: true, pause: null };
   if (event.type === 'RolloutPaused')
     return { ...before, phase, pause: { by: event.data.by, reason: event.data.reason } };
   if (phase === before.phase) return before;

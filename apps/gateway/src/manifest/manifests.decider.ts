@@ -276,6 +276,14 @@ const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|e
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 
+const HOOKS_FIELD = /^hooks[.[]/;
+
+/** A hook that holds a deletion must not keep anyone from taking it out. */
+const changesHooksAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean => {
+  const changed = changedFields(before, after);
+  return changed.length > 0 && changed.every(({ field }) => HOOKS_FIELD.test(field));
+};
+
 /**
  * Nodes come and go beside each other. A template may change while pools are rolled out; nothing else but policies changes
  * beside nodes that are replaced, and nodes are not replaced while others come.
@@ -363,7 +371,8 @@ const changeFacts = (
 const apply = (state: ManifestState, command: ApplyManifest): readonly ManifestFact[] | Refusal => {
   const { cluster: name, namespace, seenSeq, spec, plan, named, dryRun } = command.data;
   const { cluster, declared } = state;
-  if (cluster.status === 'present' && cluster.phase === 'Deleting')
+  const isDeleting = cluster.status === 'present' && cluster.phase === 'Deleting';
+  if (isDeleting && (declared === undefined || !changesHooksAlone(declared.spec, spec)))
     return refuse('cluster.deleting', { cluster: name });
   if (seenSeq !== declared?.seq || !sameJson(plan, planFor(state, spec, named)))
     return refuse('conflict.concurrent', { what: `${namespace}/${name}` });

@@ -284,6 +284,16 @@ describe('a manifest that is applied', () => {
     expect(leaving.apply(declared(pool('web', 2)))).toBe('cluster.deleting');
   });
 
+  it('takes hooks out, and changes nothing else, while the cluster is being deleted: one may hold that', () => {
+    const log = provisioned(pool('web', 1));
+    const hooks = [{ name: 'backup', points: ['BeforeClusterDelete'], url: 'https://hooks.example.com' }] as const;
+    const hooked = { ...declared(pool('web', 1)), hooks: hooks.map((hook) => ({ ...hook, points: [...hook.points] })) };
+    log.say(...(log.apply(hooked) as Fact[])).say({ type: 'ClusterDeletionRequested', data: { uid } });
+    expect(log.apply(hooked)).toBe('cluster.deleting');
+    expect(log.apply({ ...hooked, ...declared(pool('web', 2)) })).toBe('cluster.deleting');
+    expect(typesOf(log.apply(declared(pool('web', 1))))).toEqual(['ClusterSpecChanged']);
+  });
+
   it('pauses and resumes the cluster in the decision that changes the spec, and a pause changes nothing else', () => {
     const paused = (...pools: readonly DeclaredPool[]): DeclaredSpec => ({ ...declared(...pools), paused: true });
     const log = provisioned(pool('web', 1));

@@ -1,5 +1,6 @@
 import {
   ACTION_PARTICIPLES,
+  holdsStep,
   POSTPONED_WORDS,
   sentenceOfEvent,
   VOID_WORDS,
@@ -29,6 +30,9 @@ export const actedAtFirst = ({ data, meta }: StoredEvent<'NodeActionRequested'>)
 export type ActionEvent = StoredEvent<
   | 'NodeActionStarted'
   | 'NodeActionPostponed'
+  | 'NodeActionHookBlocked'
+  | 'NodeActionHookSucceeded'
+  | 'NodeActionHookFailed'
   | 'NodeActionCordoned'
   | 'NodeActionEvictionRefused'
   | 'NodeActionDrained'
@@ -40,9 +44,16 @@ export type ActionEvent = StoredEvent<
 const actedBy = (event: ActionEvent): Acted => {
   const { time: since } = event.meta;
   switch (event.type) {
+    case 'NodeActionHookBlocked':
+      return { state: 'waiting', since, message: sentenceOfEvent(event) };
+    case 'NodeActionHookFailed': {
+      const state = event.data.nextAttemptAt === null ? 'running' : 'waiting';
+      return { state, since, message: sentenceOfEvent(event) };
+    }
     case 'NodeActionPostponed':
       return { state: 'waiting', since, message: POSTPONED_WORDS[event.data.reason] };
     case 'NodeActionStarted':
+    case 'NodeActionHookSucceeded':
     case 'NodeActionCordoned':
     case 'NodeActionDrained':
       return { state: 'running', since, message: sentenceOfEvent(event) };
@@ -59,10 +70,13 @@ const actedBy = (event: ActionEvent): Acted => {
   }
 };
 
+/** Nothing waits for these hooks. */
+const isAfterDrain = ({ data }: ActionEvent): boolean => 'point' in data && !holdsStep(data.point);
+
 /** What is through stays through. */
 export const actedAfter = (nodes: ActedNodes, event: ActionEvent): ActedNodes => {
   const before = nodes[event.data.node];
-  if (before === undefined || isThrough(before)) return nodes;
+  if (before === undefined || isThrough(before) || isAfterDrain(event)) return nodes;
   return { ...nodes, [event.data.node]: actedBy(event) };
 };
 

@@ -306,6 +306,37 @@ describe('the operation of a removal', () => {
   });
 });
 
+describe('the operation of a drain that is requested', () => {
+  it('says which hook a node waits for, and not those that are asked afterwards [Cluster API 29]', () => {
+    const request = {
+      ...{ uid, requestId: 'r1', action: 'drain', nodes: ['demo-w-1'], reason: '', drain: true },
+      ...{ drainTimeoutSeconds: 900, maxUnavailable: 1, expiresAt: '2026-01-02T00:00:00.000Z' },
+    };
+    const about = { requestId: 'r1', hook: 'traffic', point: 'BeforeNodeDrain', attempt: 1 };
+    const again = { nextAttemptAt: '2026-01-01T01:00:00.000Z' };
+    const blocked = nodeFact('NodeActionHookBlocked', 'demo-w-1', { ...about, message: 'traffic moves', ...again });
+    const facts: readonly Fact[] = [
+      ...CREATE,
+      { type: 'NodeActionRequested', data: request } as unknown as Fact,
+      nodeFact('NodeActionStarted', 'demo-w-1', { requestId: 'r1', action: 'drain' }),
+      blocked,
+    ];
+    const reasonAfter = (...more: readonly Fact[]): unknown => {
+      const drain = world([...facts, ...more]).views.find(({ kind }) => kind === 'drain-nodes');
+      const node = drain?.nodes.find(({ name }) => name === 'demo-w-1');
+      return `${node?.state}: ${node?.reason}`;
+    };
+    const held =
+      'waiting: the hook traffic (BeforeNodeDrain of demo-w-1) asked for more time: traffic moves; next attempt at 2026-01-01T01:00:00.000Z';
+    expect(reasonAfter()).toBe(held);
+    expect(reasonAfter(nodeFact('NodeActionHookBlocked', 'demo-w-1', { ...about, point: 'AfterNodeDrain' }))).toBe(
+      held,
+    );
+    const letGo = nodeFact('NodeActionHookSucceeded', 'demo-w-1', { ...about, attempt: 2, message: '' });
+    expect(reasonAfter(letGo)).toBe('running: the hook traffic (BeforeNodeDrain of demo-w-1) succeeded');
+  });
+});
+
 describe('an operation that is over', () => {
   it('still counts the nodes that have gone since', () => {
     const facts = [

@@ -340,6 +340,7 @@ export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeRequestFact
       latest: {
         ...progressed(state.latest, event),
         phase: phased?.phase ?? state.latest.phase,
+        started: phased?.started ?? state.latest.started,
         pause: phased?.pause ?? null,
       },
     };

@@ -1,4 +1,5 @@
 import {
+  holdsStep,
   sentenceOf,
   type ClusterUid,
   type EventData,
@@ -52,6 +53,8 @@ export interface UpgradeDoc {
   /** Gates about the whole cluster that hold an operation back, by the operation. */
   readonly gates: Readonly<Record<string, ClosedGate>>;
   readonly leftFailed: readonly string[];
+  /** What the hook says that holds it; absent: none does. */
+  readonly held?: string;
 }
 
 export const upgradeKey = (namespace: string, cluster: string, upgrade: string): string =>
@@ -110,6 +113,28 @@ const halted = (doc: UpgradeDoc, { rule, cause, nodes, nextActions }: EventData<
   leftFailed: nodes,
 });
 
+const ABOUT_TO_BEGIN = 'it is about to begin';
+
+const withoutHeld = ({ held: _past, ...doc }: UpgradeDoc): UpgradeDoc => doc;
+
+/** What an upgrade waits for that no pause holds. */
+const waiting = ({ held, startedAt }: UpgradeDoc): string => held ?? (startedAt === null ? ABOUT_TO_BEGIN : '');
+
+/** A hook before a step has answered. */
+const hooked = (
+  before: UpgradeDoc,
+  { data }: StoredEvent<'UpgradeHookBlocked' | 'UpgradeHookFailed' | 'UpgradeHookSucceeded'>,
+): UpgradeDoc => {
+  const { hook, point, node } = data;
+  const doc = withoutHeld(before);
+  if (!('nextAttemptAt' in data) || data.nextAttemptAt === null) return { ...doc, message: waiting(doc) };
+  const why = 'cause' in data ? data.cause.message : data.message;
+  const about = node === undefined ? point : `${point} of ${node}`;
+  const because = why === '' ? '' : `: ${why}`;
+  const held = `the hook ${hook} (${about}) holds it${because}; next attempt at ${data.nextAttemptAt}`;
+  return { ...doc, held, message: held };
+};
+
 const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   const { time, actor } = event.meta;
   switch (event.type) {
@@ -122,22 +147,11 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
       return { ...doc, plan, planHash, findings: plan.findings, message: PLANNED[doc.mode] };
     }
     case 'UpgradeApproved':
-      return { ...doc, approvedBy: actor, message: 'it is about to begin' };
+      return { ...doc, approvedBy: actor, message: ABOUT_TO_BEGIN };
     case 'UpgradeHookBlocked':
-    case 'UpgradeHookFailed': {
-      const { hook, point, node, nextAttemptAt } = event.data;
-      if (point.startsWith('After')) return doc;
-      const why = 'cause' in event.data ? event.data.cause.message : event.data.message;
-      if (nextAttemptAt === null) return { ...doc, message: node === undefined ? 'it is about to begin' : '' };
-      const about = node === undefined ? point : `${point} of ${node}`;
-      const because = why === '' ? '' : `: ${why}`;
-      return { ...doc, message: `the hook ${hook} (${about}) holds it${because}; next attempt at ${nextAttemptAt}` };
-    }
-    case 'UpgradeHookSucceeded': {
-      const { point, node } = event.data;
-      if (point.startsWith('After')) return doc;
-      return { ...doc, message: node === undefined ? 'it is about to begin' : '' };
-    }
+    case 'UpgradeHookFailed':
+    case 'UpgradeHookSucceeded':
+      return holdsStep(event.data.point) ? hooked(doc, event) : doc;
     case 'UpgradeRuleOverridden': {
       const { rule, reason } = event.data;
       return { ...doc, overrides: [...doc.overrides, { rule, reason, actor }] };
@@ -155,7 +169,7 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   const { time } = event.meta;
   switch (event.type) {
     case 'RolloutStarted':
-      return { ...doc, startedAt: time, message: '' };
+      return { ...withoutHeld(doc), startedAt: time, message: '' };
     case 'UpgradePauseRequested':
       return { ...doc, message: `no further node begins: ${event.data.reason}` };
     case 'RolloutPaused':
@@ -166,7 +180,7 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'UpgradeRetryRequested':
       return { ...doc, message: 'it is about to go on' };
     case 'RolloutResumed':
-      return { ...doc, message: '', nextActions: [], leftFailed: [], pausedBy: null };
+      return { ...doc, message: waiting(doc), nextActions: [], leftFailed: [], pausedBy: null };
     case 'RolloutHalted':
       return halted(doc, event.data);
     case 'UpgradeAbortRequested':
@@ -251,6 +265,11 @@ export const upgradesProjection: Projection<UpgradeDoc> = {
 
   evolve: (doc, event) => {
     if (event.type === 'UpgradeRequested') return doc ?? begin(event);
-    return doc && { ...change(doc, event), phase: upgradePhaseAfter(doc.phase, event) };
+    return (
+      doc && {
+        ...change(doc, event),
+        phase: upgradePhaseAfter({ phase: doc.phase, started: doc.startedAt !== null }, event),
+      }
+    );
   },
 };

@@ -211,6 +211,32 @@ describe('an upgrade', () => {
       'Completed',
     ]));
 
+  it('that is paused before its start waits for the hook that holds it once it is resumed, and does not run', () => {
+    const ofHook = { hook: 'board', point: 'BeforeUpgrade', attempt: 1 };
+    const again = { nextAttemptAt: '2026-01-01T00:05:00.000Z' };
+    const held = 'the hook board (BeforeUpgrade) holds it: at noon; next attempt at 2026-01-01T00:05:00.000Z';
+    const facts = [
+      ...planned,
+      upgradeFact('UpgradeApproved', {}),
+      upgradeFact('UpgradeHookBlocked', { ...ofHook, message: 'at noon', ...again }),
+      upgradeFact('UpgradePauseRequested', { reason: 'lunch' }),
+      upgradeFact('RolloutPaused', { by: 'user', reason: 'lunch' }),
+      upgradeFact('UpgradeResumeRequested'),
+      upgradeFact('RolloutResumed'),
+      upgradeFact('UpgradeHookSucceeded', { ...ofHook, attempt: 2, message: '' }),
+      upgradeFact('RolloutStarted', {}),
+    ];
+    expect(phases(facts).slice(3)).toEqual([
+      `Approved: ${held}`,
+      'Approved: no further node begins: lunch',
+      'Paused: lunch (user)',
+      'Paused: it is about to go on',
+      `Approved: ${held}`,
+      'Approved: it is about to begin',
+      'Running',
+    ]);
+  });
+
   it('that a probe has paused says how it goes on and how it ends, also when its window closes meanwhile', () => {
     const { strategy } = upgradeRequested().data;
     const windows = [{ days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as never, from: '00:00', to: '00:01' }];

@@ -1,4 +1,5 @@
 import {
+  isHeld,
   type Cause,
   type ClusterUid,
   type EventData,
@@ -75,6 +76,7 @@ export type MachinesFact = Fact<
   | 'LoadBalancerDeleted'
   | 'VmDeleted'
   | 'SshKeyReplacementRequested'
+  | 'InfrastructureDeleted'
   | 'ClusterDeleted'
 >;
 
@@ -171,9 +173,17 @@ const recordDeletion = (
   const machines = cluster.planned
     .filter(({ name }) => nothingLeft || gone.includes(name))
     .map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid, name } }));
-  const end: readonly MachinesFact[] = nothingLeft ? [{ type: 'ClusterDeleted', data: { uid } }] : [];
-  return [...balancer, ...machines, ...end];
+  const end: MachinesFact = { type: isEndHeld(cluster) ? 'InfrastructureDeleted' : 'ClusterDeleted', data: { uid } };
+  return [...balancer, ...machines, ...(nothingLeft ? [end] : [])];
 };
+
+const isEndHeld = ({ hooks }: Cluster): boolean => isHeld(hooks, { point: 'AfterClusterDelete' });
+
+/** The hooks after a deletion have let it be completed. */
+export const endDeletion = (state: Machines): readonly MachinesFact[] =>
+  state.status === 'leaving' && state.emptied === true && !isEndHeld(state.cluster)
+    ? [{ type: 'ClusterDeleted', data: { uid: state.cluster.uid } }]
+    : nothing;
 
 /** Where the old node is gone already, the place that it left stays open for a retry. */
 const rejectNodes = (state: PresentMachines, requestId: string, refusal: Refusal): readonly MachinesFact[] => {

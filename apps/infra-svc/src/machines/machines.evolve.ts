@@ -4,6 +4,7 @@ import {
   machineAt,
   replacementIn,
   type EventData,
+  type HookPoint,
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -85,7 +86,7 @@ const resumed = (state: PresentMachines, time: string): Machines => {
     case 'desired': // The same run: machines that are being made are waited for, also those of a surge that was released.
       return { status: 'desired', cluster: retried(state.cluster, time) };
     case 'leaving':
-      return { status: 'leaving', cluster, deletion: state.deletion === null ? null : begun(time) };
+      return { ...state, cluster, deletion: state.deletion === null ? null : begun(time) };
   }
 };
 
@@ -270,9 +271,21 @@ const limitsRestarted = (cluster: Cluster, time: string): Cluster => {
   return { ...cluster, desiredSince: time, deletions: Object.fromEntries(deletions) };
 };
 
-/** Only the hooks before a creation matter here. */
-const hooksOf = ({ hooks, planned: plans }: Cluster, event: StoredEvent): Cluster['hooks'] =>
-  plans.length > 0 ? undefined : hooksAfter(hooks, event, { isCreated: true });
+/** Only the hooks that hold what this service does matter here. */
+const HOLDING: ReadonlySet<string> = new Set<HookPoint>(['BeforeCreate', 'AfterClusterDelete']);
+
+const hooksOf = ({ hooks }: Cluster, event: StoredEvent): Cluster['hooks'] => {
+  switch (event.type) {
+    case 'HookBlocked':
+    case 'HookSucceeded':
+    case 'HookFailed':
+      return HOLDING.has(event.data.point) ? hooksAfter(hooks, event, { isCreated: true }) : hooks;
+    case 'ClusterSpecChanged':
+      return hooksAfter(hooks, event, { isCreated: true });
+    default:
+      return hooks;
+  }
+};
 
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster, event);
@@ -310,6 +323,8 @@ const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => 
       return { status: 'rejected', cluster };
     case 'InfrastructureFailed':
       return failed(state);
+    case 'InfrastructureDeleted':
+      return { status: 'leaving', cluster, deletion: null, emptied: true };
     case 'ClusterDeleted':
       return ABSENT;
     case 'VmDeletionFailed':

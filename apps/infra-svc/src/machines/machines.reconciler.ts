@@ -2,6 +2,7 @@ import type { Reconciler } from '@fairlead/event-sourcing';
 import {
   advanceRollouts,
   announceRequests,
+  endDeletion,
   failSurges,
   failTask,
   machines,
@@ -14,12 +15,17 @@ import { nextDeletionAt, tasksOf } from './tasks.planner.js';
 /** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
-  version: 12,
+  version: 13,
   context: 'machines',
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: tasksOf,
-  facts: (state) => [...announceRequests(state), ...failSurges(state), ...advanceRollouts(state)],
+  facts: (state) => [
+    ...announceRequests(state),
+    ...failSurges(state),
+    ...advanceRollouts(state),
+    ...endDeletion(state),
+  ],
   wakeAt: nextDeletionAt,
   failed: failTask,
 };

@@ -65,7 +65,7 @@ export interface Cluster {
   readonly remake: boolean;
   /** Machines whose node has left, and machines that were given up before they were announced, by name. */
   readonly deletions: Readonly<Record<string, Deletion>>;
-  /** Of a cluster whose machines are not planned yet: hooks may hold that. Absent: none is declared. */
+  /** Those that may hold the creation and the end of the deletion. Absent: none is declared. */
   readonly hooks?: HookState | undefined;
   /** The SSH key that hosts were last required to accept, by connection; absent: none was rotated. */
   readonly replacements?: Readonly<Record<string, SecretRef>>;
@@ -78,8 +78,13 @@ export type Machines =
   | { readonly status: 'desired'; readonly cluster: Cluster }
   /** `resumesAs`: where a retry takes it up again. */
   | { readonly status: 'failed'; readonly cluster: Cluster; readonly resumesAs: 'requested' | 'desired' }
-  /** `deletion` is null until the cluster is dismantled: its machines run until then. */
-  | { readonly status: 'leaving'; readonly cluster: Cluster; readonly deletion: Deletion | null };
+  /** `deletion` is null until the cluster is dismantled: its machines run until then. `emptied`: they are gone, and hooks hold its end. */
+  | {
+      readonly status: 'leaving';
+      readonly cluster: Cluster;
+      readonly deletion: Deletion | null;
+      readonly emptied?: true;
+    };
 
 export type PresentMachines = Exclude<Machines, { status: 'absent' }>;
 

@@ -65,6 +65,48 @@ describe('the machines of a cluster', () => {
     expect(story.types().at(-1)).toBe('ClusterDeleted');
   });
 
+  const GONE: Hook = { ...HOOK, points: ['AfterClusterDelete'] };
+  const asked = { ...about, point: 'AfterClusterDelete' } as const;
+  const AGAIN_AT = '2026-01-01T00:01:00.000Z';
+
+  /** Everything is deleted, and a hook holds the end. */
+  const emptied = async (): Promise<void> => {
+    await story.request(requested());
+    await story.request(declare([GONE], 1));
+    await dismantle();
+    expect([story.types().at(-1), story.cloud.machines.size]).toEqual(['InfrastructureDeleted', 0]);
+  };
+
+  it('are gone when the hooks of AfterClusterDelete are asked, which hold the end of the deletion [Cluster API 29]', async () => {
+    await emptied();
+    await story.log.say(bootstrapStream, {
+      type: 'HookBlocked',
+      data: { ...asked, message: '', nextAttemptAt: AGAIN_AT },
+    });
+    await story.request(of('ClusterRetryRequested', UID));
+    expect(story.types()).not.toContain('ClusterDeleted');
+    await story.log.say(bootstrapStream, { type: 'HookSucceeded', data: { ...asked, attempt: 2, message: '' } });
+    await story.settle();
+    expect(story.types().at(-1)).toBe('ClusterDeleted');
+  });
+
+  it.each([
+    ['is asked again with the policy Fail', AGAIN_AT, false],
+    ['is not waited for with the policy Ignore', null, true],
+  ])('of a cluster whose last hook has failed are deleted; it %s', async (_policy, nextAttemptAt, isOver) => {
+    await emptied();
+    const cause = { operation: 'call the hook', target: 'quota', message: 'no answer' };
+    await story.log.say(bootstrapStream, { type: 'HookFailed', data: { ...asked, cause, nextAttemptAt } });
+    await story.settle();
+    expect(story.types().includes('ClusterDeleted')).toBe(isOver);
+  });
+
+  it('of a cluster whose last hook is taken out of the manifest are forgotten', async () => {
+    await emptied();
+    await story.request(declare([], 2));
+    expect(story.types().at(-1)).toBe('ClusterDeleted');
+  });
+
   const dismantle = async (uid = UID): Promise<void> => {
     await story.request(of('ClusterDeletionRequested', uid));
     await story.log.say(bootstrapStream, { type: 'ClusterDismantled', data: { uid } });

@@ -1,4 +1,4 @@
-import type { ClusterUid } from '@fairlead/contracts';
+import { hasPassed, isAwaited, type ClusterUid, type EventData } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { evolve } from './actions.evolve.js';
 import type { ActionFact } from './actions.planner.js';
@@ -6,6 +6,17 @@ import { ABSENT, type Actions, type Known } from './actions.state.js';
 
 /** What came of a task. What is known already is not stated again. */
 export type RecordAction = Command<'RecordAction', { readonly uid: ClusterUid; readonly fact: ActionFact }>;
+
+/** Of a drain that is still to begin, or that is done. */
+const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceeded'>, 'message'>): boolean => {
+  const { requestId: operation, ...about } = data;
+  const moment = { point: data.point, node: data.node, operation };
+  const isDue =
+    data.point === 'BeforeNodeDrain'
+      ? state.open[operation]?.nodes[data.node]?.cordoned === null
+      : hasPassed(state.hooks, moment);
+  return isDue && isAwaited(state.hooks, { ...about, operation });
+};
 
 const isNews = (state: Known, { type, data }: ActionFact): boolean => {
   const progress = state.open[data.requestId]?.nodes[data.node];
@@ -20,6 +31,10 @@ const isNews = (state: Known, { type, data }: ActionFact): boolean => {
       return progress !== undefined && !progress.drained;
     case 'NodeActionUncordoned':
       return state.cordons[data.node]?.requestId === data.cordonedBy;
+    case 'NodeActionHookBlocked':
+    case 'NodeActionHookSucceeded':
+    case 'NodeActionHookFailed':
+      return isHookAwaited(state, data);
     default:
       return progress !== undefined;
   }

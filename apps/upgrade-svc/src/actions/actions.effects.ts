@@ -14,7 +14,7 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { c8QuorumWithout } from '../rules/control-plane.rules.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import type { RecordAction } from './actions.decider.js';
-import type { ActionFact } from './actions.planner.js';
+import { drainSinceOf, type ActionFact } from './actions.planner.js';
 import type { ActionTask, AllowReboot, UncordonNode } from './actions.reconciler.js';
 import { markOf, type Actions, type Known, type Open, type Progress } from './actions.state.js';
 
@@ -70,7 +70,7 @@ export class ActionsEffects {
     const api = await this.clusters.of(uid, task.cluster);
     const drain = this.drains.get(task.id) ?? this.newDrain(api, state, node);
     this.drains.set(task.id, drain);
-    const since = progress.startedAt ?? this.clock.now().toISOString();
+    const since = drainSinceOf(state, { open, node, progress }) ?? this.clock.now().toISOString();
     return this.drain(task, { drain, open, since });
   }
 

@@ -1,4 +1,5 @@
 import {
+  actionHooksAfter,
   CHANGE_ATTEMPTS_MAX,
   replacedIn,
   replacementIn,
@@ -327,8 +328,16 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
   }
 };
 
+const withHooks = (state: Known, event: StoredEvent): Known => {
+  const { hooks: before, ...others } = state;
+  const hooks = actionHooksAfter(before, event);
+  if (hooks === before) return state;
+  return hooks === undefined ? others : { ...others, hooks };
+};
+
 export const evolve = (state: Actions, event: StoredEvent): Actions => {
   if (event.type === 'ClusterRequested') return begin(event);
   if (state.status === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
-  return event.type === 'ClusterDeleted' ? ABSENT : evolveCluster(evolveChanges(state, event), event);
+  if (event.type === 'ClusterDeleted') return ABSENT;
+  return withHooks(evolveCluster(evolveChanges(state, event), event), event);
 };

@@ -1,4 +1,4 @@
-import type { Fact, NodeActionKind, StoredEvent } from '@fairlead/contracts';
+import { declaredOf, type Fact, type Hook, type NodeActionKind, type StoredEvent } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { clusterRequested, machineOf, planOf, uid } from '../nodes/nodes.fixtures.js';
@@ -85,6 +85,26 @@ export class Story {
 
   cordoned(node: string, byRequest = true): this {
     return this.record('NodeActionCordoned', node, { byRequest }).settle();
+  }
+
+  /** What a hook answered at its nth attempt. */
+  answered(node: string, outcome: 'Succeeded' | 'Blocked' | 'Failed', more: object = {}): this {
+    const cause = { operation: 'call the hook', target: 'traffic', message: 'no answer' };
+    const words = outcome === 'Failed' ? { cause } : { message: 'traffic moves away' };
+    const about = { requestId: REQUEST, node, hook: 'traffic', point: 'BeforeNodeDrain', attempt: 1 };
+    const outcomes = actions.decide(this.state, {
+      type: 'RecordAction',
+      data: { uid, fact: fact(`NodeActionHook${outcome}`, { ...about, ...words, ...more }) as never },
+    });
+    return this.say(...(outcomes as readonly Fact[])).settle();
+  }
+
+  /** Hooks are declared. */
+  declare(hooks: readonly Hook[], revision = 1): this {
+    const begun = clusterRequested();
+    if (begun.type !== 'ClusterRequested') throw new Error(begun.type);
+    const spec = { ...declaredOf(begun.data.spec), ...(hooks.length === 0 ? {} : { hooks }) };
+    return this.tell('ClusterSpecChanged', { revision, spec });
   }
 
   drained(node: string): this {

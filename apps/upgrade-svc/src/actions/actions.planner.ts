@@ -1,4 +1,16 @@
-import { majorityOf, type Fact, type NodeActionKind, type PostponedReason, type VoidReason } from '@fairlead/contracts';
+import {
+  isHeld,
+  lastAnswerAt,
+  majorityOf,
+  nextCall,
+  type Fact,
+  type HookCall,
+  type HookFactType,
+  type Moment,
+  type NodeActionKind,
+  type PostponedReason,
+  type VoidReason,
+} from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { cordons, drains, takesDown, type Known, type Member, type Open, type Progress } from './actions.state.js';
 
@@ -12,6 +24,7 @@ export type ActionFact = Fact<
   | 'NodeActionSucceeded'
   | 'NodeActionFailed'
   | 'NodeActionVoided'
+  | HookFactType<'NodeAction'>
 >;
 
 const MINUTE_MS = 60_000;
@@ -66,9 +79,31 @@ const isDone = (state: Known, entry: Entry): boolean => {
 const isRevocable = ({ open, progress }: Entry): boolean =>
   progress.startedAt === null || (open.action !== 'uncordon' && progress.rebootingSince === null);
 
-/** A reboot waits for an agent to carry it out, or the node for its turn. */
-const waits = ({ progress }: Entry): boolean =>
-  progress.startedAt === null || (progress.askedRevision !== null && progress.rebootingSince === null);
+/** The moment before a drain. */
+export const drainMomentOf = ({ open, node }: Pick<Entry, 'open' | 'node'>): Moment => ({
+  point: 'BeforeNodeDrain',
+  node: node as Member['name'],
+  operation: open.requestId,
+});
+
+/** Since when the time of a drain runs: not while hooks hold it. */
+export const drainSinceOf = ({ hooks }: Known, entry: Entry): string | null => {
+  const { startedAt } = entry.progress;
+  const letGoAt = lastAnswerAt(hooks, drainMomentOf(entry));
+  return startedAt === null || letGoAt === null || letGoAt < startedAt ? startedAt : letGoAt;
+};
+
+/** Its turn has come, and hooks hold its drain: nothing was done to the node. */
+const isDrainHeld = ({ hooks }: Known, entry: Entry): boolean => {
+  const { startedAt, cordoned } = entry.progress;
+  return drains(entry.open) && startedAt !== null && cordoned === null && isHeld(hooks, drainMomentOf(entry));
+};
+
+/** A reboot waits for an agent to carry it out, or the node for its turn or for hooks. */
+const waits = (state: Known, entry: Entry): boolean => {
+  const { startedAt, askedRevision, rebootingSince } = entry.progress;
+  return startedAt === null || isDrainHeld(state, entry) || (askedRevision !== null && rebootingSince === null);
+};
 
 /**
  * Known before anything is done to the node, or while it is drained. Once its agent is asked for the reboot, the agent compares: only one of
@@ -86,7 +121,7 @@ const voidReasonOf = (state: Known, entry: Entry, now: string): VoidReason | und
   if (progress.booted === 'before' || hasBootedSince(state, entry)) return 'BootedSince';
   if (open.cancelled && isRevocable(entry)) return 'Cancelled';
   if (open.failed && progress.startedAt === null) return 'EarlierFailed';
-  return now >= open.expiresAt && waits(entry) ? 'Expired' : undefined;
+  return now >= open.expiresAt && waits(state, entry) ? 'Expired' : undefined;
 };
 
 const failureOf = (state: Known, { open, node, progress }: Entry, now: string): string | undefined => {
@@ -185,12 +220,32 @@ export const factsOf = (state: Known, now: string): readonly ActionFact[] => {
   return ends.length > 0 || state.life !== 'ready' ? ends : starts(state);
 };
 
+/** Hooks that are due, now or later, before drains and after them. */
+const nextCalls = (state: Known) => {
+  const held = entriesOf(state).filter((entry) => isDrainHeld(state, entry));
+  return [...held.map(drainMomentOf), ...(state.hooks?.passed ?? [])].flatMap(
+    (moment) => nextCall(state.hooks, moment) ?? [],
+  );
+};
+
+/** How many hooks of one cluster are asked at a time. */
+const HOOKS_AT_ONCE_MAX = 5;
+
+/** Hooks that are asked now. */
+export const hookCalls = (state: Known, now: string): readonly HookCall[] =>
+  nextCalls(state)
+    .filter(({ at }) => at === null || at <= now)
+    .slice(0, HOOKS_AT_ONCE_MAX)
+    .map(({ call }) => call);
+
 /** Moments at which time alone changes something. */
-export const momentsOf = (state: Known): readonly string[] =>
-  entriesOf(state).flatMap(({ open, progress }) => [
+export const momentsOf = (state: Known): readonly string[] => [
+  ...entriesOf(state).flatMap(({ open, progress }) => [
     open.expiresAt,
     ...(progress.rebootingSince === null ? [] : [later(progress.rebootingSince, REBOOT_LIMIT_MS)]),
-  ]);
+  ]),
+  ...nextCalls(state).flatMap(({ at }) => at ?? []),
+];
 
 /** What a request whose turn has come needs on a node next. */
 export type Step = 'CordonNode' | 'DrainNode' | 'AllowReboot' | 'UncordonNode';
@@ -198,7 +253,7 @@ export type Step = 'CordonNode' | 'DrainNode' | 'AllowReboot' | 'UncordonNode';
 export const stepOf = (state: Known, entry: Entry): Step | undefined => {
   const { open, node, progress } = entry;
   if (progress.startedAt === null) return undefined;
-  if (cordons(open) && progress.cordoned === null) return 'CordonNode';
+  if (cordons(open) && progress.cordoned === null) return isDrainHeld(state, entry) ? undefined : 'CordonNode';
   if (drains(open) && !progress.drained) return 'DrainNode';
   if (open.action === 'uncordon') return state.cordons[node] === undefined ? undefined : 'UncordonNode';
   if (open.action !== 'reboot') return undefined;

@@ -1,10 +1,11 @@
-import type { ClusterUid, NodeActionKind, NodeName, RebootCondition } from '@fairlead/contracts';
+import type { ClusterUid, HookPoint, NodeActionKind, NodeName, RebootCondition } from '@fairlead/contracts';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { actions, type RecordAction } from './actions.decider.js';
 import {
   aboutOf,
   entriesOf,
   factsOf,
+  hookCalls,
   momentsOf,
   stepOf,
   type ActionFact,
@@ -30,6 +31,16 @@ export interface AllowReboot extends ActionTask {
 /** The request whose cordon is lifted; another one may have asked for that. */
 export interface UncordonNode extends ActionTask {
   readonly cordonedBy: string;
+}
+
+/** A hook is asked before or after a drain. */
+export interface CallNodeActionHook {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+  readonly requestId: string;
+  readonly node: NodeName;
+  readonly point: HookPoint;
+  readonly hook: string;
 }
 
 const REASONS: Readonly<Record<Step, string>> = {
@@ -63,6 +74,14 @@ const stepping = (state: Known, entry: Entry): readonly Task[] => {
 const isUnderWay = ({ open }: Known, requestId: string, node: string): boolean =>
   open[requestId]?.nodes[node] !== undefined;
 
+const asking = (state: Known, now: string): readonly Task[] =>
+  hookCalls(state, now).flatMap(({ point, node, operation: requestId, hook: { name: hook }, attempt }) => {
+    if (node === undefined || requestId === undefined) return [];
+    const data: CallNodeActionHook = { uid: state.uid, requestId, node, point, hook };
+    const key = `CallNodeActionHook/${point}/${node}/${requestId}/${hook}/${attempt}`;
+    return [{ type: 'CallNodeActionHook', key, reason: `${hook} is asked at ${point}`, data }];
+  });
+
 /** Whatever a request that is through on a node left there. */
 const cleaning = (state: Known): readonly Task[] => {
   const { uid, cordons, permitted } = state;
@@ -83,19 +102,22 @@ const cleaning = (state: Known): readonly Task[] => {
   ];
 };
 
+/** Tasks without which a request cannot succeed. */
+const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', 'AllowReboot', 'UncordonNode']);
+
 /** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
 export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = {
   name: 'actions',
-  version: 2,
+  version: 3,
   context: 'rollout',
   decider: actions,
   generation: (state) => (state.status === 'absent' ? '' : state.uid),
   facts: (state, now) => (state.status === 'absent' ? [] : factsOf(state, now)),
 
-  tasks: (state) =>
+  tasks: (state, now) =>
     state.status === 'absent' || state.life === 'deleting'
       ? []
-      : [...entriesOf(state).flatMap((entry) => stepping(state, entry)), ...cleaning(state)],
+      : [...entriesOf(state).flatMap((entry) => stepping(state, entry)), ...cleaning(state), ...asking(state, now)],
 
   wakeAt: (state, now) =>
     state.status === 'absent' || state.life === 'deleting'
@@ -105,7 +127,7 @@ export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = 
           .toSorted()[0] ?? null),
 
   failed: (state, { type, data }, { cause, nextAttemptAt }) => {
-    if (state.status === 'absent' || nextAttemptAt !== null || type === 'EndReboot') return [];
+    if (state.status === 'absent' || nextAttemptAt !== null || !FAILING.has(type)) return [];
     const { uid, requestId, action, node } = data as ActionTask;
     if (!isUnderWay(state, requestId, node)) return [];
     return [{ type: 'NodeActionFailed', data: { uid, requestId, action, node, cause } }];

@@ -2,6 +2,7 @@ import type {
   Cause,
   ClusterUid,
   DrainPolicy,
+  HookState,
   NodeActionKind,
   NodeName,
   NodeRole,
@@ -103,6 +104,8 @@ export interface Known {
   readonly restoring: boolean;
   /** How pods leave, as the manifest declares it. */
   readonly drainPolicy: DrainPolicy;
+  /** Those of its drains; absent: no manifest declares any. */
+  readonly hooks?: HookState;
 }
 
 export type Actions = { readonly status: 'absent' } | Known;

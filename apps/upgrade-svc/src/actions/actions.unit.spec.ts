@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { later } from '@fairlead/event-sourcing';
+import type { Hook } from '@fairlead/contracts';
 import { REQUEST, START, Story } from './actions.fixtures.js';
+import { drainSinceOf, entriesOf } from './actions.planner.js';
 import { actionsReconciler } from './actions.reconciler.js';
 
 const reboot = (story: Story, node: string): Story => {
@@ -221,5 +223,84 @@ describe('a request to uncordon nodes', () => {
     const story = new Story().ask('uncordon', ['w-1']).settle();
     expect(story.said).toEqual(['Started w-1', 'Failed w-1']);
     expect(story.tasks).toEqual([]);
+  });
+});
+
+describe('hooks of the drains that are requested', () => {
+  const HOOK: Hook = {
+    name: 'traffic',
+    points: ['BeforeNodeDrain', 'AfterNodeDrain'],
+    url: 'https://hooks.example.com',
+  };
+  const call = (node: string, point = 'BeforeNodeDrain', attempt = 1): string =>
+    `CallNodeActionHook/${point}/${node}/${REQUEST}/traffic/${attempt}`;
+  const againAt = later(START, 60_000);
+
+  it.each(['drain', 'reboot'] as const)(
+    'hold the node of a %s before it is cordoned, and are asked after it is drained [Cluster API 29]',
+    (action) => {
+      const story = new Story().declare([HOOK]).ask(action, ['w-1', 'w-2']).settle();
+      expect(story.tasks).toEqual([call('w-1')]);
+      story.answered('w-1', 'Blocked', { nextAttemptAt: againAt });
+      expect([story.tasks, story.wakeAt]).toEqual([[], againAt]);
+      expect(story.after(60).tasks).toEqual([call('w-1', 'BeforeNodeDrain', 2)]);
+      story.answered('w-1', 'Failed', { attempt: 2, nextAttemptAt: later(START, 120_000) });
+      expect(story.after(60).tasks).toEqual([call('w-1', 'BeforeNodeDrain', 3)]);
+      expect(story.answered('w-1', 'Succeeded', { attempt: 3 }).tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
+      story.cordoned('w-1').drained('w-1');
+      expect(story.tasks).toContain(call('w-1', 'AfterNodeDrain'));
+      story.answered('w-1', 'Succeeded', { point: 'AfterNodeDrain' });
+      expect(story.tasks).not.toContain(call('w-1', 'AfterNodeDrain'));
+      expect(story.known.hooks?.passed).toEqual([]);
+    },
+  );
+
+  it('that do not answer are not waited for with the policy Ignore [Cluster API 29]', () => {
+    const story = new Story()
+      .declare([{ ...HOOK, failurePolicy: 'Ignore' }])
+      .ask('drain', ['w-1'])
+      .settle();
+    expect(story.answered('w-1', 'Failed', { nextAttemptAt: null }).tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
+  });
+
+  it('hold neither a cordon nor a reboot without a drain', () => {
+    const story = new Story().declare([HOOK]).ask('cordon', ['w-1']).settle();
+    expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
+    const reboot = new Story().declare([HOOK]).ask('reboot', ['w-1'], { drain: false }).settle();
+    expect(reboot.tasks).toEqual([`AllowReboot/w-1/${REQUEST}`]);
+  });
+
+  it('do not keep a request from expiring or being cancelled, and its drain keeps all of its time', () => {
+    const held = (): Story => {
+      const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle();
+      return story.answered('w-1', 'Blocked', { nextAttemptAt: later(START, 23 * 3_600_000) });
+    };
+    expect(
+      held()
+        .after(24 * 3_600)
+        .settle()
+        .said.at(-1),
+    ).toBe('Voided w-1 Expired');
+    const cancelled = held().tell('NodeActionCancelled', { requestId: REQUEST, reason: '' }).settle();
+    expect(cancelled.said.at(-1)).toBe('Voided w-1 Cancelled');
+    const late = held().after(3_600).answered('w-1', 'Succeeded', { attempt: 2 });
+    const [entry] = entriesOf(late.known);
+    expect(drainSinceOf(late.known, entry!)).toBe(later(START, 3_600_000));
+  });
+
+  it('hold nothing any more once they are taken out of the manifest', () => {
+    const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle();
+    story.answered('w-1', 'Blocked', { nextAttemptAt: againAt }).declare([], 2);
+    expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
+  });
+
+  it('are asked for each request, and nothing is remembered of one that is over', () => {
+    const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle().answered('w-1', 'Succeeded');
+    story.cordoned('w-1').drained('w-1').answered('w-1', 'Succeeded', { point: 'AfterNodeDrain' });
+    expect(story.known.hooks?.calls).toEqual({});
+    story.answered('w-1', 'Succeeded', { point: 'AfterNodeDrain' });
+    expect(story.said.filter((one) => one.startsWith('Hook'))).toHaveLength(2);
+    story.ask('drain', ['w-1'], { requestId: 'r2' }).settle();
+    expect(story.tasks).toEqual(['CallNodeActionHook/BeforeNodeDrain/w-1/r2/traffic/1']);
   });
 });

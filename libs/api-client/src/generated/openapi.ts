@@ -2193,6 +2193,7 @@ export interface components {
         | 'BeforeNodeDelete'
         | 'AfterNodeDelete'
         | 'BeforeClusterDelete'
+        | 'AfterClusterDelete'
       )[];
       /** @description Asked by POST; its addresses must be public, or allowed */
       url: string;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NodeActionKind, PostponedReason, VoidReason } from '../node-actions.js';
+import { HOOK_MESSAGE_MAX, hookFields } from './bootstrap.events.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -12,6 +13,9 @@ const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
 
 const one = { uid, requestId, action: NodeActionKind, node };
+
+/** Which hook was asked, before or after which drain. */
+const ofHook = { ...hookFields, requestId, node };
 
 /** What people ask of nodes, and what becomes of it. In the stream of rollouts, so that an upgrade and an action cannot begin at once. */
 export const actionEvents = {
@@ -43,6 +47,25 @@ export const actionEvents = {
   NodeActionPostponed: fact(
     'The node cannot begin yet; stated once until it does or the reason is another one.',
     z.strictObject({ ...one, reason: PostponedReason }),
+  ),
+  NodeActionHookBlocked: fact(
+    'A hook asked for more time: the node is not cordoned and drained yet, and the hook is asked again.',
+    z.strictObject({ ...ofHook, message: z.string().max(HOOK_MESSAGE_MAX), nextAttemptAt: z.iso.datetime() }),
+  ),
+  NodeActionHookSucceeded: fact(
+    'A hook before or after a drain that was requested has answered with Success.',
+    z.strictObject({ ...ofHook, message: z.string().max(HOOK_MESSAGE_MAX) }),
+  ),
+  NodeActionHookFailed: fact(
+    'A hook before or after a drain that was requested has failed or did not answer in time.',
+    z.strictObject({
+      ...ofHook,
+      cause: Cause,
+      nextAttemptAt: z.iso
+        .datetime()
+        .nullable()
+        .describe('When it is asked again; null: it is ignored, or an after-hook that has had its attempts'),
+    }),
   ),
   NodeActionCordoned: fact(
     'The node takes no new pods; byRequest states whether this request did it, and so may undo it.',

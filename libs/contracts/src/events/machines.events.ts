@@ -231,6 +231,13 @@ export const machinesEvents = {
     doc: 'A machine is gone.',
     data: z.strictObject({ uid, name: NodeName }),
   }),
+  InfrastructureDeleted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'Everything that the providers had of the cluster is gone; the deletion is completed once its hooks let it. Stated only where hooks of AfterClusterDelete hold it.',
+    data: z.strictObject({ uid }),
+  }),
   ClusterDeleted: defineEvent({
     version: 1,
     writer: 'infra-svc',
