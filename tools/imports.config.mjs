@@ -14,6 +14,7 @@ const LAYERS = {
     'network',
     'clusters',
     'actions',
+    'replacements',
     'executions',
     'certificates',
     'etcd',

@@ -15,6 +15,7 @@ import {
   type Machine,
   type MachinePlan,
   type NodeName,
+  type NodeSelection,
   type OnFailure,
   type Refusal,
   type ReplacementOrder,
@@ -45,6 +46,7 @@ import {
 } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { manifests, planFor, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
+import { replacements } from '../../apps/gateway/src/replacements/replacements.decider.js';
 import { desiredMetadata } from '../../apps/bootstrap-svc/src/bootstrap/metadata.evolve.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
@@ -124,6 +126,8 @@ export class GrowthWorld {
   private isWorking = false;
   crashes = 0;
   private readonly failures = new Set<Failure>();
+  /** Control planes that etcd needed when their turn to leave came, with that attempt. */
+  private readonly blocked = new Map<NodeName, number>();
   private manifest: ManifestState = manifests.initial;
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
@@ -153,6 +157,7 @@ export class GrowthWorld {
     copy.queue = [...this.queue];
     const sets = ['provider', 'kubernetes', 'etcd', 'down', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
+    for (const [node, attempt] of this.blocked) copy.blocked.set(node, attempt);
     // States are values: what evolves one makes another.
     const { manifest, infra, boot, pause, refused, nowMs } = this;
     Object.assign(copy, { manifest, infra, boot, pause, refused, nowMs });
@@ -237,6 +242,16 @@ export class GrowthWorld {
   replace(name: string, order: ReplacementOrder, requestId = 'r2'): void {
     const data = { ...ADDRESS, requestId, node: name as NodeName, order, reason: '' };
     this.ask({ type: 'ReplaceNode', data });
+  }
+
+  /** Asks for nodes to be replaced by rollouts of their pools; a refusal is an answer, too. */
+  replaceSelected(select: Partial<NodeSelection>, reason = ''): boolean {
+    const selection = { nodes: [], pools: [], labels: {}, all: false, ...select };
+    const data = { ...ADDRESS, requestId: `s${this.events.length}`, select: selection, reason };
+    const state = this.events.reduce((before, event) => replacements.evolve(before, event), replacements.initial);
+    const decided = this.decide(replacements, state, { type: 'ReplaceNodes', data });
+    this.refused = isRefusal(decided) ? decided.code : undefined;
+    return !isRefusal(decided);
   }
 
   hold(node: string, disabled: boolean): void {
@@ -460,14 +475,18 @@ export class GrowthWorld {
   }
 
   /** upgrade-svc, which asks etcd as it is. */
-  private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
+  private etcdFacts(): EtcdFacts {
     const members = [...this.etcd].map((name) => ({
       name,
       started: true,
       healthy: !this.down.has(name),
       learner: false,
     }));
-    const facts = { members } as unknown as EtcdFacts;
+    return { members } as unknown as EtcdFacts;
+  }
+
+  private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
+    const facts = this.etcdFacts();
     const about = { uid, node, attempt, quorum: removalQuorumOf(facts, node) };
     if (c8MayLeave(facts, node))
       return this.say({ type: 'ControlPlaneRemovalPrepared', data: { ...about, snapshot: 's', leader: null } });
@@ -475,8 +494,22 @@ export class GrowthWorld {
     return this.say({ type: 'ControlPlaneRemovalBlocked', data: { ...about, cause } });
   }
 
+  /** upgrade-svc looks again at control planes that etcd needed, and says so when it does no more. */
+  private watchEtcd(event: StoredEvent): void {
+    if (event.type === 'ControlPlaneRemovalBlocked') this.blocked.set(event.data.node, event.data.attempt);
+    if (event.type === 'ControlPlaneRemovalStarted') this.blocked.delete(event.data.node);
+    if (event.type === 'VmDeleted') this.blocked.delete(event.data.name);
+    if (event.type === 'ClusterDeletionRequested') this.blocked.clear();
+    for (const [node, attempt] of this.blocked) {
+      if (!c8MayLeave(this.etcdFacts(), node)) continue;
+      this.blocked.delete(node);
+      this.say({ type: 'ControlPlaneRemovalUnblocked', data: { uid: UID, node, attempt } });
+    }
+  }
+
   /** upgrade-svc and the agents. */
   private play(event: StoredEvent): void {
+    this.watchEtcd(event);
     if (event.type === 'ControlPlaneRemovalStarted') this.lookAtEtcd(event.data);
     if (event.type === 'VmsCreated') {
       for (const { name: node } of event.data.machines)

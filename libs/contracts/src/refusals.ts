@@ -483,6 +483,11 @@ export const REFUSALS = {
     'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',
     'Set one of them to at least 1.',
   ),
+  'pool.rollout-failed': definition(
+    409,
+    'The rollout of pool {pool} has failed, and some of its nodes are still to be replaced',
+    'Go on with "fairlead cluster retry {cluster}", or give it up with "fairlead node abandon {cluster}".',
+  ),
   'pool.key-reserved': definition(
     400,
     'Pool {pool} cannot have a label or a taint {key}: {domain} is reserved',
@@ -731,6 +736,16 @@ export const REFUSALS = {
     409,
     '{node} is being replaced',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+  ),
+  'node.held': definition(
+    409,
+    '{node} is held out of changes: {reason}',
+    'Release it first: "fairlead node release {cluster} {node}", or "fairlead pool release" if its pool is held.',
+  ),
+  'node.not-joined': definition(
+    409,
+    '{node} is not part of the cluster: the request for it failed',
+    'Try again with "fairlead cluster retry {cluster}", or give the request up with "fairlead node abandon {cluster}".',
   ),
   'node.selection-invalid': definition(
     400,

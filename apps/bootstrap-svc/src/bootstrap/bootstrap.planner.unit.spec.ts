@@ -26,9 +26,12 @@ import {
   UID,
   w,
   desiredAfter,
+  stateAfter,
   wholeCluster,
   workerJoined,
 } from './bootstrap.fixtures.js';
+import { departures } from './bootstrap.decider.js';
+import { nextLookAt } from './departures.planner.js';
 
 const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
@@ -181,6 +184,24 @@ describe('an end', () => {
       { type: 'ControlPlaneRemovalPrepared', data: prepared },
     ];
     expect(desiredAfter(...leaving)).toEqual([`RemoveNode/${cp(2)}`, ...workers]);
+  });
+
+  it('a control plane that etcd needs begins to leave again when upgrade-svc says so, and not by itself', () => {
+    const turn = { uid: UID, node: cp(2), attempt: 1 };
+    const cause = { operation: 'remove a control plane', target: cp(2), message: 'no quorum' };
+    const facts: readonly Fact[] = [
+      ...wholeCluster(),
+      { type: 'NodeRemovalRequested', data: { uid: UID, node: cp(2) } },
+      { type: 'ControlPlaneRemovalStarted', data: turn },
+      { type: 'ControlPlaneRemovalBlocked', data: { ...turn, quorum: null, cause } },
+    ];
+    const late = '2099-01-01T00:00:00.000Z';
+    const due = (...more: readonly Fact[]) => departures(stateAfter(...facts, ...more), late);
+    expect([due(), nextLookAt(stateAfter(...facts), late)]).toEqual([[], null]);
+    expect(due({ type: 'ControlPlaneRemovalUnblocked', data: { ...turn, attempt: 2 } })).toEqual([]);
+    expect(due({ type: 'ControlPlaneRemovalUnblocked', data: turn })).toEqual([
+      { type: 'ControlPlaneRemovalStarted', data: { ...turn, attempt: 2 } },
+    ]);
   });
 
   it('a control plane that never joined is removed once no request to the API reaches it', () => {

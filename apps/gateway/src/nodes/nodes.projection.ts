@@ -130,6 +130,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeRemovalRequested':
     case 'NodeRemovalCancelled':
     case 'ControlPlaneRemovalBlocked':
+    case 'ControlPlaneRemovalUnblocked':
     case 'NodeDrainBlocked':
     case 'NodeDrained':
     case 'NodeRemoved':
@@ -362,6 +363,8 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     }
     case 'ControlPlaneRemovalBlocked':
       return { ...doc, reason: `it cannot leave yet: ${sentenceOf(event.data.cause)}`, changedAt: time };
+    case 'ControlPlaneRemovalUnblocked':
+      return { ...doc, reason: '', changedAt: time };
     case 'BootstrapStepFailed':
       return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
     case 'VmDeletionFailed': {

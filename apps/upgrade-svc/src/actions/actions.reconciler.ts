@@ -8,7 +8,6 @@ import {
   hookCalls,
   momentsOf,
   stepOf,
-  type ActionFact,
   type Entry,
   type Step,
 } from './actions.planner.js';
@@ -106,7 +105,7 @@ const cleaning = (state: Known): readonly Task[] => {
 const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', 'AllowReboot', 'UncordonNode']);
 
 /** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
-export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = {
+export const actionsReconciler: Reconciler<Actions, RecordAction, RecordAction['data']['fact']> = {
   name: 'actions',
   version: 3,
   context: 'rollout',

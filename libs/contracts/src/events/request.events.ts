@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AutoscalerCredentialId } from '../autoscaler.credential.js';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { Sha256 } from '../digests.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
@@ -236,8 +237,19 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. It supersedes an earlier one of the pool.',
-    data: z.strictObject({ uid, requestId: z.string(), pool: z.string() }),
+    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. Or someone asked for nodes of a pool to be replaced. It supersedes an earlier one of the pool.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      pool: z.string(),
+      nodes: z
+        .array(NodeName)
+        .min(1)
+        .max(POOL_NODES_MAX)
+        .optional()
+        .describe('Those that are replaced, whatever their machines are like; absent: those whose machines differ'),
+      reason: z.string().optional().describe('Why nodes are replaced that someone asked for; absent: not given'),
+    }),
   }),
   ClusterQuarantineReleased: defineEvent({
     version: 1,
