@@ -8,7 +8,8 @@ import {
 } from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { GrowthWorld, type Failure } from './growth/growth.world.js';
+import { chainOf, unexplained } from './growth/growth.causes.js';
+import { GrowthWorld, USER, type Failure } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -192,6 +193,12 @@ describe('the nodes of a pool whose machine template changes', () => {
       (event) => event.type === 'VmsPlanned' && event.data.requestId === planned[0]?.requestId,
     );
     expect(made?.data).toMatchObject({ machines: [{ pool: 'worker-1', spec: 'lab.large' }] });
+    const causes = chainOf(world.events, made!);
+    expect(causes.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['NodeReplacementPlanned', 'PoolRolloutRequested']),
+    );
+    expect(causes.at(-1)?.meta.actor).toBe(USER);
+    expect(world.events.flatMap((event) => unexplained(world.events, event) ?? [])).toEqual([]);
   });
 
   it('are replaced when the last outdated machine is deleted, and not when its node has left', () => {

@@ -24,7 +24,9 @@ const at = (version: string): SoftwareVersions => ({
   kubeadm: version,
   kubectl: version,
 });
-const CERTIFICATE = '/var/lib/kubelet/pki/kubelet-client-current.pem';
+/** Where a kubelet does not keep the one that it renews, so that the agent reports none. */
+const CERTIFICATE = '/var/lib/kubelet/pki/client.pem';
+const OF_KUBELET = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
 describe('an agent at a real log', () => {
   let log: LogEnvironment;
@@ -498,6 +500,21 @@ describe('an agent at a real log', () => {
     await api.start();
     await eventuallyPasses(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
     expect(await typesOf(config)).toEqual(['NodeInitialized', 'NodeReady']);
+  });
+
+  it('says on a worker, too, when the certificate of its kubelet ends', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    host.files.set(OF_KUBELET, await api.clientPem());
+    await start(config, host);
+    await expectTypes(config, 'CertificatesReported', 'NodeInitialized', 'NodeReady');
+    const [reported] = await eventsOf(config);
+    expect(reported?.data).toMatchObject({
+      certificates: [{ name: 'kubelet', expiresAt: expect.stringMatching(/Z$/u) }],
+    });
   });
 
   it('answers a revision that asks for nothing new', async () => {

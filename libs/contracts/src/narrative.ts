@@ -139,7 +139,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     ];
     return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} asked for`;
   },
-  NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
+  NodeRemovalRequested: ({ node, reason = '' }) => `the removal of ${node} was asked for${because(reason)}`,
   NodeRemovalCancellationRequested: ({ node, reason }) => `${node} was asked to stay${because(reason)}`,
   NodeRemovalCancelled: ({ node }) => `${node} stays: it is uncordoned, and was not drained`,
   NodeReplacementRequested: ({ node, order, reason }) =>

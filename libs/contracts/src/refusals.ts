@@ -155,6 +155,36 @@ export const REFUSALS = {
     'The settings of connection {connection} are wrong: {detail}',
     'See the provider in docs/providers.md.',
   ),
+  'connection.host-name-invalid': definition(
+    422,
+    'A host of connection {connection} has a name that is not an RFC 1123 label: {detail}',
+    'Use lower-case letters, digits and dashes, with a letter or digit at each end, 63 characters at most.',
+  ),
+  'connection.host-repeated': definition(
+    422,
+    'Two hosts of connection {connection} are the same: {detail}',
+    'Give each host a name and an address of its own.',
+  ),
+  'connection.api-address-taken': definition(
+    422,
+    'An address for the API of connection {connection} is taken: {detail}',
+    'List each virtual address once, and none of a host.',
+  ),
+  'connection.api-endpoint-invalid': definition(
+    422,
+    'The load balancer of connection {connection} is not given as <host>:<port>: {detail}',
+    'Give apiEndpoint with its port, e.g. api.example.org:6443.',
+  ),
+  'connection.api-port-taken': definition(
+    422,
+    'The load balancer of connection {connection} would listen on the port that it sends to: {detail}',
+    'Choose another apiPort; the default is 9998.',
+  ),
+  'connection.api-ambiguous': definition(
+    422,
+    'Connection {connection} names two ways to the API: {detail}',
+    'Give apiAddress for a virtual address, or apiEndpoint for a load balancer of yours.',
+  ),
   'connection.nats-unreachable': definition(
     422,
     'The agent of host {host} ({address}) could not reach NATS: agents use {urls}, which is the host itself',

@@ -357,3 +357,21 @@ describe('an API that its control planes balance themselves', () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
   });
 });
+
+describe('labels and taints of a pool', () => {
+  it('are set again on a node whose kubelet registered again, and on no other', () => {
+    const pools = [{ name: 'workers', labels: { tier: 'web' }, taints: [] }];
+    const data = { uid: UID, revision: 1, spec: { controlPlane: {}, pools } };
+    const declared = { type: 'ClusterSpecChanged', data } as unknown as Fact;
+    const set = (node: NodeName): Fact => ({
+      type: 'NodeLabelsSet',
+      data: { uid: UID, node, labels: { tier: 'web' }, taints: [] },
+    });
+    const returned = (node: NodeName): Fact => ({ type: 'NodeReturned', data: { uid: UID, node } });
+    const facts = [...wholeCluster(), declared, set(w(1)), set(w(2))];
+    expect(desiredAfter(...facts)).toEqual([]);
+    expect(desiredAfter(...facts, returned(w(1)))).toEqual([`SetNodeLabels/${w(1)}`]);
+    expect(desiredAfter(...facts, returned(w(1)), set(w(1)))).toEqual([]);
+    expect(desiredAfter(...wholeCluster(), returned(w(1)), returned(cp(2)))).toEqual([]);
+  });
+});

@@ -6,6 +6,7 @@ import {
   changeFaults,
   clusterSpecOf,
   isUpgradePlan,
+  leavingOf,
   CONTROL_PLANE_POOL,
   declaredAfter,
   isRefusal,
@@ -210,13 +211,14 @@ const nodeFacts = (
 ): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, adopts, connectionFaults } = data;
   const instead = abandonedOf(plan);
-  const leaving = removalsOf(plan) as readonly NodeName[];
-  const removals = leaving.map((node, at) =>
-    clusters.decide(cluster, {
+  const leaving = leavingOf(plan).map((victim) => ({ ...victim, node: victim.name as NodeName }));
+  const removals = leaving.map(({ node, reason }, at) => {
+    const after = leaving.slice(0, at).map((one) => one.node);
+    return clusters.decide(cluster, {
       type: 'RemoveNode',
-      data: { namespace, cluster: name, node, after: leaving.slice(0, at), instead },
-    }),
-  );
+      data: { namespace, cluster: name, node, after, instead, reason },
+    });
+  });
   const abandoned = instead.map((id) => ({
     type: 'NodesAbandoned' as const,
     data: { uid: declared.uid, requestId: id, nodes: [] },

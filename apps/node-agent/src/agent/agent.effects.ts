@@ -216,8 +216,7 @@ export class AgentLoop {
 
   private async lookAtCertificates(): Promise<void> {
     const { config, host, journal } = this.parts;
-    if (config.role !== 'control-plane') return;
-    const certificates = await certificatesOn(host, this.certificates);
+    const certificates = await certificatesOn(host, config.role, this.certificates);
     const text = JSON.stringify(certificates);
     if (certificates.length === 0 || text === (await this.memory.read()).certificates) return;
     const data = { uid: config.uid, node: config.node, certificates };

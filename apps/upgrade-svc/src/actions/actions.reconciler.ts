@@ -1,16 +1,7 @@
 import type { ClusterUid, HookPoint, NodeActionKind, NodeName, RebootCondition } from '@fairlead/contracts';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { actions, type RecordAction } from './actions.decider.js';
-import {
-  aboutOf,
-  entriesOf,
-  factsOf,
-  hookCalls,
-  momentsOf,
-  stepOf,
-  type Entry,
-  type Step,
-} from './actions.planner.js';
+import { aboutOf, entriesOf, factsOf, hookCalls, momentsOf, stepOf, type Entry, type Step } from './actions.planner.js';
 import type { Actions, Known } from './actions.state.js';
 
 /** Data of every task: which request, on which node. */

@@ -1071,8 +1071,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * When the certificates of a cluster's control planes end, the first to end first
-     * @description As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.
+     * When the certificates of a cluster's control planes and kubelets end, the first to end first
+     * @description As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.
      */
     get: operations['listCertificates'];
     put?: never;
@@ -5241,7 +5241,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, connection.settings-invalid, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
+      /** @description request.answer-too-large, connection.settings-invalid, connection.host-name-invalid, connection.host-repeated, connection.api-address-taken, connection.api-endpoint-invalid, connection.api-port-taken, connection.api-ambiguous, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
       422: {
         headers: {
           [name: string]: unknown;

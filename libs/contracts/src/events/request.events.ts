@@ -205,7 +205,16 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     doc: 'Someone asked for a node to be drained and removed.',
-    data: z.strictObject({ uid, node: NodeName }),
+    data: z.strictObject({
+      uid,
+      node: NodeName,
+      reason: z
+        .string()
+        .optional()
+        .describe(
+          'Why nodes leave and why it is this one, where that was decided for whoever asked; absent: they named it',
+        ),
+    }),
   }),
   NodeRemovalCancellationRequested: defineEvent({
     version: 1,

@@ -401,7 +401,7 @@ export const rolloutFactEvents = {
     }),
   ),
   CertificatesExpiring: fact(
-    'Certificates of a control plane end soon; they should be renewed.',
+    'Certificates of a control plane end soon, and should be renewed; or a kubelet has not renewed its own in time.',
     z.strictObject({ uid, node, earliest: z.iso.datetime(), names: z.array(z.string()) }),
   ),
 } as const;
