@@ -134,6 +134,7 @@ const LAYERS = {
     'plan',
     'holds',
     'rules',
+    'lifecycle',
     'migrations',
   ],
   revoker: ['adapters', 'revocations'],
