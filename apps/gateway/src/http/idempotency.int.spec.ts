@@ -233,6 +233,11 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     path: async () => `${await built('verified', [saved({ requestId: null, ...taken })])}/etcd/snapshots/s1/verify`,
     other: { x: 1 },
   },
+  replaceNodes: {
+    path: async () => `${await built('rolled')}/nodes/replacements`,
+    body: { select: { nodes: ['demo-w-1'] }, reason: 'disk errors' },
+    other: { select: { nodes: ['demo-w-1'] }, reason: 'other' },
+  },
   requestNodeAction: {
     path: async () => `${await built('cordoned')}/nodes/actions`,
     body: cordon,
