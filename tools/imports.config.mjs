@@ -50,6 +50,7 @@ const LAYERS = {
     'etcd',
     'events',
     'namespace',
+    'hook',
     'connection',
     'quarantine',
     'token',

@@ -76,6 +76,7 @@ import { ScaleHttp } from './manifest/scale.http.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
+import { HookSecretsHttp } from './namespaces/hook.secrets.http.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
 import { NodesHttp } from './clusters/nodes.http.js';
@@ -95,6 +96,7 @@ const logFailure: RecordJobFailure = async (job, { cause }) =>
 
 const CONTROLLERS: Type<unknown>[] = [
   NamespacesHttp,
+  HookSecretsHttp,
   ConnectionsHttp,
   OrphansHttp,
   SpecsHttp,

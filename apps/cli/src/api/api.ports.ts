@@ -23,6 +23,7 @@ export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
 export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
+export type HookSecretView = Schemas['HookSecret'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
@@ -124,6 +125,10 @@ export interface Api {
   createNamespace(name: string, description: string): Promise<NamespaceView>;
   setNamespaceQuota(name: string, quota: Quota): Promise<NamespaceView>;
   deleteNamespace(name: string): Promise<void>;
+  hookSecrets(namespace: string): Promise<readonly HookSecretView[]>;
+  /** Its value is never answered. */
+  putHookSecret(namespace: string, secret: string, value: string): Promise<HookSecretView>;
+  deleteHookSecret(namespace: string, secret: string): Promise<void>;
 
   connections(): Promise<readonly ConnectionView[]>;
   connection(name: string): Promise<ConnectionView>;

@@ -127,10 +127,19 @@ const done = async (asked: Promise<unknown>): Promise<void> => {
 
 const at = ({ namespace, cluster }: ClusterAt) => ({ params: { path: { namespace, cluster } } });
 
+type NamespaceMethods =
+  | 'namespaces'
+  | 'createNamespace'
+  | 'setNamespaceQuota'
+  | 'deleteNamespace'
+  | 'hookSecrets'
+  | 'putHookSecret'
+  | 'deleteHookSecret';
+
 const namespaceMethods = (
   access: Access,
   client: FairleadClient,
-): Pick<Api, 'namespaces' | 'createNamespace' | 'setNamespaceQuota' | 'deleteNamespace'> => ({
+): Pick<Api, NamespaceMethods> => ({
   namespaces: () => allItemsOf(access, (query) => client.GET('/ns', { params: { query } })),
   createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
   setNamespaceQuota: (namespace, quota) =>
@@ -139,6 +148,18 @@ const namespaceMethods = (
       client.PUT('/ns/{namespace}/quota', { params: { path: { namespace } }, body: quota as Schemas['Quota'] }),
     ),
   deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
+  hookSecrets: (namespace) =>
+    itemsOf(access, client.GET('/ns/{namespace}/hook-secrets', { params: { path: { namespace } } })),
+  putHookSecret: (namespace, secret, value) =>
+    dataOf(
+      access,
+      client.PUT('/ns/{namespace}/hook-secrets/{secret}', {
+        params: { path: { namespace, secret } },
+        body: { value },
+      }),
+    ),
+  deleteHookSecret: (namespace, secret) =>
+    done(client.DELETE('/ns/{namespace}/hook-secrets/{secret}', { params: { path: { namespace, secret } } })),
 });
 
 type ConnectionMethods = Pick<

@@ -1,4 +1,5 @@
 import {
+  hookSecretRef,
   Namespace,
   NamespaceList,
   NamespacePath,
@@ -12,6 +13,7 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere, RoleInNamespace } from '../access/access.js';
 import { mayIn } from '../access/identity.js';
@@ -35,6 +37,7 @@ export class NamespacesHttp {
     @Inject(POSITIONS) private readonly positions: Positions,
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
     @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
+    @Inject(SECRETS) private readonly secrets: SecretStore,
   ) {}
 
   @Get()
@@ -143,8 +146,11 @@ export class NamespacesHttp {
     @FromCaller() caller: Caller,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StatusView> {
+    const { hookSecrets = {} } = (await this.queries.one(name)) ?? {};
     const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
     const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
+    // They are not those of another namespace of this name.
+    for (const secret of Object.keys(hookSecrets)) await this.secrets.delete(hookSecretRef(name, secret));
     showSeq(response, seq);
     // So that the roles in it open nothing any more.
     await shownSoon(this.positions, seq);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AutoscalerCredentialId } from '../autoscaler.credential.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { Sha256 } from '../digests.js';
-import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
+import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { Labels } from '../manifest/pool.fields.js';
@@ -32,6 +32,22 @@ export const requestEvents = {
     scope: 'namespace',
     doc: 'The most that the clusters of a namespace may take together; it replaces what was set before.',
     data: z.strictObject({ name: Namespace, quota: Quota }),
+  }),
+  HookSecretSet: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'Requests to hooks that name this secret are signed with its value, which is sealed; it replaces the value before.',
+    data: z.strictObject({ name: Namespace, secret: PoolName }),
+  }),
+  HookSecretDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The value of a hook secret is gone; hooks that name it fail.',
+    data: z.strictObject({ name: Namespace, secret: PoolName }),
   }),
   NamespaceDeleted: defineEvent({
     version: 1,

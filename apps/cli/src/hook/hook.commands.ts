@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { usageFailure, wordsOf } from '../failures.js';
+import type { Io } from '../io/io.js';
+
+const GENERATED_BYTES = 32;
+
+export const addHookCommands = (program: Command, io: Io): void => {
+  const hook = addGroup(program, 'hook', 'The secrets that hooks are signed with').alias('hooks');
+  addSecrets(hook, io);
+  addSetSecret(hook, io);
+  addDeleteSecret(hook, io);
+};
+
+const addSecrets = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'secrets',
+    summary: 'List the hook secrets of a namespace, without their values',
+    examples: [['fairlead hook secrets -n team-a', 'Those that manifests of team-a may name']],
+  }).action(
+    runs(io, async (session) => {
+      const items = await session.api.hookSecrets(session.namespace);
+      const rows = items.map(({ name, setTime }) => [name, setTime]);
+      const table = { columns: ['name', 'set'], rows, empty: 'There are no hook secrets.' };
+      return { data: items, table, names: items.map(({ name }) => name) };
+    }),
+  );
+};
+
+const addSetSecret = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'set-secret <secret>',
+    summary: 'Set a hook secret',
+    description:
+      'Set the value that requests to the hooks that name this secret are signed with. The value is sealed by the server and never shown again. Without a file, a random value is generated and printed once.',
+    examples: [
+      ['fairlead hook set-secret inventory', 'Generate a value, and print it'],
+      ['fairlead hook set-secret inventory --value-file inventory.secret -n team-a', 'What a file says'],
+    ],
+  })
+    .option('--value-file <file>', 'file with 32 to 256 printable characters; - reads standard input')
+    .action(
+      runs(io, async (session, name: string, { valueFile }: { readonly valueFile?: string }) => {
+        const generated = valueFile === undefined ? randomBytes(GENERATED_BYTES).toString('base64url') : undefined;
+        const value = generated ?? (await valueIn(valueFile ?? '-', io));
+        const set = await session.api.putHookSecret(session.namespace, name, value);
+        const data = generated === undefined ? set : { ...set, value: generated };
+        return { data, table: generated ?? `The hook secret ${name} is set.`, names: [name] };
+      }),
+    );
+};
+
+const valueIn = async (file: string, io: Io): Promise<string> => {
+  if (file === '-') return (await io.readStdin()).trim();
+  try {
+    return (await readFile(resolve(io.cwd, file), 'utf8')).trim();
+  } catch (error) {
+    throw usageFailure(`The value cannot be read: ${wordsOf(error)}`);
+  }
+};
+
+const addDeleteSecret = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'delete-secret <secret>',
+    summary: 'Delete a hook secret',
+    description: 'Hooks that still name it fail, by their failurePolicy.',
+    examples: [['fairlead hook delete-secret inventory', 'No manifest names it any more']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      await session.api.deleteHookSecret(session.namespace, name);
+      return { data: { name, deleted: true }, table: `The hook secret ${name} is deleted.`, names: [name] };
+    }),
+  );
+};
