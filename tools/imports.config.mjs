@@ -12,6 +12,7 @@ const LAYERS = {
     'autoscaler',
     'manifest',
     'network',
+    'hooks',
     'clusters',
     'actions',
     'executions',

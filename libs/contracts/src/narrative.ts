@@ -147,6 +147,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
+  HookSkipped: ({ hook, point, node, reason }) => `${hookOf(hook, point, node)} is skipped${because(reason)}`,
   HookBlocked: (data) => hookBlocked(data),
   HookSucceeded: (data) => hookSucceeded(data),
   HookFailed: (data) => hookFailed(data),

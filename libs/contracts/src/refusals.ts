@@ -391,6 +391,11 @@ export const REFUSALS = {
     "The namespace '{namespace}' has {max} hook secrets",
     'Delete one that no hook names with "fairlead hook delete-secret <secret>".',
   ),
+  'hook.holds-nothing': definition(
+    409,
+    'The hook {hook} holds nothing of the cluster {cluster}{about}',
+    'See what waits for which hook with "fairlead cluster describe {cluster}".',
+  ),
   'hook.name-taken': definition(400, 'Two hooks are named {hook}', 'Give each hook a name of its own.'),
   'hook.url-invalid': definition(
     400,

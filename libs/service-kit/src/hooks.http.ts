@@ -44,7 +44,10 @@ export class HookCaller {
     const secret = name === undefined ? undefined : await secrets.get(hookSecretRef(subject.namespace, name));
     // Never unsigned: whoever answers unsigned requests of this hook must not be able to let a step go on.
     if (name !== undefined && secret === undefined)
-      return { kind: 'refused', why: `the namespace has no hook secret ${name}; set it with "fairlead hook set-secret"` };
+      return {
+        kind: 'refused',
+        why: `the namespace has no hook secret ${name}; set it with "fairlead hook set-secret"`,
+      };
     const headers = {
       'content-type': 'application/json',
       accept: 'application/json',

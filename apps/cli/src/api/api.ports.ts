@@ -2,6 +2,7 @@ import type { Schemas } from '@fairlead/api-client';
 import type {
   ClusterRequest,
   ConnectionRequest,
+  HookPoint,
   NodeSetRequest,
   QuarantineReleaseRequest,
   Quota,
@@ -114,6 +115,13 @@ export interface NodeActionFields {
   readonly expiresInSeconds?: number;
 }
 
+/** Which of what a hook holds is let go, and why. */
+export interface HookSkip {
+  readonly point?: HookPoint;
+  readonly node?: string;
+  readonly reason: string;
+}
+
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
 export interface Api {
   readonly server: string;
@@ -185,6 +193,8 @@ export interface Api {
   /** Answers with the cluster as it is then. */
   /** Nodes that failed at their network configuration try it again. */
   retryNetwork(at: ClusterAt): Promise<ClusterView>;
+  /** Lets go what a hook holds; answers with the cluster as it is then. */
+  skipHook(at: ClusterAt, hook: string, request: HookSkip): Promise<ClusterView>;
   pauseCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   resumeCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */

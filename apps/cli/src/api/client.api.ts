@@ -136,10 +136,7 @@ type NamespaceMethods =
   | 'putHookSecret'
   | 'deleteHookSecret';
 
-const namespaceMethods = (
-  access: Access,
-  client: FairleadClient,
-): Pick<Api, NamespaceMethods> => ({
+const namespaceMethods = (access: Access, client: FairleadClient): Pick<Api, NamespaceMethods> => ({
   namespaces: () => allItemsOf(access, (query) => client.GET('/ns', { params: { query } })),
   createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
   setNamespaceQuota: (namespace, quota) =>
@@ -228,6 +225,7 @@ type ClusterMethods =
   | 'deleteCluster'
   | 'retryCluster'
   | 'retryNetwork'
+  | 'skipHook'
   | 'pauseCluster'
   | 'resumeCluster'
   | 'kubeconfig'
@@ -295,6 +293,14 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),
   retryNetwork: (address) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/network/retry', at(address))),
+  skipHook: (address, hook, request) =>
+    dataOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/hooks/{hook}/skip', {
+        params: { path: { ...address, hook } },
+        body: request,
+      }),
+    ),
   pauseCluster: (address, reason) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/pause', { ...at(address), body: { reason } })),
   resumeCluster: (address, reason) =>

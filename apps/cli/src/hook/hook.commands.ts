@@ -1,18 +1,57 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { HOOK_POINTS, type HookPoint } from '@fairlead/contracts';
+import { Option, type Command } from 'commander';
+import { clusterAnswer } from '../cluster/cluster.answers.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { clusterAt } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 
 const GENERATED_BYTES = 32;
 
 export const addHookCommands = (program: Command, io: Io): void => {
-  const hook = addGroup(program, 'hook', 'The secrets that hooks are signed with').alias('hooks');
+  const hook = addGroup(
+    program,
+    'hook',
+    'Let go what a hook holds, and set the secrets that hooks are signed with',
+  ).alias('hooks');
+  addSkip(hook, io);
   addSecrets(hook, io);
   addSetSecret(hook, io);
   addDeleteSecret(hook, io);
+};
+
+interface SkipOptions {
+  readonly point?: HookPoint;
+  readonly node?: string;
+  readonly reason: string;
+}
+
+const addSkip = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'skip <cluster> <hook>',
+    summary: 'Let go what a hook holds',
+    description:
+      'What waits for the hook now goes on as if it had answered with Success. The history records who decided it and why. The hook is asked again at the next moment; to go on without it for good, take it out of the manifest.',
+    examples: [
+      ['fairlead hook skip demo backup --reason "the backup server is down"', 'Everything that it holds now'],
+      [
+        'fairlead hook skip demo backup --point BeforeNodeDrain --node demo-w-1-q3m9d --reason "node has no data"',
+        'One node only',
+      ],
+    ],
+  })
+    .addOption(new Option('--point <point>', 'only what it holds at this point').choices(HOOK_POINTS))
+    .option('--node <node>', 'only what it holds of this node')
+    .requiredOption('--reason <text>', 'why; it is recorded in the history')
+    .action(
+      runs(io, async (session, name: string, hook: string, { point, node, reason }: SkipOptions) => {
+        const request = { ...(point && { point }), ...(node && { node }), reason };
+        return clusterAnswer(await session.api.skipHook(clusterAt(session, name), hook, request), io.now());
+      }),
+    );
 };
 
 const addSecrets = (parent: Command, io: Io): void => {

@@ -1,9 +1,7 @@
 import {
-  HOOK_SECRETS_OWNER,
   HookSecretList,
   HookSecretPath,
   HookSecretRequest,
-  hookSecretRef,
   HookSecretView,
   NamespacePath,
   namespaceStream,
@@ -12,7 +10,6 @@ import {
   StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { showSeq, untilShown } from '../http/answers.js';
@@ -20,6 +17,7 @@ import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { hookSecrets } from './hook.secrets.decider.js';
+import { HookSecretValues } from './hook.secrets.values.js';
 import { NamespaceQueries } from './namespaces.queries.js';
 
 @Controller(bothBases('ns/:namespace/hook-secrets'))
@@ -27,7 +25,7 @@ export class HookSecretsHttp {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(POSITIONS) private readonly positions: Positions,
-    @Inject(SECRETS) private readonly secrets: SecretStore,
+    @Inject(HookSecretValues) private readonly values: HookSecretValues,
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
   ) {}
 
@@ -47,9 +45,11 @@ export class HookSecretsHttp {
     await untilShown(this.positions, minSeq);
     const doc = await this.queries.one(namespace);
     if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
-    const items = Object.entries(doc.hookSecrets ?? {}).map(
-      ([name, setTime]): HookSecretView => ({ kind: 'HookSecret', name, setTime }),
-    );
+    const items = Object.entries(doc.hookSecrets ?? {}).map(([name, setTime]): HookSecretView => ({
+      kind: 'HookSecret',
+      name,
+      setTime,
+    }));
     return { kind: 'HookSecretList', items: items.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
   }
 
@@ -71,7 +71,7 @@ export class HookSecretsHttp {
     const command = { type: 'SetHookSecret', data: { namespace, secret } } as const;
     const decided = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
     // Nothing is sealed for a request that is refused.
-    await this.secrets.put(hookSecretRef(namespace, secret), value, HOOK_SECRETS_OWNER);
+    await this.values.seal(namespace, secret, value);
     showSeq(response, decided.seq);
     const setTime = decided.events[0]?.meta.time;
     if (setTime === undefined) throw new Error(`setting the hook secret ${secret} decided nothing`);
@@ -95,7 +95,7 @@ export class HookSecretsHttp {
   ): Promise<StatusView> {
     const command = { type: 'DeleteHookSecret', data: { namespace, secret } } as const;
     const { seq } = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
-    await this.secrets.delete(hookSecretRef(namespace, secret));
+    await this.values.delete(namespace, secret);
     showSeq(response, seq);
     return { kind: 'Status', code: 200, message: `The hook secret '${secret}' is deleted.` };
   }
