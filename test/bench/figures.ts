@@ -24,8 +24,10 @@ export const distributionOf = (values: readonly number[]): Distribution => {
 
 export const rounded = (value: number, digits = 1): string => value.toFixed(digits);
 
-export const lineOf = (distribution: Distribution, unit: string): string =>
-  `p50 ${rounded(distribution.p50)}, p90 ${rounded(distribution.p90)}, p99 ${rounded(distribution.p99)}, max ${rounded(distribution.max)} ${unit} (${distribution.count} values)`;
+export const lineOf = ({ count, p50, p90, p99, max }: Distribution, unit: string, digits = 1): string => {
+  const [middle, most, almostAll, all] = [p50, p90, p99, max].map((value) => rounded(value, digits));
+  return `p50 ${middle}, p90 ${most}, p99 ${almostAll}, max ${all} ${unit} (${count} values)`;
+};
 
 /**
  * One line of the report. A time is given as measured, and normalised: as it would be on the machine of the reference, which takes
@@ -50,9 +52,9 @@ export const scaled = (distribution: Distribution, factor: number): Distribution
   max: distribution.max * factor,
 });
 
-export const times = (name: string, values: readonly number[], unit: string): Figure => {
+export const times = (name: string, values: readonly number[], unit: string, digits = 1): Figure => {
   const distribution = distributionOf(values);
-  return { name, value: (factor) => lineOf(scaled(distribution, factor), unit) };
+  return { name, value: (factor) => lineOf(scaled(distribution, factor), unit, digits) };
 };
 
 /** Goals are judged by what is normalised. */

@@ -21,6 +21,12 @@ export const useOf = (pid: number): ProcessUse => {
   }
 };
 
+/** CPU time of the children of this process that have ended. */
+export const endedChildrenCpuSeconds = (): number => {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return [13, 14].reduce((sum, index) => sum + Number(fields[index] ?? 0), 0) / TICKS_PER_SECOND;
+};
+
 const childrenOf = (pid: number): readonly number[] => {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);

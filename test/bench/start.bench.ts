@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { freePorts } from '@fairlead/embedded';
-import { distributionOf, lineOf, scaled, times, type Figure } from './figures.js';
+import { distributionOf, lineOf, rounded, scaled, times, type Figure } from './figures.js';
+import { endedChildrenCpuSeconds } from './processes.js';
 
 const run = promisify(execFile);
 const WARM_STARTS = 9;
@@ -29,33 +30,29 @@ export const benchStart = async (checkout: string): Promise<Figure[]> => {
     const cold = await served(up);
     const warm: number[] = [];
     const detached: number[] = [];
-    const commands: number[] = [];
+    let commands: Commands | undefined;
+    const down = [cli, 'down', '--data', data];
+    const measureCommands = async (): Promise<void> => void (commands ??= await timedCommands(list, data));
     for (let index = 0; index < WARM_STARTS; index += 1) {
       warm.push(await served(up));
-      const down = [cli, 'down', '--data', data];
-      detached.push(await detachedStart(up, index === 0 ? () => timedCommands(list, data, commands) : idle, down));
+      detached.push(await detachedStart(up, measureCommands, down));
     }
     const distribution = distributionOf(warm);
     return [
       {
         name: 'embedded cold start, programs cached',
-        value: (factor) => `${(cold * factor).toFixed(1)} s`,
+        value: (factor) => `${rounded(cold * factor)} s`,
         goal: '< 3 s',
         met: (factor) => cold * factor < 3,
       },
       {
         name: 'embedded warm start',
-        value: (factor) => lineOf(scaled(distribution, factor), 's'),
+        value: (factor) => lineOf(scaled(distribution, factor), 's', 2),
         goal: '< 1 s',
         met: (factor) => distribution.p50 * factor < 1,
       },
-      times('embedded warm start with --detach', detached, 's'),
-      {
-        name: 'a command (`fairlead cluster list`)',
-        value: (factor) => `median ${(distributionOf(commands).p50 * factor).toFixed(2)} s (${commands.length} values)`,
-        goal: '< 0.25 s',
-        met: (factor) => distributionOf(commands).p50 * factor < 0.25,
-      },
+      times('embedded warm start with --detach', detached, 's', 2),
+      ...commandFigures(commands),
     ];
   } finally {
     rmSync(data, { recursive: true, force: true });
@@ -78,8 +75,6 @@ const served = async (args: readonly string[]): Promise<number> => {
   return seconds;
 };
 
-const idle = async (): Promise<void> => undefined;
-
 /** Seconds until the command has ended; then `meanwhile`, and the instance is ended. */
 const detachedStart = async (
   up: readonly string[],
@@ -94,14 +89,48 @@ const detachedStart = async (
   return seconds;
 };
 
-/** The first one compiles, and the services have just started. */
-const timedCommands = async (args: readonly string[], data: string, seconds: number[]): Promise<void> => {
+interface Timed {
+  readonly seconds: readonly number[];
+  /** Of each. */
+  readonly cpuSeconds: number;
+}
+
+interface Commands {
+  readonly list: Timed;
+  readonly bareNode: Timed;
+}
+
+/** The first command compiles, and the services have just started. */
+const timedCommands = async (args: readonly string[], data: string): Promise<Commands> => {
   const env = { ...process.env, FAIRLEAD_TOKEN: readFileSync(join(data, 'keys', 'local.token'), 'utf8').trim() };
   await run(process.execPath, [...args], { env, timeout: START_TIMEOUT_MS });
   await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+  return { list: await timedRuns(args, env), bareNode: await timedRuns(['-e', '0'], env) };
+};
+
+const timedRuns = async (args: readonly string[], env: NodeJS.ProcessEnv): Promise<Timed> => {
+  const seconds: number[] = [];
+  const cpuBefore = endedChildrenCpuSeconds();
   for (let index = 0; index < COMMANDS; index += 1) {
     const startedAt = performance.now();
     await run(process.execPath, [...args], { env, timeout: START_TIMEOUT_MS });
     seconds.push((performance.now() - startedAt) / 1_000);
   }
+  return { seconds, cpuSeconds: (endedChildrenCpuSeconds() - cpuBefore) / COMMANDS };
+};
+
+const commandFigures = (commands: Commands | undefined): Figure[] => {
+  if (commands === undefined) return [];
+  const { list, bareNode } = commands;
+  const line = ({ seconds, cpuSeconds }: Timed, factor: number): string =>
+    `median ${rounded(distributionOf(seconds).p50 * factor, 2)} s (${seconds.length} values), ${rounded(cpuSeconds * factor, 2)} s of CPU each`;
+  return [
+    {
+      name: 'a command (`fairlead cluster list`)',
+      value: (factor) => line(list, factor),
+      goal: '< 0.25 s',
+      met: (factor) => distributionOf(list.seconds).p50 * factor < 0.25,
+    },
+    { name: 'a bare `node -e 0`, for comparison', value: (factor) => line(bareNode, factor) },
+  ];
 };

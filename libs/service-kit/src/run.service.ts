@@ -49,6 +49,7 @@ import { systemClock } from './clock.js';
 import { ConfigurationError, readServiceConfig, refusePlainTokens, type Env, type ServiceConfig } from './config.js';
 import { closeWorld, reachWorld, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
+import { givenEnvironment } from './given.environment.js';
 import { HealthHttp } from './health.http.js';
 import { followTlsFiles, tlsPair } from './http.tls.js';
 import { LatePartitionConsumers } from './late.partition.consumers.js';
@@ -349,10 +350,11 @@ const exitCodeOf = (error: unknown): number =>
  */
 export const runService = async (name: ServiceName, serviceOf: (env: Env) => ServiceDefinition): Promise<void> => {
   try {
-    const definition = serviceOf(process.env);
+    const env = await givenEnvironment(process.env, process.stdin);
+    const definition = serviceOf(env);
     const [verb, ...projections] = process.argv.slice(2);
     if (verb === 'rebuild') return await runRebuild(definition, projections);
-    const service = await startService(definition, process.env);
+    const service = await startService(definition, env);
     let stopping = false;
     const stop = (signal: NodeJS.Signals): void => {
       if (stopping) return;

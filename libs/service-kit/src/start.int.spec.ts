@@ -3,12 +3,13 @@ import { appendFileSync, chownSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { ensureCredentials } from '@fairlead/embedded';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
-import type { HandoverRecord } from '@fairlead/contracts';
+import { STREAMS, type HandoverRecord } from '@fairlead/contracts';
 import { ensureStreams, JOB_FAILURES, NATS, type LogState } from '@fairlead/event-sourcing/jetstream';
 import { closeLog, openLog } from '@fairlead/event-sourcing/streams';
 import { eventually, newFolder } from '@fairlead/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
+import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { defineService } from './definition.js';
 import { whileHeld, whileReadable } from './log.ownership.js';
@@ -74,6 +75,21 @@ describe('a service that starts', () => {
   afterAll(async () => {
     await environment?.stop();
     if (folder !== undefined) rmSync(folder, { recursive: true });
+  });
+
+  it('finds streams whose settings are written again only where they differ', async () => {
+    const admin = await environment.connect('admin');
+    const written: string[] = [];
+    admin.subscribe('$JS.EVENT.ADVISORY.STREAM.UPDATED.*', {
+      callback: (_error, { subject }) => void written.push(subject.split('.').at(-1) ?? ''),
+    });
+    await ensureStreams(admin);
+    await admin.flush();
+    expect(written).toEqual([]);
+    await (await jetstreamManager(admin)).streams.update(STREAMS.deadLetters, { max_msgs: 7 });
+    await ensureStreams(admin);
+    await eventually(() => written.length === 2);
+    expect(new Set(written)).toEqual(new Set([STREAMS.deadLetters]));
   });
 
   it('waits for NATS and says so, and serves when it is there', async () => {

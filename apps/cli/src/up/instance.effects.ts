@@ -1,4 +1,3 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { handoverWords, holdsLog, isSource, wordsOf, type HandoverRecord } from '@fairlead/contracts';
 import {
@@ -9,11 +8,9 @@ import {
   LOOPBACK,
   NATS_PROCESS,
   prepareDataFolder,
-  RESTART_POLICY,
   startEnvironment,
   Supervisor,
   type Environment,
-  type ProcessSpec,
   type ReplicaState,
 } from '@fairlead/embedded';
 import { CliFailure } from '../failures.js';
@@ -21,8 +18,15 @@ import { CHECKOUT } from '../checkout.js';
 import { readInstance, removeInstance, type Instance } from '../instance/instance.store.js';
 import { VERSION } from '../version.js';
 import { removeEnvFile, writeEnvFile } from './env-file.store.js';
-import { ensureKeys } from './keys.store.js';
-import { isReadyLine, planPrograms, waitsFor, type ProgramPlan, type Surroundings } from './programs.planner.js';
+import { ensureKeys, type InstanceKeys } from './keys.store.js';
+import { Starting } from './programs.effects.js';
+import {
+  planPrograms,
+  serviceProgram,
+  type ProgramName,
+  type ProgramPlan,
+  type Surroundings,
+} from './programs.planner.js';
 import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
 import { LocalTokenWatch } from './local-token.effects.js';
 import { downOf, SlowStarts, streamsAgain } from './outages.effects.js';
@@ -30,27 +34,7 @@ import type { SiteAccess } from './registration.effects.js';
 import { provideStreams } from './streams.effects.js';
 import type { UpSettings } from './up.settings.js';
 
-const READY_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 15_000;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
-/** What of this process' environment the programs must not see: it is meant for the CLI itself, or set for each of them. */
-const OWN_VARIABLES = [
-  'FAIRLEAD_TOKEN',
-  'FAIRLEAD_SERVER',
-  'NATS_URL',
-  'NATS_CA_FILE',
-  'NATS_CREDS',
-  'NATS_CREDS_DIR',
-  'DATABASE_URL',
-  'FAIRLEAD_CA_FILE',
-  'HOST',
-  'HTTP_PLAIN_TEXT',
-  'TLS_CERT_FILE',
-  'TLS_KEY_FILE',
-  'PORT',
-  'NODE_OPTIONS',
-];
 
 export interface Watcher {
   /** One step of the start is done. */
@@ -66,6 +50,8 @@ export interface RunningInstance {
   readonly site: SiteAccess;
   /** undefined: the installation was never handed over. */
   readonly handover: HandoverRecord | undefined;
+  /** Starts the programs that the API does not need: what requests begin waits in the log for them. Resolves when all serve. */
+  complete(): Promise<void>;
   /**
    * Ends everything, in good order. After `fast` aborts, programs are not asked any more. Real hosts are machines of their own: they go on,
    * unless `withHosts`. Answers with a sentence on what still runs, if anything does.
@@ -73,7 +59,7 @@ export interface RunningInstance {
   stop(fast: AbortSignal, withHosts: boolean): Promise<string | undefined>;
 }
 
-/** Starts everything that an instance is; when something does not come up, ends what did and throws. */
+/** Starts what the API of an instance needs; when something does not come up, ends what did and throws. */
 export const startInstance = async (
   settings: UpSettings,
   env: NodeJS.ProcessEnv,
@@ -84,22 +70,22 @@ export const startInstance = async (
   prepareDataFolder(settings.dataDir); // Refused before anything else is made in it.
   await refuseTakenPort(settings.port);
   const localHosts = settings.provider === 'nspawn' ? await prepareLocalHosts(settings, env, watcher) : undefined;
-  let natsIsBack = (): void => undefined;
-  const environment = await timed(watcher, 'NATS and PostgreSQL', () =>
-    startEnvironment({
-      dataDir: settings.dataDir,
-      env,
-      log: watcher.onNotice,
-      ...natsHostOf(settings, localHosts),
-      onState: (name, state) => {
-        watcher.onState(name, state);
-        if (name === NATS_PROCESS && state.status === 'running') natsIsBack();
-      },
-    }),
-  );
   const slow = new SlowStarts(watcher);
   const programs = new Supervisor({ dataDir: settings.dataDir, runName: 'programs', onState: slow.hear });
   const ended = new AbortController();
+  const servers: { environment?: Environment } = {};
+  const starting = new Starting(programs, { env, slow, ended: ended.signal, excuse: () => excuseOf(servers) });
+  let natsIsBack = (): void => undefined;
+  const owned = (): void => starting.load(serviceProgram('gateway', CHECKOUT));
+  const back = (): void => natsIsBack();
+  const environment = await startServers(settings, env, { watcher, localHosts, owned, back }).catch(
+    async (error: unknown) => {
+      ended.abort();
+      await programs.stop();
+      throw error;
+    },
+  );
+  servers.environment = environment;
   const streams = () => provideStreams(environment.nats, settings.dataDir);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
@@ -113,33 +99,28 @@ export const startInstance = async (
     natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
     const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
-    const plans = planPrograms({
-      checkout: CHECKOUT,
-      nodeBinary: process.execPath,
-      dataDir: settings.dataDir,
-      nats: environment.nats,
-      databases: environment.databases,
-      masterKeyFile: keys.masterKeyFile,
-      localTokenFile: keys.localTokenFile,
-      gatewayPort: settings.port,
-      http: settings.http,
+    const plans = plansOf(settings, environment, {
+      keys,
       lab: hasTakenOver(handover) ? undefined : labOf(settings, labPort, keys.labToken),
     });
-    const starting = new Starting(programs, env, { slow, excuse: () => downOf(environment.supervisor) });
     const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
-    starting.all(waiting).catch(noticeUnless(ended.signal, watcher)); // They wait for as long as it takes, and say so.
     const token = new LocalTokenWatch(keys.localTokenFile);
-    await timed(watcher, services.map(({ name }) => name).join(', '), () =>
-      unlessAborted(starting.all(services), interrupted),
-    );
+    const start = starterOf(services, starting, watcher);
+    const api = start((name) => name === 'gateway');
+    const lab = start((name) => name === 'lab', 'Lab (simulated hosts)');
+    await unlessAborted(api, interrupted);
     token.tell(watcher.onNotice);
-    // Whoever has a cluster here already waits for the services only.
-    const lab = plans.filter(({ name }) => name === 'lab');
-    const ready =
-      lab.length === 0 ? Promise.resolve() : timed(watcher, 'Lab (simulated hosts)', () => starting.all(lab));
-    ready.catch(() => undefined); // Whoever waits for it gets the error.
-    const site = siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready });
-    return { instance: instanceOf(settings, keys.localTokenFile, environment.nats.url), site, handover, stop };
+    return {
+      instance: instanceOf(settings, keys.localTokenFile, environment.nats.url),
+      site: siteOf(localHosts, { endpoint: `http://${LOOPBACK}:${labPort}`, token: keys.labToken, ready: lab }),
+      handover,
+      complete: async () => {
+        starting.waiting(waiting).catch(noticeUnless(ended.signal, watcher)); // They wait for as long as it takes, and say so.
+        const others = start((name) => name !== 'gateway' && name !== 'lab');
+        await unlessAborted(Promise.all([lab, others]), interrupted);
+      },
+      stop,
+    };
   } catch (error) {
     watcher.onNotice('Stopping ...');
     await stop(AbortSignal.abort(), false);
@@ -147,20 +128,82 @@ export const startInstance = async (
   }
 };
 
+interface ServersWatcher {
+  readonly watcher: Watcher;
+  readonly localHosts: LocalHosts | undefined;
+  /** The data folder is ours, and its servers are not started yet. */
+  readonly owned: () => void;
+  /** NATS runs, or runs again. */
+  readonly back: () => void;
+}
+
+const startServers = (
+  settings: UpSettings,
+  env: NodeJS.ProcessEnv,
+  { watcher, localHosts, owned, back }: ServersWatcher,
+): Promise<Environment> =>
+  timed(watcher, 'NATS and PostgreSQL', () =>
+    startEnvironment({
+      dataDir: settings.dataDir,
+      env,
+      log: watcher.onNotice,
+      ...natsHostOf(settings, localHosts),
+      onOwned: owned,
+      onState: (name, state) => {
+        watcher.onState(name, state);
+        if (name === NATS_PROCESS && state.status === 'running') back();
+      },
+    }),
+  );
+
+const plansOf = (
+  settings: UpSettings,
+  { nats, databases }: Environment,
+  { keys, lab }: { readonly keys: InstanceKeys; readonly lab: Surroundings['lab'] },
+): readonly ProgramPlan[] =>
+  planPrograms({
+    checkout: CHECKOUT,
+    nodeBinary: process.execPath,
+    dataDir: settings.dataDir,
+    nats,
+    databases,
+    masterKeyFile: keys.masterKeyFile,
+    localTokenFile: keys.localTokenFile,
+    gatewayPort: settings.port,
+    http: settings.http,
+    lab,
+  });
+
+/** Before its servers run, nothing is to blame them for. */
+const excuseOf = ({ environment }: { readonly environment?: Environment }): string | undefined =>
+  environment === undefined ? undefined : downOf(environment.supervisor);
+
 /** Its machines are those of the installation that it has taken over; a lab of its own has none of them. */
 const hasTakenOver = (handover: HandoverRecord | undefined): boolean => handover?.state === 'active';
 
-/** In an installation that is handed over, only the gateway serves; until that is for good, the others wait for its cancellation. */
+/** Starts those programs whose names are meant. */
+type Start = (isMeant: (name: ProgramName) => boolean, title?: string) => Promise<void>;
+
+const starterOf =
+  (plans: readonly ProgramPlan[], starting: Starting, watcher: Watcher): Start =>
+  (isMeant, title) => {
+    const meant = plans.filter(({ name }) => isMeant(name));
+    if (meant.length === 0) return Promise.resolve();
+    const started = timed(watcher, title ?? meant.map(({ name }) => name).join(', '), () => starting.all(meant));
+    started.catch(() => undefined); // Whoever waits for it gets the error.
+    return started;
+  };
+
+/** In an installation that is handed over, only the gateway serves, and the lab; until that is for good, the others wait for its cancellation. */
 const servicesOf = (
   plans: readonly ProgramPlan[],
   handover: HandoverRecord | undefined,
 ): { readonly services: readonly ProgramPlan[]; readonly waiting: readonly ProgramPlan[] } => {
-  const all = plans.filter(({ name }) => name !== 'lab');
-  if (!isSource(handover)) return { services: all, waiting: [] };
-  const others = all.filter(({ name }) => name !== 'gateway');
+  if (!isSource(handover)) return { services: plans, waiting: [] };
+  const serves = ({ name }: ProgramPlan): boolean => name === 'gateway' || name === 'lab';
   return {
-    services: all.filter(({ name }) => name === 'gateway'),
-    waiting: handover.state === 'fenced' ? others : [],
+    services: plans.filter(serves),
+    waiting: handover.state === 'fenced' ? plans.filter((plan) => !serves(plan)) : [],
   };
 };
 
@@ -247,70 +290,6 @@ const noticeUnless =
   (error: unknown): void => {
     if (!ended.aborted) onNotice(wordsOf(error));
   };
-
-/** Starts programs: those that are given together all at once, because they wait for each other by themselves. */
-class Starting {
-  private readonly compiledAtMs = lastCompilationMs(CHECKOUT);
-
-  constructor(
-    private readonly supervisor: Supervisor,
-    private readonly env: NodeJS.ProcessEnv,
-    private readonly help: { readonly slow: SlowStarts; readonly excuse: () => string | undefined },
-  ) {}
-
-  /** Resolves when each is ready; waits for the others also when one fails, so that it is known what there is to stop. */
-  async all(plans: readonly ProgramPlan[]): Promise<void> {
-    const results = await Promise.allSettled(plans.map((plan) => this.one(plan)));
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-  }
-
-  private async one(plan: ProgramPlan): Promise<void> {
-    const entry = entryOf(plan, this.compiledAtMs);
-    if (entry === undefined) throw notBuilt(plan);
-    const mustStart = plan.name === 'gateway' || plan.name === 'lab';
-    const started = this.supervisor.start({
-      name: plan.name,
-      ...commandOf(plan, [process.execPath, entry, ...plan.args]),
-      env: { ...withoutOwn(this.env), ...plan.env },
-      ready: (line) => isReadyLine(plan.name, line),
-      readyTimeoutMs: READY_TIMEOUT_MS,
-      stopTimeoutMs: STOP_TIMEOUT_MS,
-      waitsFor: (line) => waitsFor(plan.name, line),
-      excuse: this.help.excuse,
-      ...(mustStart ? {} : { restart: { ...RESTART_POLICY, startTriesMax: Infinity } }),
-    });
-    await (mustStart ? started : this.help.slow.unlessSlow(plan.name, started));
-  }
-}
-
-const commandOf = ({ niceness }: ProgramPlan, words: readonly string[]): Pick<ProcessSpec, 'command' | 'args'> => {
-  const [command = '', ...args] = niceness === 0 ? words : ['nice', '-n', String(niceness), ...words];
-  return { command, args };
-};
-
-const notBuilt = ({ name, main }: ProgramPlan): CliFailure =>
-  new CliFailure('failed', {
-    code: 'cli.not-built',
-    message: `${name} is not built: there is no ${main}`,
-    help: 'Build it with "npm run build"; "npm start" does so by itself.',
-  });
-
-/** A bundle from before the last compilation would run old code. */
-const entryOf = ({ bundle, main }: ProgramPlan, compiledAtMs: number): string | undefined =>
-  [bundle, main].find((entry) => existsSync(entry) && (entry === main || statSync(entry).mtimeMs >= compiledAtMs));
-
-/** When the compiler last wrote anything, in any project: a bundle is made of several. */
-const lastCompilationMs = (checkout: string): number => {
-  const projects = ['apps', 'libs'].flatMap((group) =>
-    readdirSync(join(checkout, group)).map((name) => join(checkout, group, name)),
-  );
-  const stamps = projects.map((project) => join(project, 'dist', '.tsbuildinfo')).filter((file) => existsSync(file));
-  return Math.max(0, ...stamps.map((file) => statSync(file).mtimeMs));
-};
-
-const withoutOwn = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !OWN_VARIABLES.includes(name)));
 
 /** By which commands on this machine call it; the certificate must carry it. */
 const addressOf = ({ port, http: { address, tls } }: UpSettings): string => {

@@ -37,16 +37,20 @@ interface LabProgram {
   readonly light: boolean;
 }
 
-/** How a program is started. */
-export interface ProgramPlan {
+/** A program of the checkout. */
+export interface Program {
   readonly name: ProgramName;
   readonly main: string;
   /** The same in one file, which starts faster. */
   readonly bundle: string;
   readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
   /** 0: as everything; higher: after everything lower. */
   readonly niceness: number;
+}
+
+/** How a program is started. */
+export interface ProgramPlan extends Program {
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Every program of the instance: the lab first, because a service may ask it at once. */
@@ -103,14 +107,19 @@ const revokerPlans = ({ checkout, nats }: Surroundings): readonly ProgramPlan[] 
   ];
 };
 
+/** What is known of a service before anything runs. */
+export const serviceProgram = (service: ServiceName, checkout: string): Program => ({
+  name: service,
+  ...entriesOf(`${checkout}/apps/${service}`),
+  args: [],
+  niceness: 0,
+});
+
 const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramPlan => {
   const { nats } = surroundings;
   const credsFile = nats.credsFile(service);
   return {
-    name: service,
-    ...entriesOf(`${surroundings.checkout}/apps/${service}`),
-    args: [],
-    niceness: 0,
+    ...serviceProgram(service, surroundings.checkout),
     env: {
       NATS_URL: nats.url,
       ...(nats.caFile === undefined ? {} : { NATS_CA_FILE: nats.caFile }),

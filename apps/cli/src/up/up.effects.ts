@@ -40,7 +40,7 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
     else io.err(`${handoverNotice(handover)}\n`);
     writeInstance(running.instance); // From now on others find it.
     io.err(`Serving ${running.instance.server} after ${formatDuration(performance.now() - startedAtMs)}.\n`);
-    await running.site.ready;
+    await running.complete();
     const { failure } = await welcome(api, handover === undefined ? settings : { ...settings, demo: undefined }, io, {
       serves: once ? 'no more' : 'here',
     });

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { SETTINGS, type Settings } from '../config.js';
 import { Refused } from '../http/refused.js';
 import { begins, bytesText, roomBytes, type Storage } from './disk.rules.js';
+import { monitored } from './monitor.client.js';
 
 /** What all tokens together may write in this time is far less than the reserve. */
 const LOOK_EVERY_MS = 5_000;
@@ -114,11 +115,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async server(monitorUrl: string): Promise<Storage> {
-    const answer = await fetch(new URL('/jsz', monitorUrl), {
-      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
-      redirect: 'error',
-    });
-    const { storage, config } = ServerInfo.parse(await answer.json());
+    const { storage, config } = ServerInfo.parse(await monitored(new URL('/jsz', monitorUrl), ANSWER_TIMEOUT_MS));
     return { usedBytes: storage, maxBytes: config.max_storage };
   }
 

@@ -14,12 +14,11 @@ import {
 } from '../kubernetes/index.js';
 import type { DocumentStore } from '../persistence/document.store.js';
 import { unitEtcdOn, type UnitEtcdMember } from './unit.etcd.js';
+import { ManifestWatches } from './manifest.watches.js';
 import { etcdctlImageOn, manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
 
 export const API_PORT = 6443;
 const KIND = 'clusters';
-/** A kubelet watches the folder of its manifests; here someone has to look. */
-const MANIFESTS_LOOK_MS = 1_000;
 const EMPTY_ETCD_BYTES = 20 * 1024;
 const NO_PODS: readonly StaticPod[] = [];
 
@@ -106,12 +105,11 @@ export class Clusters {
   private readonly staticPods = new Map<string, readonly StaticPod[]>();
   /** Whether the manifests of a host were others than its pods when they were last looked at. */
   private readonly suspicious = new Set<string>();
-  private looking: NodeJS.Timeout | undefined;
+  private readonly watches = new ManifestWatches((host) => this.lookAtManifests(host));
 
   constructor(private readonly parts: ClustersParts) {}
 
   async load(): Promise<void> {
-    this.looking = setInterval(() => void this.lookAtManifests(), MANIFESTS_LOOK_MS).unref();
     for (const document of await this.parts.store.readAll(KIND)) {
       const { kubernetes: state, ...stored } = StoredCluster.parse(document);
       const { name, podCidr, serviceCidr, version } = state;
@@ -132,6 +130,7 @@ export class Clusters {
   async removeHost(host: Host): Promise<void> {
     this.hosts.delete(host.facts.machineId);
     this.staticPods.delete(host.facts.machineId);
+    this.watches.end(host);
     const cluster = this.of(host);
     await this.stopServing(host);
     if (cluster === undefined) return;
@@ -248,6 +247,7 @@ export class Clusters {
     if (membership.role === 'control-plane' && !cluster.kubernetes.externalEtcd)
       cluster.kubernetes.etcd.remove(membership.nodeName);
     this.staticPods.delete(host.facts.machineId);
+    this.watches.end(host);
     cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
     host.record.membership = null;
     host.changed();
@@ -279,6 +279,7 @@ export class Clusters {
   private async runStaticPods(host: Host, cluster: Cluster, kubeletRuns: boolean): Promise<void> {
     const { machineId } = host.facts;
     const before = this.staticPods.get(machineId);
+    await this.watches.begin(host);
     const pods = kubeletRuns || before === undefined ? await manifestsOn(host) : before;
     this.staticPods.set(machineId, pods);
     this.suspicious.delete(machineId);
@@ -318,15 +319,18 @@ export class Clusters {
   }
 
   /** Manifests that come or go are noticed at the second look: one that is only being replaced is gone for a moment. */
-  private async lookAtManifests(): Promise<void> {
-    for (const host of this.hosts.values()) {
-      const before = this.staticPods.get(host.facts.machineId);
-      if (before === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') continue;
-      const found = await manifestsOn(host);
-      if (found.join() === before.join()) this.suspicious.delete(host.facts.machineId);
-      else if (this.suspicious.has(host.facts.machineId)) await this.hostChanged(host, undefined);
-      else this.suspicious.add(host.facts.machineId);
+  private async lookAtManifests(host: Host): Promise<'again' | 'done'> {
+    const { machineId } = host.facts;
+    const before = this.staticPods.get(machineId);
+    if (before === undefined || host.power !== 'on' || host.record.membership?.role !== 'control-plane') return 'done';
+    const found = await manifestsOn(host);
+    if (found.join() === before.join()) this.suspicious.delete(machineId);
+    else if (this.suspicious.has(machineId)) await this.hostChanged(host, undefined);
+    else {
+      this.suspicious.add(machineId);
+      return 'again';
     }
+    return 'done';
   }
 
   /** To be called after a change of the cluster that did not come through its API. */
@@ -340,7 +344,7 @@ export class Clusters {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.looking);
+    this.watches.close();
     await Promise.all([...this.clusters.values()].map(({ kubernetes }) => kubernetes.close()));
     this.listeners.clear();
   }

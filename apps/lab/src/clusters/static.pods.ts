@@ -12,8 +12,11 @@ export const RESTORE_RECORD = 'member/wal/0000000000000000-0000000000000000.wal'
 export const DATABASE = 'member/snap/db';
 const DATA_FOLDER = '/var/lib/etcd';
 
+/** Where the kubelet of a host looks for them. */
+export const MANIFESTS = '/etc/kubernetes/manifests';
+
 const pathOf = (name: StaticPod): string =>
-  name === EXTERNAL_ETCD.component ? EXTERNAL_ETCD.pod : `/etc/kubernetes/manifests/${name}.yaml`;
+  name === EXTERNAL_ETCD.component ? EXTERNAL_ETCD.pod : `${MANIFESTS}/${name}.yaml`;
 
 /** The image of the pod that has the tools of an external etcd; undefined: the host has no such pod. */
 export const etcdctlImageOn = async ({ files }: Host): Promise<string | undefined> =>

@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs';
+import { watch, type Stats } from 'node:fs';
 import {
   chmod,
   constants,
@@ -32,6 +32,8 @@ import {
 } from './host.files.js';
 
 const PERMISSION_BITS = 0o7777;
+/** The kernel's limits of watches are reached. */
+const UNWATCHABLE: ReadonlySet<string> = new Set(['ENOSPC', 'EMFILE']);
 
 /**
  * Files of a host in a folder of its own. Every path is taken from inside the host: `..` ends at its root, and a symbolic link that leads out
@@ -120,6 +122,17 @@ export class DiskFiles implements HostFiles {
       return true;
     } catch (error) {
       if (isAbsence(error)) return false;
+      throw error;
+    }
+  }
+
+  async watch(folder: string, onChange: () => void): Promise<(() => void) | undefined> {
+    try {
+      const watcher = watch(await this.resolve(folder), { persistent: false }, onChange);
+      watcher.on('error', onChange);
+      return () => watcher.close();
+    } catch (error) {
+      if (isAbsence(error) || UNWATCHABLE.has(faultCodeOf(error) ?? '')) return undefined;
       throw error;
     }
   }

@@ -1,3 +1,4 @@
+import { eventually } from '@fairlead/testing';
 import { expect, it } from '@jest/globals';
 import type { HostFiles, OpenMode } from './host.files.js';
 
@@ -78,5 +79,28 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     await files.writeText('/../../../etc/inside', 'mine');
     expect(await files.readText('/etc/inside')).toBe('mine');
     expect(files.realPath('../../x/../y')).toBe('/y');
+  });
+
+  it('says when something in a folder changed, until it is watched no longer', async () => {
+    const files = await make();
+    expect(await files.watch('/manifests', () => undefined)).toBeUndefined();
+    await files.writeText('/manifests/a', '1');
+    let changes = 0;
+    const end = await files.watch('/manifests', () => (changes += 1));
+    for (const change of [
+      () => files.writeText('/manifests/b', '2'),
+      () => files.rename('/manifests/b', '/aside'),
+      () => files.removeTree('/manifests/a'),
+    ]) {
+      const before = changes;
+      await change();
+      await eventually(() => changes > before);
+    }
+    end?.();
+    await new Promise((resolve) => setTimeout(resolve, 20)); // What was on its way.
+    const after = changes;
+    await files.writeText('/manifests/c', '3');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(changes).toBe(after);
   });
 };

@@ -21,6 +21,8 @@ export interface HostFiles {
   /** Writes a whole file and makes the folders above it. */
   writeText(path: string, text: string, permissions?: number): Promise<void>;
   exists(path: string): Promise<boolean>;
+  /** Calls back when something in that folder may have changed. Answers how to end that; undefined when there is no such folder, or it cannot be watched. */
+  watch(folder: string, onChange: () => void): Promise<(() => void) | undefined>;
   /** Removes a file or folder with everything in it; nothing there is fine. */
   removeTree(path: string): Promise<void>;
   /** Removes every file of the host. */

@@ -36,6 +36,7 @@ const LINKS_FOLLOWED_MAX = 16;
 /** Files of a light host: a flat map from absolute path to entry. */
 export class MemoryFiles implements HostFiles {
   private readonly entries = new Map<string, MemoryEntry>();
+  private readonly watchers = new Set<() => void>();
 
   constructor(
     private readonly blobs: Blobs,
@@ -65,7 +66,7 @@ export class MemoryFiles implements HostFiles {
 
   async setMode(path: string, permissions: number): Promise<void> {
     this.get(this.follow(path), path).permissions = permissions;
-    this.onChange();
+    this.changed();
   }
 
   async list(path: string): Promise<readonly DirectoryEntry[]> {
@@ -79,7 +80,7 @@ export class MemoryFiles implements HostFiles {
     if (this.entries.has(target)) throw new FileFault('EEXIST', path);
     this.requireFolderOf(target);
     this.entries.set(target, { kind: 'directory', permissions, modifiedAtMs: Date.now() });
-    this.onChange();
+    this.changed();
   }
 
   async removeDirectory(path: string): Promise<void> {
@@ -87,14 +88,14 @@ export class MemoryFiles implements HostFiles {
     if (this.get(target, path).kind !== 'directory') throw new FileFault('ENOTDIR', path);
     if (this.childrenOf(target).next().done !== true) throw new FileFault('ENOTEMPTY', path);
     this.entries.delete(target);
-    this.onChange();
+    this.changed();
   }
 
   async remove(path: string): Promise<void> {
     const target = this.realPath(path);
     if (this.get(target, path).kind === 'directory') throw new FileFault('EISDIR', path);
     this.entries.delete(target);
-    this.onChange();
+    this.changed();
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -107,7 +108,7 @@ export class MemoryFiles implements HostFiles {
       this.entries.delete(path);
       this.entries.set(target + path.slice(source.length), entry);
     }
-    this.onChange();
+    this.changed();
   }
 
   async link(target: string, path: string): Promise<void> {
@@ -115,7 +116,7 @@ export class MemoryFiles implements HostFiles {
     if (this.entries.has(place)) throw new FileFault('EEXIST', path);
     this.requireFolderOf(place);
     this.entries.set(place, { kind: 'link', permissions: 0o777, modifiedAtMs: Date.now(), target });
-    this.onChange();
+    this.changed();
   }
 
   async readLink(path: string): Promise<string> {
@@ -145,11 +146,19 @@ export class MemoryFiles implements HostFiles {
     const existing = this.entries.get(target);
     if (existing?.kind === 'directory') throw new FileFault('EISDIR', path);
     this.entries.set(target, { kind: 'file', permissions, modifiedAtMs: Date.now(), content: Buffer.from(text) });
-    this.onChange();
+    this.changed();
   }
 
   async exists(path: string): Promise<boolean> {
     return this.entries.has(this.follow(path));
+  }
+
+  /** Of every change on the host: there are few. */
+  async watch(folder: string, onChange: () => void): Promise<(() => void) | undefined> {
+    if (this.entries.get(this.follow(folder))?.kind !== 'directory') return undefined;
+    const watcher = (): void => onChange();
+    this.watchers.add(watcher);
+    return () => void this.watchers.delete(watcher);
   }
 
   async removeTree(path: string): Promise<void> {
@@ -158,7 +167,7 @@ export class MemoryFiles implements HostFiles {
     for (const key of [...this.entries.keys()]) {
       if (key === target || key.startsWith(`${target}/`)) this.entries.delete(key);
     }
-    this.onChange();
+    this.changed();
   }
 
   async destroy(): Promise<void> {
@@ -179,7 +188,12 @@ export class MemoryFiles implements HostFiles {
     const target = this.realPath(path);
     this.makeFoldersAbove(target);
     this.entries.set(target, { kind: 'file', permissions, modifiedAtMs: Date.now(), content });
+    this.changed();
+  }
+
+  private changed(): void {
     this.onChange();
+    this.watchers.forEach((watcher) => watcher());
   }
 
   private createFile(path: string, permissions: number): FileEntry {
@@ -193,7 +207,7 @@ export class MemoryFiles implements HostFiles {
     if (!written) return;
     file.modifiedAtMs = Date.now();
     if (file.content.length >= SHARED_SIZE_MIN) file.content = this.blobs.share(file.content);
-    this.onChange();
+    this.changed();
   }
 
   private get(path: string, asked: string): MemoryEntry {

@@ -11,7 +11,7 @@ import {
   servicePermissions,
   type ServiceName,
 } from '@fairlead/contracts';
-import { readIfAny, writeDurably, writeWhole } from '../folder/files.js';
+import { readIfAny, writeDurably, writeUnlessSame, writeWhole } from '../folder/files.js';
 import {
   accountFields,
   signClaims,
@@ -131,8 +131,7 @@ export const ensureCredentials = (
 
 /** The file, which holds that value now. */
 const keptIn = (file: string, value: unknown): string => {
-  const text = `${JSON.stringify(value)}\n`;
-  if (readIfAny(file) !== text) writeWhole(file, text);
+  writeUnlessSame(file, `${JSON.stringify(value)}\n`);
   return file;
 };
 

@@ -40,6 +40,8 @@ export interface StartEnvironmentOptions {
   /** False only for throwaway data. */
   readonly durable?: boolean;
   readonly onState?: (name: string, state: ReplicaState) => void;
+  /** The data folder is this process' own from now on; its servers are not started yet. */
+  readonly onOwned?: () => void;
 }
 
 export interface NatsAccess {
@@ -92,6 +94,7 @@ export const startEnvironment = async (options: StartEnvironmentOptions): Promis
   };
   try {
     await endLeftovers(join(dataDir, 'run', RUN_NAME));
+    options.onOwned?.();
     const ports = await portsOf(folder, [
       ...(settled.natsUrl === undefined ? (['nats', 'natsMonitor'] as const) : []),
       ...(settled.databaseUrl === undefined ? (['postgres'] as const) : []),

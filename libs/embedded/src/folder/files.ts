@@ -38,6 +38,11 @@ export const writeWhole = (file: string, text: string, mode: number = SECRET_MOD
   renameSync(temporary, file);
 };
 
+/** As `writeWhole`, where the file does not hold that text already: a write waits for the disk. */
+export const writeUnlessSame = (file: string, text: string): void => {
+  if (readIfAny(file) !== text) writeWhole(file, text);
+};
+
 /** As `writeWhole`, and after a power failure the file is the new one: what follows may rely on it. */
 export const writeDurably = (file: string, text: string): void => {
   writeWhole(file, text);

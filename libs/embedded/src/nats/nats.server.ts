@@ -4,7 +4,7 @@ import { connect } from '@nats-io/transport-node';
 import { authenticatorOf } from '../credentials/creds.js';
 import type { NatsCredentials } from '../credentials/operator.store.js';
 import { natsTrustIn, type NatsCertificates } from '../credentials/authority.store.js';
-import { writeWhole } from '../folder/files.js';
+import { writeUnlessSame } from '../folder/files.js';
 import { freePorts, LOOPBACK } from '../process/ports.js';
 import { Supervisor } from '../supervisor/supervisor.js';
 import { checkServer } from './nats.check.js';
@@ -47,7 +47,7 @@ export const startNats = async (options: StartNatsOptions): Promise<RunningNats>
   const { port = freePort, monitorPort = freeMonitorPort } = options;
   const supervisor = options.supervisor ?? new Supervisor({ dataDir, runName: NATS_PROCESS });
   const configFile = join(dataDir, 'nats', 'nats.conf');
-  writeWhole(
+  writeUnlessSame(
     configFile,
     natsConfig({
       host,

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { get } from 'node:http';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentFault } from '../faults.js';
@@ -33,6 +34,8 @@ export interface ProcessSpec {
   /** Ready when this resolves to true; it is asked again after false or an error. */
   readonly readyWhen?: () => Promise<boolean>;
   readonly readyTimeoutMs?: number;
+  /** A line for its standard input. The program waits for it, so the ready timeout begins then; it never rejects. */
+  readonly input?: Promise<string>;
   /** What the program waits for according to a line (a server that is down); each such line restarts the ready timeout. */
   readonly waitsFor?: (line: string) => string | undefined;
   /** The signal that stops it, SIGTERM by default; SIGKILL follows after the timeout. */
@@ -66,7 +69,7 @@ export class Child {
   ) {
     this.process = spawn(spec.command, spec.args ?? [], {
       detached: true,
-      // The first descriptor is a pipe that is never written to: a child can detect our exit by the end of its input.
+      // The first descriptor is a pipe that stays open: a child can detect our exit by the end of its input.
       stdio: ['pipe', 'pipe', 'pipe', ...(spec.folderHandle === undefined ? [] : [spec.folderHandle])],
       ...(spec.env === undefined ? {} : { env: spec.env }),
       ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
@@ -75,6 +78,7 @@ export class Child {
     if (this.process.pid !== undefined) warden.watch(this.process.pid, spec.stopSignal ?? 'SIGTERM');
     this.exited = this.watchExit();
     this.process.stdin?.on('error', () => undefined); // The child closed its input, as it may.
+    void spec.input?.then((line) => this.process.stdin?.write(`${line}\n`));
     for (const stream of [this.process.stdout, this.process.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => this.hear(line));
     }
@@ -98,6 +102,7 @@ export class Child {
    * waits for meanwhile.
    */
   async whenReady(onWaits: (waitsFor: string) => void = () => undefined): Promise<void> {
+    await Promise.race([this.spec.input, this.exited]);
     const timeoutMs = this.spec.readyTimeoutMs ?? READY_TIMEOUT_MS;
     let deadlineMs = performance.now() + timeoutMs;
     const heard = this.listenForReady((waitsFor) => {
@@ -150,7 +155,7 @@ export class Child {
   private async answers(): Promise<boolean> {
     const { readyUrl, readyWhen } = this.spec;
     try {
-      if (readyUrl !== undefined) return (await fetch(readyUrl, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })).ok;
+      if (readyUrl !== undefined) return await isOk(readyUrl);
       return readyWhen === undefined || (await readyWhen());
     } catch {
       return false; // Not yet: it is checked again until the deadline, whose error quotes the output of the process.
@@ -187,6 +192,17 @@ export class Child {
     });
   }
 }
+
+/** Not by `fetch`, which would take 20 ms to load. */
+const isOk = (url: string): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const asked = get(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS), agent: false }, (answer) => {
+      const { statusCode = 0 } = answer;
+      answer.destroy();
+      resolve(statusCode >= 200 && statusCode < 300);
+    });
+    asked.once('error', reject);
+  });
 
 export const describeExit = ({ code, signal, error }: Exit): string =>
   error ?? (signal === null ? `exit code ${code ?? 'unknown'}` : `ended by ${signal}`);

@@ -25,6 +25,7 @@ export const forgetProcess = (runDir: string, name: string): void =>
  */
 export const endLeftovers = async (runDir: string): Promise<void> => {
   const known = remembered(runDir);
+  if (known.length === 0) return;
   const living = (): readonly ProcessIdentity[] => known.filter(isAlive);
   for (const { pid } of living()) signalGroup(pid, 'SIGINT');
   if (!(await waitUntil(() => living().length === 0, { timeoutMs: GRACE_MS, everyMs: POLL_MS }))) {

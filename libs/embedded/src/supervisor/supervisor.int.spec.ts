@@ -74,6 +74,28 @@ describe('a supervisor', () => {
     await until(() => log('web').match(/asked/g)?.length === 3);
   });
 
+  it('gives a process that waits for its input a line when there is one, again after a crash, and as much time as others from then on', async () => {
+    let give = (_line: string): void => undefined;
+    const input = new Promise<string>((resolve) => (give = resolve));
+    const script = `process.stdin.once('data', (line) => { console.log('ready ' + line); setInterval(() => {}, 1000); })`;
+    const starting = supervisor.start(node('service', script, { input, readyTimeoutMs: 1_000 }));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(supervisor.status()[0]?.state.status).toBe('starting');
+    give('now');
+    await starting;
+    supervisor.kill('service');
+    await until(() => log('service').match(/ready now/g)?.length === 2);
+  });
+
+  it('ends a process that waits for its input', async () => {
+    const input = new Promise<string>(() => undefined);
+    const starting = supervisor.start(node('service', `process.stdin.resume()`, { input }));
+    starting.catch(() => undefined);
+    await until(() => pidOf('service') !== undefined);
+    await supervisor.stop();
+    await expect(starting).rejects.toThrow('service was stopped before it was ready');
+  });
+
   it('starts a killed process again, as often as it is killed', async () => {
     await supervisor.start(node('service', SERVE));
     for (const restarts of [1, 2]) {

@@ -15,11 +15,13 @@ import {
   PersistMode,
   RetentionPolicy,
   StorageType,
+  type JetStreamManager,
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { Objm } from '@nats-io/obj';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
+import { isDeepStrictEqual } from 'node:util';
 
 const MINUTE_MS = 60_000;
 const HEARTBEAT_AGE_MS = 120_000;
@@ -157,19 +159,31 @@ export const ensureStreams = async (
   options: { readonly replicas?: number } = {},
 ): Promise<void> => {
   await checkServer(nc);
-  const jsm = await jetstreamManager(nc);
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
   const replicas = options.replicas ?? 1;
-  for (const config of [eventsStream(replicas), ...otherStreams(replicas)]) {
-    const found = await jsm.streams.info(config.name).then(
-      (info) => info.config,
-      (error: { code?: number; message: string }) => {
-        if (/not found/i.test(error.message)) return undefined;
-        throw error;
-      },
-    );
-    if (found === undefined) await jsm.streams.add(config as StreamConfig);
-    else if (config.name !== STREAMS.events || !isClosed(found)) await jsm.streams.update(config.name, config);
-  }
-  for (const bucket of [SECRETS_BUCKET, SECRET_KEYS_BUCKET]) await new Kvm(nc).create(bucket, { history: 1, replicas });
-  await new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas });
+  await Promise.all([
+    ...[eventsStream(replicas), ...otherStreams(replicas)].map((config) => ensureStream(jsm, config)),
+    ...[SECRETS_BUCKET, SECRET_KEYS_BUCKET].map((bucket) => new Kvm(nc).create(bucket, { history: 1, replicas })),
+    new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas }),
+  ]);
 };
+
+/** Writes nothing where nothing differs: each write of settings is one to the disk, and every start comes here. */
+const ensureStream = async (
+  jsm: JetStreamManager,
+  config: Partial<StreamConfig> & { readonly name: string },
+): Promise<void> => {
+  const found = await jsm.streams.info(config.name).then(
+    (info) => info.config,
+    (error: { code?: number; message: string }) => {
+      if (/not found/i.test(error.message)) return undefined;
+      throw error;
+    },
+  );
+  if (found === undefined) await jsm.streams.add(config as StreamConfig);
+  else if (!has(found, config) && (config.name !== STREAMS.events || !isClosed(found)))
+    await jsm.streams.update(config.name, config);
+};
+
+const has = (found: StreamConfig, desired: Partial<StreamConfig>): boolean =>
+  Object.entries(desired).every(([name, value]) => isDeepStrictEqual(found[name as keyof StreamConfig], value));

@@ -1,0 +1,15 @@
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { ConfigurationError, type Env } from './config.js';
+
+const Variables = z.record(z.string(), z.string());
+
+/**
+ * The variables of a service. With `FAIRLEAD_ENV=stdin`, a line of JSON on standard input adds to them: a service that is started before the servers that it
+ * needs is loaded meanwhile, and begins when they are there.
+ */
+export const givenEnvironment = async (env: Env, input: NodeJS.ReadableStream): Promise<Env> => {
+  if (env['FAIRLEAD_ENV'] !== 'stdin') return env;
+  for await (const line of createInterface({ input })) return { ...env, ...Variables.parse(JSON.parse(line)) };
+  throw new ConfigurationError(['FAIRLEAD_ENV: standard input ended without a line of variables']);
+};
