@@ -119,6 +119,18 @@ describe('the control planes of a cluster', () => {
     TIMEOUT_MS,
   );
 
+  /** How often the replacement of a node was completed, and its node and machine left. */
+  const completed = async (node: string): Promise<readonly number[]> => {
+    const all = await log();
+    return (['NodeReplacementReady', 'NodeRemoved', 'VmDeleted'] as const).map(
+      (type) =>
+        all.filter(
+          ({ type: found, data }) =>
+            found === type && (('node' in data && data.node === node) || ('name' in data && data.name === node)),
+        ).length,
+    );
+  };
+
   it(
     'replace the initial one: the new one joins first, and another one takes its part before it leaves [ORBITER 21]',
     async () => {
@@ -146,6 +158,7 @@ describe('the control planes of a cluster', () => {
         'NodeDrained',
         'NodeRemoved',
       ]);
+      expect(await completed(initial)).toEqual([1, 1, 1]);
       expect((await targets()).toSorted()).toEqual(now.map(({ name }) => name).toSorted());
     },
     TIMEOUT_MS,
@@ -178,7 +191,7 @@ describe('the control planes of a cluster', () => {
   );
 
   it(
-    'replace one whose machine is dead, which leaves first',
+    'replace one whose machine is dead, which leaves etcd and its pool first, once [ORBITER 21]',
     async () => {
       const [victim] = await nodes();
       const created = (await log()).find(
@@ -194,6 +207,7 @@ describe('the control planes of a cluster', () => {
       const now = await nodes();
       expect(now.map(({ ready }) => ready)).toEqual([true, true, true]);
       expect(now.map(({ name }) => name)).not.toContain(victim?.name);
+      expect(await completed(victim?.name ?? '')).toEqual([1, 1, 1]);
     },
     TIMEOUT_MS,
   );

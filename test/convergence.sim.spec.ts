@@ -13,7 +13,7 @@ const namesIn = (events: readonly StoredEvent[]) => ({
 });
 
 describe('a cluster whose manifest changes at random, while machines, nodes, hosts and services fail and are repaired', () => {
-  it(`ends as declared, with at most as many nodes missing as allowed and the quorum of etcd after every event, and without oscillation (${SEEDS} seeds) [ORBITER 3, ORBITER 20, Cluster API 22, Cluster API 25]`, () => {
+  it(`ends as declared, with at most as many nodes missing as allowed and the quorum of etcd after every event, without oscillation, and every machine comes and goes for a cause that leads to a request (${SEEDS} seeds) [ORBITER 3, ORBITER 20, Cluster API 22, Cluster API 25, Cluster API 35]`, () => {
     const seen: Seen = {};
     for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
       try {

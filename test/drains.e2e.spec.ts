@@ -1,4 +1,5 @@
 import type { ClusterManifestView, NodeList, StoredEvent } from '@fairlead/contracts';
+import { KubernetesClient } from '@fairlead/kubernetes';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
@@ -32,6 +33,20 @@ const guarded = (minAvailable: number): readonly object[] => [
     spec: { minAvailable, selector: { matchLabels: { app: 'web' } } },
   },
 ];
+
+const podOn = (node: string, app: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: app, namespace: 'default', labels: { app } },
+  spec: { nodeName: node, containers: [{ name: app, image: 'nginx' }] },
+});
+
+const attachedTo = (node: string): object => ({
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'VolumeAttachment',
+  metadata: { name: 'data' },
+  spec: { attacher: 'drains.fairlead.dev', nodeName: node, source: { persistentVolumeName: 'data' } },
+});
 
 describe('a worker that is removed, with pods that may not leave', () => {
   let system: System;
@@ -103,6 +118,12 @@ describe('a worker that is removed, with pods that may not leave', () => {
     TIMEOUT_MS,
   );
 
+  const patch = async (rules: readonly object[]): Promise<void> => {
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const patched = await system.call('PATCH', `${PATH}/manifest`, { spec: { drain: { rules } } }, headers);
+    expect(patched.status).toBe(200);
+  };
+
   it(
     'goes at once when a drain rule says that its pods are skipped, also while its drain waits [Cluster API 27]',
     async () => {
@@ -110,19 +131,68 @@ describe('a worker that is removed, with pods that may not leave', () => {
       await system.call('DELETE', `${PATH}/nodes/${node}`);
       const { seq } = (await system.events('shop')).findLast(({ type }) => type === 'NodeRemovalRequested')!.meta;
       await after(seq, 'NodeDrainBlocked', node);
-      const rules = [{ name: 'web', behavior: 'Skip', labels: { app: 'web' } }];
-      const patched = await system.call(
-        'PATCH',
-        `${PATH}/manifest`,
-        { spec: { drain: { rules } } },
-        {
-          'content-type': 'application/merge-patch+json',
-        },
-      );
-      expect(patched.status).toBe(200);
+      await patch([{ name: 'web', behavior: 'Skip', labels: { app: 'web' } }]);
       const drained = await after(seq, 'NodeDrained', node);
       expect(drained.data).toMatchObject({ evictedPods: 0, dead: false });
       await after(seq, 'NodeRemoved', node);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'is emptied in the order of several rules: pods that end by themselves, then those that are evicted, group by group, then its volumes [Cluster API 27]',
+    async () => {
+      const node = await nodeOfWeb();
+      const { body: kubeconfig } = await system.call<string>('GET', `${PATH}/kubeconfig/administrator`);
+      const client = new KubernetesClient('shop', kubeconfig, () => undefined);
+      const pods = async (): Promise<ReadonlyMap<string, 'there' | 'going'>> => {
+        const { items } = await client.core.listNamespacedPod({ namespace: 'default' });
+        const own = items.filter(({ spec }) => spec?.nodeName === node);
+        return new Map(
+          own.map(({ metadata }) => [
+            metadata?.name ?? '',
+            metadata?.deletionTimestamp === undefined ? 'there' : 'going',
+          ]),
+        );
+      };
+      /** No pod is asked to go before those of an earlier group are gone. */
+      const left = async (): Promise<readonly string[]> => {
+        const now = await pods();
+        const names = ['batch', 'front', 'db'].filter((name) => now.has(name));
+        expect(names.slice(1).map((name) => [name, now.get(name)])).toEqual(
+          names.slice(1).map((name) => [name, 'there']),
+        );
+        return names;
+      };
+      try {
+        await patch([
+          { name: 'web', behavior: 'Skip', labels: { app: 'web' } },
+          { name: 'batch', behavior: 'WaitCompleted', labels: { app: 'batch' }, order: -10 },
+          { name: 'front', behavior: 'Drain', labels: { app: 'front' } },
+          { name: 'db', behavior: 'Drain', labels: { app: 'db' }, order: 10 },
+        ]);
+        await apply([...['batch', 'front', 'db'].map((app) => podOn(node, app)), attachedTo(node)]);
+        await eventually(left, (names) => names.length === 3, { withinMs: TIMEOUT_MS, everyMs: 100 });
+        await system.call('DELETE', `${PATH}/nodes/${node}`);
+        const { seq } = (await system.events('shop')).findLast(({ type }) => type === 'NodeRemovalRequested')!.meta;
+        const blocked = await after(seq, 'NodeDrainBlocked', node);
+        expect(JSON.stringify(blocked.data)).toContain('default/batch');
+        expect(await left()).toEqual(['batch', 'front', 'db']);
+        await client.core.deleteNamespacedPod({ name: 'batch', namespace: 'default' });
+        await eventually(left, (names) => names.length === 0, { withinMs: TIMEOUT_MS, everyMs: 20 });
+        expect((await pods()).size).toBeGreaterThan(0);
+        expect(await system.events('shop')).not.toContainEqual(
+          expect.objectContaining({ type: 'NodeDrained', data: expect.objectContaining({ node }) }),
+        );
+        const detachedAt = new Date().toISOString();
+        await client.storage.deleteVolumeAttachment({ name: 'data' });
+        const drained = await after(seq, 'NodeDrained', node);
+        expect(drained.data).toMatchObject({ evictedPods: 2, dead: false });
+        expect(drained.meta.time >= detachedAt).toBe(true);
+        await after(seq, 'NodeRemoved', node);
+      } finally {
+        client.close();
+      }
     },
     TIMEOUT_MS,
   );

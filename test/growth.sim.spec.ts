@@ -1,3 +1,4 @@
+import type { EventType } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { initialControlPlane, provisioned, provisionedOutside, STATES, worker } from './growth/growth.states.js';
 import { FAILURES, type Failure, type GrowthWorld } from './growth/growth.world.js';
@@ -56,6 +57,12 @@ const exitOf = (world: () => GrowthWorld): Exit | undefined => {
   return all.find((exit) => leadsOut(world, exit));
 };
 
+const countOf = (world: GrowthWorld, type: EventType, node: string): number =>
+  world.events.filter(
+    ({ type: found, data }) =>
+      found === type && (('node' in data && data.node === node) || ('name' in data && data.name === node)),
+  ).length;
+
 const pairs = Object.keys(STATES).flatMap((state) => FAILURES.map((failure) => [state, failure] as const));
 
 describe('whatever fails for good, at any moment, there is a way out by documented commands', () => {
@@ -99,12 +106,18 @@ describe('whatever fails for good, at any moment, there is a way out by document
     }
   });
 
-  it('the initial control plane is replaced, the new one first or the old one; another one takes its part [ORBITER 21]', () => {
+  it('the initial control plane is replaced, the new one first or the old one; another one takes its part, and the request is completed once [ORBITER 21]', () => {
     for (const order of ['create-first', 'remove-first'] as const) {
       const world = provisioned();
       const [before, old] = [world.members(), initialControlPlane(world)];
       world.replace(old, order);
+      for (let turns = 0; turns < 12; turns += 1) {
+        world.run(5);
+        world.redeliver();
+      }
       world.run();
+      expect(countOf(world, 'NodeReplacementReady', old)).toBe(1);
+      expect([countOf(world, 'NodeRemoved', old), countOf(world, 'VmDeleted', old)]).toEqual([1, 1]);
       expect([order, world.refused, world.trouble()]).toEqual([order, undefined, undefined]);
       const came = world.members().filter((name) => !before.includes(name));
       expect([came.length, world.members()]).toEqual([1, [...before.filter((name) => name !== old), ...came]]);

@@ -178,6 +178,33 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
+    'replaces a node whose Node object was deleted from outside, although its agent reports it as Ready',
+    async () => {
+      const [victim = ''] = await readyNodes('web');
+      const before = await lastSeq();
+      const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
+      const kubernetes = new KubernetesClient('shop', body, () => undefined);
+      try {
+        await kubernetes.core.deleteNode({ name: victim });
+      } finally {
+        kubernetes.close();
+      }
+      const missing = await until('NodeMissing', before, victim);
+      const requested = await until('RemediationRequested', missing.meta.seq);
+      expect(requested.data).toMatchObject({
+        node: victim,
+        action: 'replace',
+        order: 'remove-first',
+        reason: { condition: 'Missing', unhealthy: 1, total: 3, limit: 1 },
+      });
+      await until('RemediationSucceeded', requested.meta.seq);
+      const ready = await readyNodes('web');
+      expect([ready.length, ready.includes(victim)]).toEqual([3, false]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'shows a Node without a machine, and a node that Kubernetes lacks, until both are over; the first is deleted [ORBITER 23]',
     async () => {
       const { body: kubeconfig } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);

@@ -1,4 +1,4 @@
-import type { ClusterManifestView, StoredEvent } from '@fairlead/contracts';
+import type { ClusterManifestView, NodeReplacementsView, StoredEvent } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -107,6 +107,32 @@ describe('a pool', () => {
       const { metadata } = await kubernetes.core.readNode({ name });
       expect(metadata?.labels?.['kubernetes.io/hostname']).toBe(name);
       expect(await status()).toMatchObject({ updatedReplicas: 3 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'has the nodes replaced that someone selects, one after the other, each by a new one that joins first',
+    async () => {
+      const before = (await workers()).map(({ metadata }) => metadata?.name ?? '').toSorted();
+      const asked = before.slice(0, 2);
+      const request = { select: { nodes: asked }, reason: 'bad disks' };
+      const { status: code, body } = await system.call<NodeReplacementsView>(
+        'POST',
+        '/ns/default/clusters/shop/nodes/replacements',
+        request,
+      );
+      expect([code, body.nodes, body.operations.length]).toEqual([202, asked, 1]);
+      await system.until('shop', ({ type }) => type === 'PoolRolloutCompleted', TIMEOUT_MS);
+      await settled(3);
+      const now = (await workers()).map(({ metadata }) => metadata?.name ?? '');
+      expect([now.length, now.filter((name) => before.includes(name))]).toEqual([3, before.slice(2)]);
+      const steps = (await log()).flatMap((event) =>
+        event.type === 'NodeReplacementReady' || (event.type === 'NodeRemoved' && asked.includes(event.data.node))
+          ? [`${event.type} ${event.data.node}`]
+          : [],
+      );
+      expect(steps).toEqual(asked.flatMap((node) => [`NodeReplacementReady ${node}`, `NodeRemoved ${node}`]));
     },
     TIMEOUT_MS,
   );

@@ -8,7 +8,8 @@ import {
 } from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { GrowthWorld, type Failure } from './growth/growth.world.js';
+import { chainOf, unexplained } from './growth/growth.causes.js';
+import { GrowthWorld, USER, type Failure } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
@@ -192,6 +193,12 @@ describe('the nodes of a pool whose machine template changes', () => {
       (event) => event.type === 'VmsPlanned' && event.data.requestId === planned[0]?.requestId,
     );
     expect(made?.data).toMatchObject({ machines: [{ pool: 'worker-1', spec: 'lab.large' }] });
+    const causes = chainOf(world.events, made!);
+    expect(causes.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['NodeReplacementPlanned', 'PoolRolloutRequested']),
+    );
+    expect(causes.at(-1)?.meta.actor).toBe(USER);
+    expect(world.events.flatMap((event) => unexplained(world.events, event) ?? [])).toEqual([]);
   });
 
   it('are replaced when the last outdated machine is deleted, and not when its node has left', () => {
@@ -449,5 +456,144 @@ describe('the control planes of a cluster whose machine template changes', () =>
       1,
       3,
     ]);
+  });
+});
+
+/** Some of the nodes of the first pool, at least one. */
+const someOf = (world: GrowthWorld, random: () => number): readonly string[] => {
+  const names = world.pool().machines.map(({ name }) => name);
+  const some = names.filter(() => random() < 0.6);
+  return some.length === 0 ? names.slice(0, 1) : some;
+};
+
+/** Names of the nodes whose replacement was planned, in that order. */
+const replacedIn = (world: GrowthWorld): readonly string[] =>
+  world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
+
+describe('nodes that someone asks to be replaced', () => {
+  it('are all replaced by new ones, and no others, whatever fails: within the limits of their pool, the canary alone', () => {
+    for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+      const random = seededRandom(seed);
+      const pick = picker(random);
+      const world = provisioned(2 + Math.floor(random() * 4));
+      const rollout = pick(ROLLOUTS);
+      expect(world.declare({ rollout: { ...rollout, strategy: pick(['RollingUpdate', 'OnDelete']) } })).toBe(true);
+      const before = world.pool().machines.map(({ name }) => name);
+      const asked = someOf(world, random);
+      const { surge, unavailable } = rolloutLimits(rollout, before.length);
+      let joined = 0;
+      world.noticed = (event) => {
+        const { machines } = world.pool();
+        if (event.type === 'NodeReplacementReady') joined += 1;
+        if (event.type === 'NodeReplacementPlanned' && rollout.canary)
+          holds('a canary is alone', underWay(world) === 1 || joined > 0, event);
+        holds('machines are as few as allowed', machines.length <= before.length + surge, event);
+        const serving = machines.filter(({ serves }) => serves).length;
+        holds('enough nodes serve', serving >= before.length - unavailable, event);
+      };
+      try {
+        expect(world.replaceSelected({ nodes: [...asked] }, 'bad disks')).toBe(true);
+        for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+          world.run(1 + Math.floor(random() * 25));
+          change(world, random, () => true);
+        }
+        settle(world);
+        const names = world.pool().machines.map(({ name }) => name);
+        const stay = before.filter((name) => !asked.includes(name));
+        expect([world.trouble(), names.filter((name) => before.includes(name))]).toEqual([undefined, stay]);
+        expect(names).toHaveLength(before.length);
+        expect(new Set(replacedIn(world))).toEqual(new Set(asked));
+      } catch (error) {
+        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      }
+    }
+  }, 180_000);
+
+  it('are control planes, too, one at a time and the initial one last, beside a pool of workers', () => {
+    const world = withControlPlanes(3, 1);
+    guardControlPlanes(world);
+    const before = world.controlPlanes().machines.map(({ name }) => name);
+    const [worker] = world.pool().machines;
+    expect(world.replaceSelected({ all: true })).toBe(true);
+    expect(world.types().filter((type) => type === 'PoolRolloutRequested')).toHaveLength(2);
+    world.run();
+    const replaced = replacedIn(world);
+    expect([world.trouble(), replaced.filter((name) => name !== worker!.name)]).toEqual([
+      undefined,
+      [before[1], before[2], before[0]],
+    ]);
+    expect(replaced).toContain(worker!.name);
+    const left = [...world.controlPlanes().machines, ...world.pool().machines].map(({ name }) => name);
+    expect(left.filter((name) => before.includes(name) || name === worker!.name)).toEqual([]);
+  });
+
+  it('stop at the first failure, with the reason; other nodes wait, a retry goes on, and abandon ends it', () => {
+    const world = provisioned(3);
+    const names = world.pool().machines.map(({ name }) => name);
+    world.fail('create');
+    expect(world.replaceSelected({ nodes: names.slice(0, 2) }, 'bad disks')).toBe(true);
+    world.run();
+    expect(world.types()).toContain('PoolRolloutFailed');
+    expect(world.events.findLast(({ type }) => type === 'NodeReplacementPlanned')?.data).toMatchObject({
+      node: names[0],
+      reason: 'bad disks',
+    });
+    expect([world.replaceSelected({ nodes: names.slice(2) }), world.refused]).toEqual([false, 'pool.rollout-failed']);
+    const given = world.copy();
+    given.command('abandon');
+    given.run();
+    expect([given.trouble(), given.pool().machines.map(({ name }) => name)]).toEqual([undefined, names]);
+    settle(world);
+    expect([world.trouble(), world.pool().machines.filter(({ name }) => names.includes(name))]).toMatchObject([
+      undefined,
+      [{ name: names[2] }],
+    ]);
+  });
+
+  it('are asked for again when their pool is changed after a failure, so that none is forgotten', () => {
+    const world = provisioned(3);
+    const names = world.pool().machines.map(({ name }) => name);
+    world.fail('create');
+    world.replaceSelected({ nodes: names.slice(0, 2) });
+    world.run();
+    world.heal();
+    const rollout = { strategy: 'OnDelete', maxSurge: 2, maxUnavailable: 0, canary: false } as const;
+    expect(world.declare({ rollout })).toBe(true);
+    world.run();
+    expect([world.trouble(), world.pool().machines.filter(({ name }) => names.includes(name))]).toMatchObject([
+      undefined,
+      [{ name: names[2] }],
+    ]);
+  });
+
+  it('keep other changes of their pools waiting, and what is held meanwhile is left as it is', () => {
+    const world = provisioned(3);
+    const names = world.pool().machines.map(({ name }) => name);
+    expect(world.replaceSelected({ pools: ['worker-1'] })).toBe(true);
+    world.run(6);
+    expect(world.declare({ machineType: 'lab.large' })).toBe(false);
+    expect([world.replaceSelected({ nodes: [names[2]!] }), world.refused]).toEqual([false, 'cluster.busy']);
+    world.hold(names[2]!, true);
+    world.run();
+    expect([world.trouble(), world.pool().machines.filter(({ name }) => names.includes(name))]).toMatchObject([
+      undefined,
+      [{ name: names[2] }],
+    ]);
+    expect(world.events.findLast(({ type }) => type === 'PoolRolloutCompleted')?.data).toMatchObject({
+      heldBack: [{ node: names[2], reason: 'a database' }],
+    });
+  });
+
+  it('wait while the cluster is paused', () => {
+    const world = provisioned(2);
+    expect(world.replaceSelected({ pools: ['worker-1'] })).toBe(true);
+    world.run(3);
+    world.command('pause');
+    const before = world.effects.length;
+    world.run();
+    expect(world.effects).toHaveLength(before);
+    world.command('resume');
+    world.run();
+    expect([world.trouble(), new Set(replacedIn(world)).size]).toEqual([undefined, 2]);
   });
 });

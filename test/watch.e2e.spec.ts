@@ -1,4 +1,5 @@
 import type {
+  AuditView,
   ClusterManifestView,
   ClusterView,
   NodeList,
@@ -95,6 +96,26 @@ describe('the machines of a connection', () => {
       expect(nodes.map(({ name }) => name)).not.toContain(victim.name);
       const stated = (await log()).filter(({ type }) => type === 'VmGone' || type === 'NodeRemoved');
       expect(stated.map(({ type }) => type)).toEqual(['VmGone', 'NodeRemoved']);
+      const status = async () => (await system.call<ClusterView>('GET', path)).body;
+      const { conditions } = await eventually(status, ({ status: { state } }) => state === 'Running', {
+        withinMs: TIMEOUT_MS,
+        everyMs: 100,
+      });
+      expect(conditions.find(({ type }) => type === 'MachinesPresent')).toMatchObject({ status: 'True' });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'have in their audit what led to the replacement, back to what was seen of the provider [Cluster API 35]',
+    async () => {
+      const { body } = await system.call<AuditView>('GET', `${path}/audit`);
+      const gone = body.items.find(({ type }) => type === 'VmGone')!;
+      for (const type of ['NodeRemoved', 'VmDeleted', 'VmsPlanned', 'WorkerJoined']) {
+        const { because } = body.items.findLast((item) => item.type === type)!;
+        expect([type, because.at(-1)]).toEqual([type, { seq: gone.seq, type: 'VmGone', id: gone.id }]);
+      }
+      expect(gone).toMatchObject({ actor: 'system/infra-svc', because: [] });
     },
     TIMEOUT_MS,
   );

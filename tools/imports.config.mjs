@@ -15,6 +15,7 @@ const LAYERS = {
     'hooks',
     'clusters',
     'actions',
+    'replacements',
     'executions',
     'certificates',
     'etcd',

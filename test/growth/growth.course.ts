@@ -8,6 +8,7 @@ import {
 } from '@fairlead/contracts';
 import { seededRandom } from '@fairlead/testing';
 import { expect } from '@jest/globals';
+import { unexplained } from './growth.causes.js';
 import { GrowthWorld, type Failure } from './growth.world.js';
 
 const RETRIES_MAX = 12;
@@ -136,6 +137,8 @@ export class Course {
     if (event.type === 'NodeRemovalRequested') this.take(this.poolOf(event.data.node), 1);
     for (const pool of pools) this.checkPool(pool, event);
     this.follow(event);
+    const why = unexplained(this.world.events, event);
+    this.holds(`the log explains it: ${why ?? ''}`, why === undefined, event);
     const { etcd, down } = this.world;
     const healthy = [...etcd].filter((name) => !down.has(name)).length;
     if (etcd.size < this.members)

@@ -15,6 +15,7 @@ import {
   type Machine,
   type MachinePlan,
   type NodeName,
+  type NodeSelection,
   type OnFailure,
   type Refusal,
   type ReplacementOrder,
@@ -26,6 +27,7 @@ import {
   reconcilerProcess,
   STATE_FACTS,
   desiredTask,
+  type Cause,
   type Command,
   type Decider,
   type Known,
@@ -44,7 +46,13 @@ import {
   type Bootstrap,
 } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
 import { clusters, type ClusterCommand, type ClusterState } from '../../apps/gateway/src/clusters/clusters.decider.js';
-import { manifests, planFor, type ManifestState } from '../../apps/gateway/src/manifest/manifests.decider.js';
+import {
+  manifests,
+  planFor,
+  type ManifestCommand,
+  type ManifestState,
+} from '../../apps/gateway/src/manifest/manifests.decider.js';
+import { replacements } from '../../apps/gateway/src/replacements/replacements.decider.js';
 import { desiredMetadata } from '../../apps/bootstrap-svc/src/bootstrap/metadata.evolve.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
 import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
@@ -71,6 +79,11 @@ const JOBS_MAX = 2_000;
 const WAITS_MAX = 8;
 const START_MS = Date.parse('2026-01-01T00:00:00.000Z');
 
+/** Who requests. */
+export const USER = 'user/sim';
+/** What a service sees in the world. */
+export const SEEN = 'system/seen';
+
 const ADDRESS = { namespace: 'default', cluster: 'demo' };
 const SURGE = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, pool: 'worker-1' };
 const noZones = (): readonly string[] => [];
@@ -79,7 +92,21 @@ interface Job {
   readonly by: 'machines' | 'bootstrap';
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
+  readonly cause: Cause;
 }
+
+interface Timer {
+  readonly reader: Reader;
+  readonly reaction: Extract<Reaction, { kind: 'timer' }>;
+  readonly cause: Cause;
+}
+
+/** What follows from an event, as the partitions and the work queue hand it on. */
+const causedBy = ({ meta }: StoredEvent, actor: string): Cause => ({
+  actor,
+  correlationId: meta.correlationId,
+  causationId: meta.id,
+});
 
 /** A service dies between what it does to the world and what it records. */
 class Crashed extends Error {}
@@ -124,6 +151,8 @@ export class GrowthWorld {
   private isWorking = false;
   crashes = 0;
   private readonly failures = new Set<Failure>();
+  /** Control planes that etcd needed when their turn to leave came, with that attempt. */
+  private readonly blocked = new Map<NodeName, number>();
   private manifest: ManifestState = manifests.initial;
   private infra: Machines = machines.initial;
   private boot: Bootstrap = bootstrap.initial;
@@ -132,10 +161,9 @@ export class GrowthWorld {
     { process: reconcilerProcess(machinesReconciler) as Process<unknown>, by: 'machines', state: undefined, read: 0 },
     { process: reconcilerProcess(reconciler) as Process<unknown>, by: 'bootstrap', state: undefined, read: 0 },
   ];
-  private readonly timers = new Map<
-    string,
-    { readonly reader: Reader; readonly reaction: Extract<Reaction, { kind: 'timer' }> }
-  >();
+  private readonly timers = new Map<string, Timer>();
+  /** Of what is recorded now. */
+  private cause: Cause | undefined;
   /** With which code the latest command was refused. */
   refused: string | undefined;
   /** What was done to the provider, the hosts and Kubernetes, with the number of events that were recorded before. */
@@ -153,13 +181,13 @@ export class GrowthWorld {
     copy.queue = [...this.queue];
     const sets = ['provider', 'kubernetes', 'etcd', 'down', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
+    for (const [node, attempt] of this.blocked) copy.blocked.set(node, attempt);
     // States are values: what evolves one makes another.
     const { manifest, infra, boot, pause, refused, nowMs } = this;
     Object.assign(copy, { manifest, infra, boot, pause, refused, nowMs });
     const readers = new Map(this.readers.map((reader, at) => [reader, copy.readers[at]!]));
     for (const [{ state, read }, mine] of readers) Object.assign(mine, { state, read });
-    for (const [key, { reader, reaction }] of this.timers)
-      copy.timers.set(key, { reader: readers.get(reader)!, reaction });
+    for (const [key, timer] of this.timers) copy.timers.set(key, { ...timer, reader: readers.get(timer.reader)! });
     return copy;
   }
 
@@ -195,7 +223,9 @@ export class GrowthWorld {
 
   create(controlPlanes: number, workers: number, more: { readonly etcd?: 'external' } = {}): void {
     const spec = specOf(controlPlanes, workers, more);
-    this.say({ type: 'ClusterRequested', data: { uid: UID, spec, requestHash: 'h' } });
+    this.because(this.firstCause(USER), () =>
+      this.say({ type: 'ClusterRequested', data: { uid: UID, spec, requestHash: 'h' } }),
+    );
   }
 
   /** Commands of the REST API and the CLI. A refusal is an answer, too. */
@@ -237,6 +267,17 @@ export class GrowthWorld {
   replace(name: string, order: ReplacementOrder, requestId = 'r2'): void {
     const data = { ...ADDRESS, requestId, node: name as NodeName, order, reason: '' };
     this.ask({ type: 'ReplaceNode', data });
+  }
+
+  /** Asks for nodes to be replaced by rollouts of their pools; a refusal is an answer, too. */
+  replaceSelected(select: Partial<NodeSelection>, reason = ''): boolean {
+    const selection = { nodes: [], pools: [], labels: {}, all: false, ...select };
+    const data = { ...ADDRESS, requestId: `s${this.events.length}`, select: selection, reason };
+    const state = this.events.reduce((before, event) => replacements.evolve(before, event), replacements.initial);
+    const decide = () => this.decide(replacements, state, { type: 'ReplaceNodes', data });
+    const decided = this.because(this.firstCause(USER), decide);
+    this.refused = isRefusal(decided) ? decided.code : undefined;
+    return !isRefusal(decided);
   }
 
   hold(node: string, disabled: boolean): void {
@@ -305,7 +346,7 @@ export class GrowthWorld {
   }
 
   applySpec(spec: DeclaredSpec): boolean {
-    const decided = this.decide(manifests, this.manifest, {
+    const command: ManifestCommand = {
       type: 'ApplyManifest',
       data: {
         ...ADDRESS,
@@ -317,7 +358,7 @@ export class GrowthWorld {
         uid: UID,
         requestId: `m${this.events.length}`,
         requestHash: 'h',
-        actor: 'user/sim',
+        actor: USER,
         connectionFaults: [],
         upgrade: {
           upgradeId: 'u-000001' as UpgradeId,
@@ -329,8 +370,8 @@ export class GrowthWorld {
           requestHash: 'h',
         },
       },
-    });
-    return !isRefusal(decided);
+    };
+    return !isRefusal(this.because(this.firstCause(USER), () => this.decide(manifests, this.manifest, command)));
   }
 
   remove(name: string): void {
@@ -383,8 +424,7 @@ export class GrowthWorld {
   private work(job: Job): void {
     this.isWorking = true;
     try {
-      if (job.by === 'machines') this.infraJob(job);
-      else this.bootstrapJob(job);
+      this.because(job.cause, () => (job.by === 'machines' ? this.infraJob(job) : this.bootstrapJob(job)));
     } catch (error) {
       if (!(error instanceof Crashed)) throw error;
       this.decisionsLeft = undefined;
@@ -441,16 +481,33 @@ export class GrowthWorld {
     return this.failures.has(failure);
   }
 
+  private because<Result>(cause: Cause, work: () => Result): Result {
+    const before = this.cause;
+    this.cause = cause;
+    try {
+      return work();
+    } finally {
+      this.cause = before;
+    }
+  }
+
+  /** Of a request, or of what a service sees in the world: nothing in the log led to it. */
+  private firstCause(actor: string): Cause {
+    const id = `${actor}-${this.events.length + 1}`;
+    return { actor, correlationId: id, causationId: id };
+  }
+
   private say(fact: Fact): void {
     const seq = this.events.length + 1;
-    const event = stored(fact, seq, { time: new Date((this.nowMs += 1_000)).toISOString() });
+    const cause = this.cause ?? this.firstCause(SEEN);
+    const event = stored(fact, seq, { time: new Date((this.nowMs += 1_000)).toISOString(), ...cause });
     this.events.push(event);
     this.manifest = manifests.evolve(this.manifest, event);
     this.infra = machines.evolve(this.infra, event);
     this.boot = bootstrap.evolve(this.boot, event);
     this.pause = pauseAfter(this.pause, event);
     this.noticed(event);
-    this.play(event);
+    this.because(causedBy(event, 'system/upgrade-svc'), () => this.play(event));
   }
 
   private isServing(node: NodeName): boolean {
@@ -460,14 +517,18 @@ export class GrowthWorld {
   }
 
   /** upgrade-svc, which asks etcd as it is. */
-  private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
+  private etcdFacts(): EtcdFacts {
     const members = [...this.etcd].map((name) => ({
       name,
       started: true,
       healthy: !this.down.has(name),
       learner: false,
     }));
-    const facts = { members } as unknown as EtcdFacts;
+    return { members } as unknown as EtcdFacts;
+  }
+
+  private lookAtEtcd({ uid, node, attempt }: EventData<'ControlPlaneRemovalStarted'>): void {
+    const facts = this.etcdFacts();
     const about = { uid, node, attempt, quorum: removalQuorumOf(facts, node) };
     if (c8MayLeave(facts, node))
       return this.say({ type: 'ControlPlaneRemovalPrepared', data: { ...about, snapshot: 's', leader: null } });
@@ -475,8 +536,22 @@ export class GrowthWorld {
     return this.say({ type: 'ControlPlaneRemovalBlocked', data: { ...about, cause } });
   }
 
+  /** upgrade-svc looks again at control planes that etcd needed, and says so when it does no more. */
+  private watchEtcd(event: StoredEvent): void {
+    if (event.type === 'ControlPlaneRemovalBlocked') this.blocked.set(event.data.node, event.data.attempt);
+    if (event.type === 'ControlPlaneRemovalStarted') this.blocked.delete(event.data.node);
+    if (event.type === 'VmDeleted') this.blocked.delete(event.data.name);
+    if (event.type === 'ClusterDeletionRequested') this.blocked.clear();
+    for (const [node, attempt] of this.blocked) {
+      if (!c8MayLeave(this.etcdFacts(), node)) continue;
+      this.blocked.delete(node);
+      this.say({ type: 'ControlPlaneRemovalUnblocked', data: { uid: UID, node, attempt } });
+    }
+  }
+
   /** upgrade-svc and the agents. */
   private play(event: StoredEvent): void {
+    this.watchEtcd(event);
     if (event.type === 'ControlPlaneRemovalStarted') this.lookAtEtcd(event.data);
     if (event.type === 'VmsCreated') {
       for (const { name: node } of event.data.machines)
@@ -524,7 +599,7 @@ export class GrowthWorld {
   }
 
   private ask(command: ClusterCommand): void {
-    const decided = this.decide(clusters, this.gateway, command);
+    const decided = this.because(this.firstCause(USER), () => this.decide(clusters, this.gateway, command));
     this.refused = isRefusal(decided) ? decided.code : undefined;
   }
 
@@ -550,15 +625,16 @@ export class GrowthWorld {
         reader.read += 1;
         reader.state = reader.process.evolve(reader.state ?? reader.process.initial, event);
         const reactions = reader.process.react(reader.state ?? reader.process.initial, event);
-        for (const reaction of reactions) this.follow(reader, reaction);
+        const cause = causedBy(event, `system/${reader.by}`);
+        for (const reaction of reactions) this.follow(reader, reaction, cause);
       }
     }
   }
 
-  private follow(reader: Reader, reaction: Reaction): void {
+  private follow(reader: Reader, reaction: Reaction, cause: Cause): void {
     const key = reaction.kind === 'job' ? '' : `${reader.by}/${reaction.key}`;
-    if (reaction.kind === 'job') this.queue.push({ by: reader.by, type: reaction.type, data: reaction.data });
-    else if (reaction.kind === 'timer') this.timers.set(key, { reader, reaction });
+    if (reaction.kind === 'job') this.queue.push({ by: reader.by, type: reaction.type, data: reaction.data, cause });
+    else if (reaction.kind === 'timer') this.timers.set(key, { reader, reaction, cause });
     else this.timers.delete(key);
   }
 
@@ -568,11 +644,11 @@ export class GrowthWorld {
       one.reaction.dueAt < other.reaction.dueAt ? -1 : 1,
     );
     if (nearest === undefined) return false;
-    const [key, { reader, reaction }] = nearest;
+    const [key, { reader, reaction, cause }] = nearest;
     this.timers.delete(key);
     this.nowMs = Math.max(this.nowMs, Date.parse(reaction.dueAt));
     const due = reader.process.due?.(reader.state ?? reader.process.initial, reaction) ?? [];
-    for (const next of due) this.follow(reader, next);
+    for (const next of due) this.follow(reader, next, cause);
     return true;
   }
 

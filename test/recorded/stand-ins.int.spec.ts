@@ -138,7 +138,7 @@ describe('what stand-ins of the lab print comes to the same as what the real too
     expect(names(await ask('expiration')).length).toBeGreaterThanOrEqual(10);
     const host = new MemoryHost();
     host.files.set('/etc/kubernetes/admin.conf', await ask('adminCertificate'));
-    expect(await certificatesOn(host)).toHaveLength(1);
+    expect(await certificatesOn(host, 'control-plane')).toHaveLength(1);
   });
 
   it('the status of a snapshot', () => {

@@ -87,6 +87,7 @@ import { NodeQueries } from './nodes/nodes.queries.js';
 import { OperationsHttp } from './operations/operations.http.js';
 import { OperationQueries } from './operations/operations.queries.js';
 import { QuarantineHttp } from './quarantine/quarantine.http.js';
+import { ReplacementsHttp } from './replacements/replacements.http.js';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
 import { UpgradeCommands } from './upgrades/upgrades.commands.js';
@@ -119,6 +120,7 @@ const CONTROLLERS: Type<unknown>[] = [
   UpgradesHttp,
   SteeringHttp,
   HoldsHttp,
+  ReplacementsHttp,
   EtcdHttp,
   NetworkHttp,
   HooksHttp,

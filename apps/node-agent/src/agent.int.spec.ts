@@ -24,19 +24,23 @@ const at = (version: string): SoftwareVersions => ({
   kubeadm: version,
   kubectl: version,
 });
-const CERTIFICATE = '/var/lib/kubelet/pki/kubelet-client-current.pem';
+/** Where a kubelet does not keep the one that it renews, so that the agent reports none. */
+const CERTIFICATE = '/var/lib/kubelet/pki/client.pem';
+const OF_KUBELET = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
 describe('an agent at a real log', () => {
   let log: LogEnvironment;
   let count = 0;
   const cleanUps: (() => Promise<void>)[] = [];
   const heartbeats = new Map<string, Heartbeat>();
+  const beats = new Map<string, number>();
 
   beforeAll(async () => {
     log = await LogEnvironment.start();
     log.admin.subscribe('hb.>', {
       callback: (_error, message) => {
         heartbeats.set(message.subject, message.json<Heartbeat>());
+        beats.set(message.subject, (beats.get(message.subject) ?? 0) + 1);
       },
     });
   }, 60_000);
@@ -49,6 +53,8 @@ describe('an agent at a real log', () => {
 
   const heartbeatOf = ({ namespace, cluster, node }: AgentConfig): Heartbeat | undefined =>
     heartbeats.get(heartbeatSubject(namespace, cluster, node));
+  const beatsOf = ({ namespace, cluster, node }: AgentConfig): number =>
+    beats.get(heartbeatSubject(namespace, cluster, node)) ?? 0;
   const newConfig = (): AgentConfig => {
     count += 1;
     const node = { namespace: 'default', cluster: 'demo', node: `demo-w-${count}-aaaaa` };
@@ -374,6 +380,26 @@ describe('an agent at a real log', () => {
     await expectTypes(config, 'NodeInitialized', 'NodeRebooted');
   });
 
+  it('sends no heartbeat after a boot until the boot is in the log, so that no request begins on a node that has booted since [ORBITER 22]', async () => {
+    const [config, other] = [newConfig(), newConfig()];
+    const host = new MemoryHost();
+    const first = await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    await first.stop();
+    host.boot = 'boot-2';
+    const before = beatsOf(config);
+    const credentials = await log.credentials(config);
+    log.setKnown(config, false);
+    const booted = await startAgent({ config, host, credentials });
+    cleanUps.push(() => booted.stop());
+    await start(other, new MemoryHost());
+    await eventuallyPasses(() => expect(beatsOf(other)).toBeGreaterThan(5));
+    expect([beatsOf(config) - before, await typesOf(config)]).toEqual([0, ['NodeInitialized']]);
+    log.setKnown(config, true);
+    await expectTypes(config, 'NodeInitialized', 'NodeRebooted');
+    await eventuallyPasses(() => expect(heartbeatOf(config)?.bootId).toBe('boot-2'));
+  });
+
   it('goes on from its local state while NATS is away, and reports once what happened meanwhile', async () => {
     const config = newConfig();
     const host = new MemoryHost();
@@ -474,6 +500,21 @@ describe('an agent at a real log', () => {
     await api.start();
     await eventuallyPasses(() => expect(heartbeatOf(config)?.kubernetesReady).toBe(true));
     expect(await typesOf(config)).toEqual(['NodeInitialized', 'NodeReady']);
+  });
+
+  it('says on a worker, too, when the certificate of its kubelet ends', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const api = await newApi(config);
+    api.setNode(config.node, true, 'v1.34.4');
+    await join(host, api);
+    host.files.set(OF_KUBELET, await api.clientPem());
+    await start(config, host);
+    await expectTypes(config, 'CertificatesReported', 'NodeInitialized', 'NodeReady');
+    const [reported] = await eventsOf(config);
+    expect(reported?.data).toMatchObject({
+      certificates: [{ name: 'kubelet', expiresAt: expect.stringMatching(/Z$/u) }],
+    });
   });
 
   it('answers a revision that asks for nothing new', async () => {

@@ -85,9 +85,15 @@ export class LogEnvironment {
   /** What bootstrap-svc gives a node that upgrade-svc manages. */
   async credentials(node: Node, expiresInSeconds = LIFETIME_SECONDS): Promise<string> {
     const signing = await this.signing();
-    const because = { eventId: 'spec', correlationId: 'spec' };
-    this.nodes.set(keyOf(node), { ...node, because } as unknown as NodeRow);
+    this.setKnown(node, true);
     return mintNodeCredentials(signing, { ...node, expiresInSeconds });
+  }
+
+  /** Whether upgrade-svc knows the node: what its agent states is neither recorded nor answered until then. */
+  setKnown(node: Node, known: boolean): void {
+    const because = { eventId: 'spec', correlationId: 'spec' };
+    if (known) this.nodes.set(keyOf(node), { ...node, because } as unknown as NodeRow);
+    else this.nodes.delete(keyOf(node));
   }
 
   /** From now on bootstrap-svc's part that renews credentials answers, for nodes that were given one. */

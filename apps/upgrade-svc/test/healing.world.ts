@@ -34,7 +34,9 @@ export const STORMY_MS = 8 * HOUR;
 const QUIET_MS = 60 * HOUR;
 const STEPS_MAX = 50_000;
 
-type Health = 'well' | 'not-ready' | 'silent';
+/** absent: someone has deleted its Node object. */
+const FAILURES = ['not-ready', 'silent', 'absent'] as const;
+type Health = 'well' | (typeof FAILURES)[number];
 
 interface SimNode {
   readonly name: string;
@@ -45,6 +47,7 @@ interface SimNode {
   joined: boolean;
   toldReady: boolean;
   toldLost: boolean;
+  toldMissing: boolean;
 }
 
 const check = (health: object): HealthCheck => healthCheckOf(ManifestHealthCheck.parse(health));
@@ -224,6 +227,7 @@ export class HealingWorld {
       joined: false,
       toldReady: false,
       toldLost: false,
+      toldMissing: false,
     };
     this.nodes.set(name, node);
     const machines = [planFor(name, pool)];
@@ -284,7 +288,7 @@ export class HealingWorld {
   private tell(name: string): void {
     const node = this.nodes.get(name);
     if (node === undefined || !node.joined || this.upSinceMs === null) return;
-    const { health, toldReady, toldLost } = node;
+    const { health, toldReady, toldLost, toldMissing } = node;
     if (health === 'silent') {
       const silentMs = this.nowMs - Math.max(node.silentSinceMs, this.upSinceMs);
       if (toldLost) return;
@@ -293,10 +297,13 @@ export class HealingWorld {
       return this.say(nodeFact('NodeLost', name, { lastSeenAt: null, limitMs: LOST_AFTER }));
     }
     if (toldLost) this.say(nodeFact('NodeRecovered', name, { lostForMs: 0 }));
+    const isMissing = health === 'absent';
+    if (isMissing !== toldMissing) this.say(nodeFact(isMissing ? 'NodeMissing' : 'NodeReturned', name, {}));
     if (health === 'well' && !toldReady) this.say(nodeFact('NodeReady', name, { revision: 1, software: {} }));
     const why = { revision: 1, reason: 'KubernetesNotReady', message: 'kubelet stopped' };
     if (health === 'not-ready' && toldReady) this.say(nodeFact('NodeNotReady', name, why));
-    Object.assign(node, { toldLost: false, toldReady: health === 'well' });
+    const isReady = health === 'well' || (isMissing && toldReady);
+    Object.assign(node, { toldLost: false, toldMissing: isMissing, toldReady: isReady });
   }
 
   private tellSoon(name: string): void {
@@ -322,7 +329,7 @@ export class HealingWorld {
 
   private breakNode(node: SimNode | undefined, untilMs: number, how?: Health): void {
     if (node?.health !== 'well' || !node.joined) return;
-    node.health = how ?? (this.chance(0.5) ? 'silent' : 'not-ready');
+    node.health = how ?? FAILURES[Math.floor(this.random() * FAILURES.length)]!;
     node.silentSinceMs = this.nowMs;
     this.tell(node.name);
     if (this.chance(0.4)) return;
@@ -384,7 +391,7 @@ export class HealingWorld {
   /** Since when nodes that were Ready are not well, which are being remediated, and which belong to the cluster. */
   private reckon(): Reckoning {
     const unwell = new Map<string, number>();
-    const [lost, unready] = [new Set<string>(), new Set<string>()];
+    const [lost, unready, missing] = [new Set<string>(), new Set<string>(), new Set<string>()];
     const open = new Map<string, string>();
     const members = new Map<string, string>();
     for (const { type, data, meta } of this.log) {
@@ -395,9 +402,12 @@ export class HealingWorld {
       if (type === 'NodeRecovered' || type === 'NodeReady') lost.delete(node);
       if (type === 'NodeNotReady') unready.add(node);
       if (type === 'NodeReady') unready.delete(node);
+      if (type === 'NodeMissing') missing.add(node);
+      if (type === 'NodeReturned') missing.delete(node);
       if (type === 'RemediationRequested') open.set(data.requestId, node);
       if (type === 'RemediationSucceeded' || type === 'RemediationFailed') open.delete(data.requestId);
-      if (lost.has(node) || unready.has(node)) unwell.set(node, unwell.get(node) ?? Date.parse(meta.time));
+      if ([lost, unready, missing].some((one) => one.has(node)))
+        unwell.set(node, unwell.get(node) ?? Date.parse(meta.time));
       else unwell.delete(node);
     }
     return {
@@ -435,7 +445,7 @@ export class HealingWorld {
       }
       if (type === 'RemediationResumed' && !suspended.delete(data.pool)) this.violate(`${data.pool} was not suspended`);
       if (type === 'RemediationSkipped') skipped.add(data.node);
-      if (type === 'NodeReady') skipped.delete(data.node);
+      if (type === 'NodeReady' || type === 'NodeReturned') skipped.delete(data.node);
       if (type !== 'DesiredVersionsSet') continue;
       if (data.change === undefined) permitted.delete(data.node);
       else permitted.add(data.node);

@@ -11,8 +11,21 @@ export interface EndingCertificate {
 /** As kubeadm names them in "certs check-expiration": ca, etcd-ca, front-proxy-ca. */
 const isAuthority = (name: string): boolean => name === 'ca' || name.endsWith('-ca');
 
-/** F1: leaf certificates that should be renewed now. CAs need a rotation instead. */
+/** The client certificate of a kubelet, which it renews itself when a tenth to a third of its time is left. */
+export const KUBELET_CERTIFICATE = 'kubelet';
+
+/** A kubelet whose certificate (of a year) ends sooner has not renewed it in time. */
+export const KUBELET_LATE_MS = 30 * DAY_MS;
+
+export const isOfKubelet = ({ name }: Pick<EndingCertificate, 'name'>): boolean => name === KUBELET_CERTIFICATE;
+
+const endsWithin = ({ expiresAt }: EndingCertificate, now: string, ms: number): boolean =>
+  Date.parse(expiresAt) - Date.parse(now) < ms;
+
+/** F1: leaf certificates that should be renewed now. CAs need a rotation instead, and kubelets renew their own. */
 export const f1Expiring = <C extends EndingCertificate>(certificates: readonly C[], now: string): readonly C[] =>
-  certificates.filter(
-    ({ name, expiresAt }) => !isAuthority(name) && Date.parse(expiresAt) - Date.parse(now) < RENEW_BEFORE_MS,
-  );
+  certificates.filter((one) => !isAuthority(one.name) && !isOfKubelet(one) && endsWithin(one, now, RENEW_BEFORE_MS));
+
+/** Those of kubelets that did not renew them in time. */
+export const lateOfKubelets = <C extends EndingCertificate>(certificates: readonly C[], now: string): readonly C[] =>
+  certificates.filter((one) => isOfKubelet(one) && endsWithin(one, now, KUBELET_LATE_MS));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { f1Expiring } from './certificates.js';
+import { f1Expiring, lateOfKubelets } from './certificates.js';
 
 const NOW = '2026-11-21T10:00:00.000Z';
 const in_ = (days: number, name: string) => ({
@@ -10,6 +10,11 @@ const in_ = (days: number, name: string) => ({
 describe('F1 certificates', () => {
   it('are renewed 90 days before they end', () =>
     expect(f1Expiring([in_(89, 'apiserver'), in_(91, 'etcd-server')], NOW)).toEqual([in_(89, 'apiserver')]));
+  it('of kubelets are not: they renew them themselves, and are late 30 days before the end', () => {
+    const certificates = [in_(31, 'kubelet'), in_(29, 'kubelet'), in_(29, 'apiserver')];
+    expect(f1Expiring(certificates, NOW)).toEqual([in_(29, 'apiserver')]);
+    expect(lateOfKubelets(certificates, NOW)).toEqual([in_(29, 'kubelet')]);
+  });
   it('of authorities are not: they are rotated, which is another thing', () =>
     expect(f1Expiring([in_(10, 'ca'), in_(10, 'etcd-ca')], NOW)).toEqual([]));
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HostProfile } from './hosts.js';
 import { isOfficial } from './mirror.js';
-import { SshSettings } from './own-hosts.js';
+import { SshSettings, sshSettingFaults } from './own-hosts.js';
 import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
 import { trustFault } from './software.trust.js';
 
@@ -99,7 +99,7 @@ export const settingFaults = (
   provider: ProviderName,
   settings: Readonly<Record<string, unknown>>,
 ): readonly SettingFault[] => {
-  const faults = faultsOf(PROVIDER_SETTINGS[provider], settings);
+  const faults = provider === 'ssh' ? sshSettingFaults(settings) : faultsOf(PROVIDER_SETTINGS[provider], settings);
   const known = new Set(faults.map(({ field }) => field));
   return [...faults, ...sourceFaults(settings), ...secretsIn(settings, []).filter(({ field }) => !known.has(field))];
 };

@@ -68,7 +68,7 @@ export * from './network/sshd.js';
 export * from './own-hosts.js';
 export * from './pause.js';
 export * from './pause.request.js';
-export { faultsOf, type SettingFault } from './setting-faults.js';
+export { faultsOf, settingRefusal, type SettingFault } from './setting-faults.js';
 export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
 export * from './quota.js';

@@ -24,6 +24,8 @@ const keptOr = (names: readonly string[], onFailure: 'rollback' | 'keep', verb: 
   names.length === 0
     ? ''
     : `; ${names.join(', ')} ${onFailure === 'keep' ? (names.length === 1 ? 'stays' : 'stay') : verb}`;
+const namesOf = (nodes: readonly string[]): string =>
+  nodes.length <= NAMED_NODES_MAX ? nodes.join(', ') : count(nodes.length, 'node');
 const because = (reason: string): string => (reason === '' ? '' : `: ${reason}`);
 const listed = (software: Readonly<Record<string, string>>): string =>
   Object.entries(software)
@@ -139,7 +141,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     ];
     return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} asked for`;
   },
-  NodeRemovalRequested: ({ node }) => `the removal of ${node} was asked for`,
+  NodeRemovalRequested: ({ node, reason = '' }) => `the removal of ${node} was asked for${because(reason)}`,
   NodeRemovalCancellationRequested: ({ node, reason }) => `${node} was asked to stay${because(reason)}`,
   NodeRemovalCancelled: ({ node }) => `${node} stays: it is uncordoned, and was not drained`,
   NodeReplacementRequested: ({ node, order, reason }) =>
@@ -266,12 +268,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
   NodesFailed: ({ cause, nodes, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
-  PoolRolloutRequested: ({ pool }) =>
-    `the replacement of nodes of pool ${pool} whose machines are not as declared was requested`,
+  PoolRolloutRequested: ({ pool, nodes, reason = '' }) =>
+    nodes === undefined
+      ? `the replacement of nodes of pool ${pool} whose machines are not as declared was requested`
+      : `the replacement of ${namesOf(nodes)} of pool ${pool} was requested${because(reason)}`,
   NodeReplacementPlanned: ({ node, pool, order, reason }) =>
     `${node} of pool ${pool} is replaced${order === 'remove-first' ? ', and leaves first' : ''}: ${reason}`,
   PoolRolloutCompleted: ({ pool, heldBack }) =>
-    `the nodes of pool ${pool} are as declared${heldBack.length === 0 ? '' : `, except those that are held back: ${heldBack.map(({ node }) => node).join(', ')}`}`,
+    `the rollout of pool ${pool} is complete${heldBack.length === 0 ? '' : `, except those that are held back: ${heldBack.map(({ node }) => node).join(', ')}`}`,
   PoolRolloutFailed: ({ pool, cause }) => `the rollout of pool ${pool} has stopped: ${sentenceOf(cause)}`,
   NodeReplacementReady: ({ node, newNode }) => `${newNode} is part of the cluster in place of ${node}`,
   ControlPlaneRemovalStarted: ({ node, attempt }) =>
@@ -281,6 +285,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `etcd keeps its quorum without ${node} (${quorumWords(quorum)}), and is saved as ${snapshot}`,
   ControlPlaneRemovalBlocked: ({ node, quorum, cause, attempt }) =>
     `${node} cannot leave yet: ${sentenceOf(cause)}${quorum === null ? '' : ` (${quorumWords(quorum)})`} (attempt ${attempt})`,
+  ControlPlaneRemovalUnblocked: ({ node }) => `etcd no longer needs ${node}, which leaves when its turn comes`,
   NodeDrainBlocked: ({ node, left, pods }) =>
     `${node} cannot be drained yet: ${count(left, 'pod')} left, such as ${pods[0]?.pod ?? 'one'} (${pods[0]?.reason ?? 'it has not ended'})`,
   NodeDrained: ({ node, evictedPods, dead, leftPods = 0, attachedVolumes = 0 }) => {
@@ -410,7 +415,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   RemediationSuspended: ({ uid: _uid, pool, ...suspension }) => suspensionSentence(pool, suspension),
   RemediationResumed: ({ pool }) => `remediation of pool ${pool} is no longer suspended`,
   NodeActionRequested: ({ action, nodes, reason }) =>
-    `${nodes.length <= NAMED_NODES_MAX ? nodes.join(', ') : count(nodes.length, 'node')} will be ${ACTION_PARTICIPLES[action]}${because(reason)}`,
+    `${namesOf(nodes)} will be ${ACTION_PARTICIPLES[action]}${because(reason)}`,
   NodeActionCancelled: ({ reason }) => `a request about nodes was cancelled${because(reason)}`,
   NodeActionStarted: ({ node, action }) => `${node} is being ${ACTION_PARTICIPLES[action]}`,
   NodeActionPostponed: ({ node, action, reason }) =>

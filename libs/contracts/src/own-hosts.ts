@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { HostProfile } from './hosts.js';
 import { NodeName, SecretRef } from './ids.js';
-import { faultsOf, type SettingFault } from './setting-faults.js';
+import type { RefusalCode } from './refusals.js';
+import { faultsOf, type CodeOfForm, type SettingFault } from './setting-faults.js';
 
 /** Most hosts of one inventory. */
 export const OWN_HOSTS_MAX = 1_000;
@@ -131,7 +132,11 @@ const Shape = z.strictObject({
 });
 
 type Settings = z.output<typeof Shape>;
-type Fault = { readonly path: readonly (string | number)[]; readonly message: string };
+interface Fault {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly code: RefusalCode;
+}
 
 /** Places of hosts that have what an earlier one has. */
 const repeated = (hosts: readonly OwnHost[], field: 'name' | 'address'): readonly Fault[] =>
@@ -139,28 +144,49 @@ const repeated = (hosts: readonly OwnHost[], field: 'name' | 'address'): readonl
     const first = hosts.findIndex((other) => other[field].toLowerCase() === host[field].toLowerCase());
     return first === at
       ? []
-      : [{ path: ['hosts', at, field], message: `${host[field]} is the ${field} of hosts[${first}] as well` }];
+      : [
+          {
+            path: ['hosts', at, field],
+            message: `${host[field]} is the ${field} of hosts[${first}] as well`,
+            code: 'connection.host-repeated',
+          },
+        ];
   });
 
 export const apiAddressesOf = ({ apiAddress = [] }: Pick<Settings, 'apiAddress'>): readonly string[] =>
   typeof apiAddress === 'string' ? [apiAddress] : apiAddress;
 
+const sharedAddressFaults = (addresses: readonly string[], hosts: readonly OwnHost[]): readonly Fault[] =>
+  addresses
+    .filter((shared, at) => [...hosts.map(({ address: own }) => own), ...addresses.slice(0, at)].includes(shared))
+    .map((shared) => ({
+      path: ['apiAddress'],
+      message: `${shared} is taken: it must be no host's, and stand there once`,
+      code: 'connection.api-address-taken',
+    }));
+
 const apiFaults = (settings: Settings): readonly Fault[] => {
   const addresses = apiAddressesOf(settings);
-  const taken = addresses.filter((shared, at) =>
-    [...settings.hosts.map(({ address: own }) => own), ...addresses.slice(0, at)].includes(shared),
-  );
-  const faults: Fault[] = taken.map((shared) => ({
-    path: ['apiAddress'],
-    message: `${shared} is taken: it must be no host's, and stand there once`,
-  }));
+  const faults = [...sharedAddressFaults(addresses, settings.hosts)];
   if (addresses.length > 0 && settings.apiEndpoint !== undefined)
-    faults.push({ path: ['apiEndpoint'], message: 'give apiAddress or apiEndpoint, not both' });
+    faults.push({
+      path: ['apiEndpoint'],
+      message: 'give apiAddress or apiEndpoint, not both',
+      code: 'connection.api-ambiguous',
+    });
   if (addresses.length > 0 && settings.apiPort === API_SERVER_PORT)
-    faults.push({ path: ['apiPort'], message: `${API_SERVER_PORT} is the port of the API servers themselves` });
+    faults.push({
+      path: ['apiPort'],
+      message: `${API_SERVER_PORT} is the port of the API servers themselves`,
+      code: 'connection.api-port-taken',
+    });
   const endpointPort = Number(settings.apiEndpoint?.split(':').at(-1) ?? 1);
   if (endpointPort < 1 || endpointPort > 65_535)
-    faults.push({ path: ['apiEndpoint'], message: `${endpointPort} is not a port` });
+    faults.push({
+      path: ['apiEndpoint'],
+      message: `${endpointPort} is not a port`,
+      code: 'connection.api-endpoint-invalid',
+    });
   return faults;
 };
 
@@ -168,9 +194,17 @@ const apiFaults = (settings: Settings): readonly Fault[] => {
 export const SshSettings = Shape.superRefine((settings, context) => {
   const { hosts } = settings;
   const faults = [...repeated(hosts, 'name'), ...repeated(hosts, 'address'), ...apiFaults(settings)];
-  for (const { path, message } of faults) context.addIssue({ code: 'custom', path: [...path], message });
+  for (const { path, message, code } of faults)
+    context.addIssue({ code: 'custom', path: [...path], message, params: { code } });
 });
 export type SshSettings = z.output<typeof SshSettings>;
 
+const codeOfForm: CodeOfForm = (path) => {
+  const [first, , last] = path;
+  if (first === 'apiEndpoint') return 'connection.api-endpoint-invalid';
+  return first === 'hosts' && last === 'name' ? 'connection.host-name-invalid' : undefined;
+};
+
 /** Everything that is wrong with the settings of an `ssh` connection, each with its place; empty: nothing. */
-export const sshSettingFaults = (settings: unknown): readonly SettingFault[] => faultsOf(SshSettings, settings);
+export const sshSettingFaults = (settings: unknown): readonly SettingFault[] =>
+  faultsOf(SshSettings, settings, codeOfForm);

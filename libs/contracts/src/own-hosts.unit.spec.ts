@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiAddressesOf, SshSettings, sshSettingFaults } from './own-hosts.js';
+import { settingRefusal } from './setting-faults.js';
 
 const hosts = [
   { name: 'rack-1', address: '198.51.100.11' },
@@ -62,8 +63,23 @@ describe('the settings of your own hosts', () => {
     ['a jump host without an address', { hosts, jump: { user: 'gate' } }, ['jump.address']],
     ['a user that is none', { hosts: [{ ...hosts[0], user: 'a b; rm' }] }, ['hosts[0].user']],
     ['a profile with something else in it', { hosts, profile: { cgroup: 'systemd' } }, ['profile.cgroup']],
-  ])('are refused with the place of %s [ORBITER 2]', (_what, settings, fields) =>
-    expect(fieldsOf(settings)).toEqual(fields),
+  ])('are refused with the place of %s', (_what, settings, fields) => expect(fieldsOf(settings)).toEqual(fields));
+
+  it.each([
+    ['a name that is no RFC 1123 label', { hosts: [{ ...hosts[0], name: 'rack_1' }] }, 'host-name-invalid'],
+    ['a name that is too long', { hosts: [{ ...hosts[0], name: 'r'.repeat(64) }] }, 'host-name-invalid'],
+    ['a name twice', { hosts: [...hosts, { ...hosts[0], address: '198.51.100.13' }] }, 'host-repeated'],
+    ['a virtual address twice', { hosts, apiAddress: ['198.51.100.10', '198.51.100.10'] }, 'api-address-taken'],
+    ["a host's address as the virtual one", { hosts, apiAddress: '198.51.100.11' }, 'api-address-taken'],
+    ['a load balancer without a port', { hosts, apiEndpoint: 'lb.example.org' }, 'api-endpoint-invalid'],
+    ['a load balancer with port 70000', { hosts, apiEndpoint: 'lb.example.org:70000' }, 'api-endpoint-invalid'],
+    ['equal ports in front of and behind it', { hosts, apiAddress: '198.51.100.10', apiPort: 6443 }, 'api-port-taken'],
+    ['two ways to the API', { hosts, apiAddress: '198.51.100.10', apiEndpoint: 'lb:443' }, 'api-ambiguous'],
+    ['a user that is none', { hosts: [{ ...hosts[0], user: 'a b; rm' }] }, 'settings-invalid'],
+  ])('are refused with the code of %s [ORBITER 2]', (_what, settings, code) =>
+    expect(sshSettingFaults(settings).map((fault) => settingRefusal('rack', fault).code)).toEqual([
+      `connection.${code}`,
+    ]),
   );
 
   it('say all that is wrong at once', () => {

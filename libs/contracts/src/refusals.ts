@@ -155,6 +155,36 @@ export const REFUSALS = {
     'The settings of connection {connection} are wrong: {detail}',
     'See the provider in docs/providers.md.',
   ),
+  'connection.host-name-invalid': definition(
+    422,
+    'A host of connection {connection} has a name that is not an RFC 1123 label: {detail}',
+    'Use lower-case letters, digits and dashes, with a letter or digit at each end, 63 characters at most.',
+  ),
+  'connection.host-repeated': definition(
+    422,
+    'Two hosts of connection {connection} are the same: {detail}',
+    'Give each host a name and an address of its own.',
+  ),
+  'connection.api-address-taken': definition(
+    422,
+    'An address for the API of connection {connection} is taken: {detail}',
+    'List each virtual address once, and none of a host.',
+  ),
+  'connection.api-endpoint-invalid': definition(
+    422,
+    'The load balancer of connection {connection} is not given as <host>:<port>: {detail}',
+    'Give apiEndpoint with its port, e.g. api.example.org:6443.',
+  ),
+  'connection.api-port-taken': definition(
+    422,
+    'The load balancer of connection {connection} would listen on the port that it sends to: {detail}',
+    'Choose another apiPort; the default is 9998.',
+  ),
+  'connection.api-ambiguous': definition(
+    422,
+    'Connection {connection} names two ways to the API: {detail}',
+    'Give apiAddress for a virtual address, or apiEndpoint for a load balancer of yours.',
+  ),
   'connection.nats-unreachable': definition(
     422,
     'The agent of host {host} ({address}) could not reach NATS: agents use {urls}, which is the host itself',
@@ -498,6 +528,11 @@ export const REFUSALS = {
     'maxSurge and maxUnavailable of pool {pool} are both 0, so none of its nodes could ever be replaced',
     'Set one of them to at least 1.',
   ),
+  'pool.rollout-failed': definition(
+    409,
+    'The rollout of pool {pool} has failed, and some of its nodes are still to be replaced',
+    'Go on with "fairlead cluster retry {cluster}", or give it up with "fairlead node abandon {cluster}".',
+  ),
   'pool.key-reserved': definition(
     400,
     'Pool {pool} cannot have a label or a taint {key}: {domain} is reserved',
@@ -746,6 +781,16 @@ export const REFUSALS = {
     409,
     '{node} is being replaced',
     'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+  ),
+  'node.held': definition(
+    409,
+    '{node} is held out of changes: {reason}',
+    'Release it first: "fairlead node release {cluster} {node}", or "fairlead pool release" if its pool is held.',
+  ),
+  'node.not-joined': definition(
+    409,
+    '{node} is not part of the cluster: the request for it failed',
+    'Try again with "fairlead cluster retry {cluster}", or give the request up with "fairlead node abandon {cluster}".',
   ),
   'node.selection-invalid': definition(
     400,

@@ -5,8 +5,8 @@ export const REMEDIATION_ACTIONS = ['reboot', 'replace'] as const;
 export const RemediationAction = z.enum(REMEDIATION_ACTIONS);
 export type RemediationAction = z.infer<typeof RemediationAction>;
 
-/** Why a node is unhealthy: Kubernetes says that it is not Ready, its agent is silent, or it never became a Ready node. */
-export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted'] as const;
+/** Why a node is unhealthy: Kubernetes says that it is not Ready or has no Node object of it, its agent is silent, or it never became a Ready node. */
+export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted', 'Missing'] as const;
 export const UnhealthyCondition = z.enum(UNHEALTHY_CONDITIONS);
 export type UnhealthyCondition = z.infer<typeof UnhealthyCondition>;
 
@@ -50,6 +50,7 @@ const CONDITION_WORDS: Readonly<Record<UnhealthyCondition, string>> = {
   NotReady: 'not Ready',
   Lost: 'not heard of',
   NotStarted: 'not started',
+  Missing: 'without a Node object',
 };
 
 /** "not Ready since 2026-11-23T10:00:00.000Z". */

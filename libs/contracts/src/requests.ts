@@ -211,6 +211,18 @@ export const HookSkipRequest = z
   .meta({ id: 'HookSkipRequest', description: 'What a hook holds is let go without its consent' });
 export type HookSkipRequest = z.infer<typeof HookSkipRequest>;
 
+export const NodeReplacementsRequest = z
+  .strictObject({
+    select: NodeSelection,
+    reason: text.default('').describe('Why they are replaced; shown in the history'),
+  })
+  .meta({
+    id: 'NodeReplacementsRequest',
+    description: 'Which nodes are replaced',
+    examples: [{ select: { pools: ['web'] }, reason: 'a batch of bad disks' }],
+  });
+export type NodeReplacementsRequest = z.infer<typeof NodeReplacementsRequest>;
+
 export const OperationCancellation = z
   .strictObject({ reason: text.default('').describe('Why; shown in the history') })
   .meta({ id: 'OperationCancellation' });

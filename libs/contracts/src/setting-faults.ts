@@ -1,12 +1,21 @@
 import { z } from 'zod';
 import { nearestOf } from './nearest.js';
+import { refuse, type Refusal, type RefusalCode } from './refusals.js';
 
 /** What is wrong with one of a connection's settings. It never repeats a value that the schema did not accept: it may be a secret. */
 export interface SettingFault {
   /** `hosts[2].address` */
   readonly field: string;
   readonly message: string;
+  /** Of a fault with a code of its own; absent: `connection.settings-invalid`. */
+  readonly code?: RefusalCode;
 }
+
+/** The refusal of a connection with this fault. */
+export const settingRefusal = (
+  connection: string,
+  { field, message, code = 'connection.settings-invalid' }: SettingFault,
+): Refusal => refuse(code, { connection, detail: `${field} ${message}` }, `settings.${field}`);
 
 type Path = readonly PropertyKey[];
 type JsonSchema = z.core.JSONSchema._JSONSchema;
@@ -43,8 +52,27 @@ const unknownSetting = (name: string, known: readonly string[]): string => {
   return known.length === 0 ? 'unknown setting' : `unknown setting; known: ${known.join(', ')}`;
 };
 
+type Issue = z.core.$ZodIssue;
+
+/** The code of a value of another form, by its place; undefined: it has none of its own. */
+export type CodeOfForm = (path: Path) => RefusalCode | undefined;
+
+/** What a rule of several settings says itself, as `params.code` of its issue. */
+const codeOfRule = ({ params }: Extract<Issue, { code: 'custom' }>): RefusalCode | undefined =>
+  params?.['code'] as RefusalCode | undefined;
+
+const faultOf = (issue: Issue, codeOfForm: CodeOfForm): SettingFault => {
+  const fault = { field: settingPath(issue.path), message: issue.message };
+  const code = issue.code === 'custom' ? codeOfRule(issue) : codeOfForm(issue.path);
+  return code === undefined ? fault : { ...fault, code };
+};
+
 /** Everything that is wrong with settings, each with its place; empty: nothing. */
-export const faultsOf = (schema: z.ZodType, settings: unknown): readonly SettingFault[] => {
+export const faultsOf = (
+  schema: z.ZodType,
+  settings: unknown,
+  codeOfForm: CodeOfForm = () => undefined,
+): readonly SettingFault[] => {
   const parsed = schema.safeParse(settings);
   if (parsed.success) return [];
   return parsed.error.issues.flatMap((issue) =>
@@ -53,6 +81,6 @@ export const faultsOf = (schema: z.ZodType, settings: unknown): readonly Setting
           field: settingPath([...issue.path, key]),
           message: unknownSetting(key, namesAt(schema, issue.path)),
         }))
-      : [{ field: settingPath(issue.path), message: issue.message }],
+      : [faultOf(issue, codeOfForm)],
   );
 };

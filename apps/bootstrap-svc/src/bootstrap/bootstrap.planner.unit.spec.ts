@@ -26,9 +26,12 @@ import {
   UID,
   w,
   desiredAfter,
+  stateAfter,
   wholeCluster,
   workerJoined,
 } from './bootstrap.fixtures.js';
+import { departures } from './bootstrap.decider.js';
+import { nextLookAt } from './departures.planner.js';
 
 const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
@@ -183,6 +186,24 @@ describe('an end', () => {
     expect(desiredAfter(...leaving)).toEqual([`RemoveNode/${cp(2)}`, ...workers]);
   });
 
+  it('a control plane that etcd needs begins to leave again when upgrade-svc says so, and not by itself', () => {
+    const turn = { uid: UID, node: cp(2), attempt: 1 };
+    const cause = { operation: 'remove a control plane', target: cp(2), message: 'no quorum' };
+    const facts: readonly Fact[] = [
+      ...wholeCluster(),
+      { type: 'NodeRemovalRequested', data: { uid: UID, node: cp(2) } },
+      { type: 'ControlPlaneRemovalStarted', data: turn },
+      { type: 'ControlPlaneRemovalBlocked', data: { ...turn, quorum: null, cause } },
+    ];
+    const late = '2099-01-01T00:00:00.000Z';
+    const due = (...more: readonly Fact[]) => departures(stateAfter(...facts, ...more), late);
+    expect([due(), nextLookAt(stateAfter(...facts), late)]).toEqual([[], null]);
+    expect(due({ type: 'ControlPlaneRemovalUnblocked', data: { ...turn, attempt: 2 } })).toEqual([]);
+    expect(due({ type: 'ControlPlaneRemovalUnblocked', data: turn })).toEqual([
+      { type: 'ControlPlaneRemovalStarted', data: { ...turn, attempt: 2 } },
+    ]);
+  });
+
   it('a control plane that never joined is removed once no request to the API reaches it', () => {
     const balancedOver = (...targets: NodeName[]): Fact => ({
       type: 'LoadBalancerUpdated',
@@ -334,5 +355,23 @@ describe('an API that its control planes balance themselves', () => {
 
   it('asks nothing of control planes whose provider balances', () => {
     expect(desiredAfter(...machines, ...fit(...five))).toEqual([`InitControlPlane/${cp(1)}`]);
+  });
+});
+
+describe('labels and taints of a pool', () => {
+  it('are set again on a node whose kubelet registered again, and on no other', () => {
+    const pools = [{ name: 'workers', labels: { tier: 'web' }, taints: [] }];
+    const data = { uid: UID, revision: 1, spec: { controlPlane: {}, pools } };
+    const declared = { type: 'ClusterSpecChanged', data } as unknown as Fact;
+    const set = (node: NodeName): Fact => ({
+      type: 'NodeLabelsSet',
+      data: { uid: UID, node, labels: { tier: 'web' }, taints: [] },
+    });
+    const returned = (node: NodeName): Fact => ({ type: 'NodeReturned', data: { uid: UID, node } });
+    const facts = [...wholeCluster(), declared, set(w(1)), set(w(2))];
+    expect(desiredAfter(...facts)).toEqual([]);
+    expect(desiredAfter(...facts, returned(w(1)))).toEqual([`SetNodeLabels/${w(1)}`]);
+    expect(desiredAfter(...facts, returned(w(1)), set(w(1)))).toEqual([]);
+    expect(desiredAfter(...wholeCluster(), returned(w(1)), returned(cp(2)))).toEqual([]);
   });
 });

@@ -96,10 +96,10 @@ export interface HostMetadata {
 /** How far the removal of a control plane is before it is drained. */
 export interface Departure {
   readonly attempt: number;
-  /** Started: upgrade-svc looks at etcd. Prepared: it may go. Blocked: it may not, and is looked at again. */
+  /** Started: upgrade-svc looks at etcd. Prepared: it may go. Blocked: it may not, or its removal is stuck. */
   readonly status: 'started' | 'prepared' | 'blocked';
-  /** Of one that is blocked: when it is looked at again. */
-  readonly againAt: string;
+  /** Of one that is blocked: since when its turn may come again; null: not before upgrade-svc says so. */
+  readonly againAt: string | null;
 }
 
 export interface AgentCredentials {

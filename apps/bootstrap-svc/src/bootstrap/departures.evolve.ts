@@ -1,15 +1,5 @@
 import type { NodeName, StoredEvent } from '@fairlead/contracts';
-import { later } from '@fairlead/event-sourcing';
 import type { Cluster, Departure, Host } from './bootstrap.state.js';
-
-/** The first look after one that found that the control plane cannot leave; each further one waits twice as long. */
-const AGAIN_FIRST_MS = 15_000;
-const AGAIN_MAX_MS = 600_000;
-const DOUBLINGS_MAX = 10;
-
-/** When a control plane that cannot leave is looked at again. */
-const againAt = (time: string, attempt: number): string =>
-  later(time, Math.min(AGAIN_FIRST_MS * 2 ** Math.min(attempt - 1, DOUBLINGS_MAX), AGAIN_MAX_MS));
 
 const withDeparture = (cluster: Cluster, node: NodeName, departure: Departure): Cluster => {
   const host = cluster.hosts[node];
@@ -32,8 +22,18 @@ const answered = (
     node,
     type === 'ControlPlaneRemovalPrepared'
       ? { attempt, status: 'prepared', againAt: time }
-      : { attempt, status: 'blocked', againAt: againAt(time, attempt) },
+      : { attempt, status: 'blocked', againAt: null },
   );
+};
+
+/** Its turn comes again. */
+const unblocked = (
+  cluster: Cluster,
+  { data: { node, attempt }, meta: { time } }: StoredEvent<'ControlPlaneRemovalUnblocked'>,
+): Cluster => {
+  const { departure } = cluster.hosts[node] ?? {};
+  if (departure?.attempt !== attempt || departure.status !== 'blocked') return cluster;
+  return withDeparture(cluster, node, { ...departure, againAt: time });
 };
 
 /** Its turn is over: others may leave, and a retry looks at etcd again. */
@@ -66,6 +66,8 @@ export const evolveDepartures = (cluster: Cluster, event: StoredEvent): Cluster 
     case 'ControlPlaneRemovalPrepared':
     case 'ControlPlaneRemovalBlocked':
       return answered(cluster, event);
+    case 'ControlPlaneRemovalUnblocked':
+      return unblocked(cluster, event);
     case 'NodeRemovalCancellationRequested':
       return cancelled(cluster, event.data.node);
     case 'NodeRemovalCancelled':

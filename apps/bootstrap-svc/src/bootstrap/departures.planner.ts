@@ -29,7 +29,8 @@ const waiting = (cluster: Cluster): readonly Host[] =>
     .filter((host) => host.removal === 'desired' && !hasNoMember(host))
     .toSorted((one, other) => Number(one.ready) - Number(other.ready));
 
-const isDue = ({ departure }: Host, now: string): boolean => departure === undefined || departure.againAt <= now;
+const isDue = ({ departure }: Host, now: string): boolean =>
+  departure === undefined || (departure.againAt !== null && departure.againAt <= now);
 
 /** The control plane whose turn to leave it is, and how often it was tried; undefined: none can begin now. */
 export const nextToLeave = (

@@ -57,6 +57,13 @@ const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeL
   return { ...cluster, hosts: { ...cluster.hosts, [node]: after } };
 };
 
+/** A kubelet that registers again gives itself what it had when it joined, and nothing that was set later. */
+const registeredAgain = (cluster: Cluster, node: string): Cluster => {
+  const host = cluster.hosts[node];
+  if (host?.metadata === undefined) return cluster;
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, metadata: { ...host.metadata, set: null } } } };
+};
+
 /** What an event changes in the labels and taints of nodes. */
 export const evolveMetadata = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
@@ -66,6 +73,8 @@ export const evolveMetadata = (cluster: Cluster, event: StoredEvent): Cluster =>
       return withAllDesired(cluster);
     case 'NodeLabelsSet':
       return recorded(cluster, event.data);
+    case 'NodeReturned':
+      return registeredAgain(cluster, event.data.node);
     default:
       return cluster;
   }

@@ -28,6 +28,7 @@ export type HookSecretView = Schemas['HookSecret'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
+export type NodeReplacementsView = Schemas['NodeReplacements'];
 export type NodeExecView = Schemas['NodeExec'];
 export type OperationView = Schemas['Operation'];
 export type StepView = Schemas['Step'];
@@ -102,6 +103,12 @@ export interface NodeSelection {
   readonly pools?: string[];
   readonly labels?: Record<string, string>;
   readonly all?: true;
+}
+
+/** Which nodes are replaced by rollouts of their pools. */
+export interface NodeReplacementsFields {
+  readonly select: NodeSelection;
+  readonly reason?: string;
 }
 
 /** What nodes are asked for; the server has defaults for what is left out. */
@@ -213,6 +220,11 @@ export interface Api {
   /** Accepted is not done: a drain that ends at the same moment comes first. */
   cancelRemoval(at: ClusterAt, node: string, reason: string, idempotencyKey: string): Promise<Accepted>;
   replaceNode(at: ClusterAt, node: string, how: NodeReplacement, idempotencyKey: string): Promise<Accepted>;
+  replaceNodes(
+    at: ClusterAt,
+    fields: NodeReplacementsFields,
+    idempotencyKey: string,
+  ): Promise<Accepted & { readonly asked: NodeReplacementsView }>;
 
   /** Accepted is not done: the request lasts until it is. */
   requestNodeAction(

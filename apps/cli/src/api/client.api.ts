@@ -367,7 +367,7 @@ const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMeth
   };
 };
 
-type ActionMethods = 'requestNodeAction' | 'cancelOperation' | 'execOnNode' | 'nodeExec' | 'nodeLogs';
+type ActionMethods = 'requestNodeAction' | 'replaceNodes' | 'cancelOperation' | 'execOnNode' | 'nodeExec' | 'nodeLogs';
 
 const actionMethods = (access: Access, client: FairleadClient): Pick<Api, ActionMethods> => ({
   requestNodeAction: async (address, fields, key) => {
@@ -375,6 +375,14 @@ const actionMethods = (access: Access, client: FairleadClient): Pick<Api, Action
     const { data, response } = await answerOf(
       access,
       client.POST('/ns/{namespace}/clusters/{cluster}/nodes/actions', { ...withKey(address, key), body }),
+    );
+    return { ...accepted(response), asked: data };
+  },
+  replaceNodes: async (address, fields, key) => {
+    const body = fields as Schemas['NodeReplacementsRequest'];
+    const { data, response } = await answerOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/nodes/replacements', { ...withKey(address, key), body }),
     );
     return { ...accepted(response), asked: data };
   },

@@ -10,7 +10,7 @@ export const addCertificateCommands = (program: Command, io: Io): void => {
   const certificates = addGroup(program, 'certificates', "See when a cluster's certificates end, and renew them");
   addCommand(certificates, {
     usage: 'list <cluster>',
-    summary: 'List the certificates of the control planes, the first to expire first',
+    summary: 'List the certificates of control planes and kubelets, the first to expire first',
     examples: [['fairlead certificates list demo', 'As the agents on the nodes said last']],
   })
     .alias('ls')

@@ -7,7 +7,9 @@ export interface ConfirmOptions {
   readonly yes?: true;
 }
 
-export const addConfirmOption = (command: Command): Command => command.option('-y, --yes', 'do not ask');
+export const CONFIRM_OPTION = ['-y, --yes', 'do not ask'] as const;
+
+export const addConfirmOption = (command: Command): Command => command.option(...CONFIRM_OPTION);
 
 interface Question {
   /** What will happen; absent: it was shown already. */

@@ -35,6 +35,31 @@ export const waitFor = async (
   });
 };
 
+interface Requests extends Accepted {
+  /** Ids of the operations. */
+  readonly operations: readonly string[];
+  readonly what: string;
+}
+
+/** Watches what a request leads to operation by operation, in the order in which they were requested; undefined: without --wait. */
+export const waitForAll = async (
+  session: Session,
+  at: ClusterAt,
+  { seq, operations, what }: Requests,
+  { wait, timeout }: WaitOptions,
+): Promise<readonly Followed[] | undefined> => {
+  const { api, io } = session;
+  if (wait !== true) return undefined;
+  const deadlineMs = timeout === undefined ? undefined : io.now() + timeout;
+  const requested = (await api.operations(at, seq)).filter(({ id }) => operations.includes(id));
+  const followed: Followed[] = [];
+  for (const operation of requested) {
+    const timeoutMs = deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - io.now());
+    followed.push(await followOperation(api, io, at, { requestSeq: operation.seq, timeoutMs, what }));
+  }
+  return followed;
+};
+
 /** Before anything is asked of the server. */
 export const checkWaitOptions = ({ wait, timeout }: WaitOptions): void => {
   if (wait !== true && timeout !== undefined) throw usageFailure('--timeout needs --wait');

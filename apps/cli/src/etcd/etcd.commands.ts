@@ -6,7 +6,7 @@ import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/waiting.js';
 import type { Session } from '../command/session.js';
-import { CliFailure } from '../failures.js';
+import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
@@ -100,9 +100,13 @@ const addRestore = (parent: Command, io: Io): void => {
     );
 };
 
-/** Whoever cannot be asked sends none, and the server refuses with what would be lost. */
+/** Typed; without a terminal, --confirm is required. */
 const confirmation = async ({ api, io }: Session, at: ClusterAt, snapshot: string): Promise<string> => {
-  if (io.ask === undefined) return '';
+  if (io.ask === undefined)
+    throw usageFailure(
+      `There is no terminal to ask at, and nothing was changed: everything that happened in ${at.cluster} since ${snapshot} would be lost`,
+      `Give --confirm ${at.cluster} to go on without being asked.`,
+    );
   const found = (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot);
   const age = found === undefined ? '' : ` (${ageOf(found)} old)`;
   io.err(`Everything that happened in ${at.cluster} since ${snapshot}${age} will be lost.\n`);

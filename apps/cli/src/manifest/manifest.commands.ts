@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { deleteCluster, type DeleteOptions } from '../cluster/cluster.commands.js';
-import { addConfirmOption } from '../command/confirm.js';
+import { addConfirmOption, CONFIRM_OPTION } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
@@ -34,7 +34,7 @@ const fileOption = (command: Command): Command =>
 export const addChangeOptions = (command: Command): Command =>
   command
     .option('--dry-run', 'show what would be done, and change nothing')
-    .option('--yes', 'do not ask')
+    .option(...CONFIRM_OPTION)
     .option('--no-wait', 'do not show the progress and wait for the end')
     .option('--timeout <duration>', 'give up watching after so long (e.g. 10m); the server goes on', duration)
     .option('--idempotency-key <key>', 'applying again with the same key changes nothing more (default: generated)');

@@ -130,7 +130,8 @@ const act = async (
   if (takesDown) await confirm(session.io, { what: `${which} will be ${ING[action]}` }, options);
   const at = clusterAt(session, cluster);
   const { seq, asked } = await session.api.requestNodeAction(at, fields, options.idempotencyKey ?? randomUUID());
-  if (asked.operation === null) return answerOf(asked, `Nothing to do: ${which} are ${ING[action]} already.`);
+  if (asked.operation === null)
+    return answerOf(asked, `Nothing to do: ${which} ${nodes.length === 1 ? 'is' : 'are'} ${ING[action]} already.`);
   const followed = await waitFor(session, at, { seq, what: `what was asked of ${which}` }, options);
   const names = asked.nodes.join(', ');
   if (followed !== undefined) {
@@ -150,7 +151,7 @@ const addCancel = (parent: Command, io: Io): void => {
     usage: 'cancel <cluster> <operation>',
     summary: 'Cancel a request to reboot, drain, cordon or uncordon nodes',
     description:
-      'No further node begins. A node that has begun is uncordoned again; a reboot that has begun is finished. "fairlead cluster describe --output json" lists the operations.',
+      'No further node begins. A node that has begun is uncordoned again; a reboot that has begun is finished. The request answers with the id of its operation, and "fairlead cluster describe" shows it.',
     examples: [['fairlead node cancel demo 01KD8Q3V5W --reason "the wrong pool"', 'With the id of the operation']],
   })
     .option('--reason <text>', 'why; shown in the history', '')

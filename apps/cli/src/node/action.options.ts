@@ -25,7 +25,7 @@ const labels = (
 
 export const addSelectionOptions = (command: Command): Command =>
   command
-    .option('--pool <name>', 'nodes of this pool; can be repeated; control-plane: control planes', collected)
+    .option('--pool <name>', 'nodes of this pool; may be given several times; control-plane: control planes', collected)
     .option('-l, --selector <labels>', 'nodes with all of these labels, e.g. tier=web', labels)
     .option('--all', 'all nodes of the cluster');
 

@@ -24,7 +24,7 @@ const set = async (
   const words = disabled ? `held out of changes (${reason})` : 'released from their hold';
   const table =
     data.changed.length === 0
-      ? `Nothing to do: ${selectionWords(cluster, nodes, options)} are ${disabled ? 'held' : 'released'} already.`
+      ? `Nothing to do: ${selectionWords(cluster, nodes, options)} ${nodes.length === 1 ? 'is' : 'are'} ${disabled ? 'held' : 'released'} already.`
       : `Now ${words}: ${data.changed.join(', ')} of ${cluster}.`;
   return { data, table, names: data.nodes };
 };
@@ -42,7 +42,7 @@ export const addNodeHoldCommands = (parent: Command, io: Io): void => {
     ],
   });
   addSelectionOptions(hold)
-    .requiredOption('--reason <text>', 'why; recorded in the history')
+    .requiredOption('--reason <text>', 'why; shown in the history')
     .action(
       runs(io, (session, cluster: string, nodes: readonly string[], options: HoldOptions) =>
         set(session, { cluster, nodes }, options, true),
@@ -58,7 +58,7 @@ export const addNodeHoldCommands = (parent: Command, io: Io): void => {
     ],
   });
   addSelectionOptions(release)
-    .option('--reason <text>', 'why; recorded in the history', '')
+    .option('--reason <text>', 'why; shown in the history', '')
     .action(
       runs(io, (session, cluster: string, nodes: readonly string[], options: HoldOptions) =>
         set(session, { cluster, nodes }, options, false),

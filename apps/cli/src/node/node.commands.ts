@@ -12,19 +12,22 @@ import type { Io } from '../io/io.js';
 import { addActionCommands } from './action.commands.js';
 import { addExecCommands } from './exec.commands.js';
 import { addNodeHoldCommands } from './hold.commands.js';
+import { addReplaceCommand } from './replace.commands.js';
 
 const WORKERS_MAX = 500;
 
 export const addNodeCommands = (program: Command, io: Io): void => {
-  const node = addGroup(program, 'node', 'List, add, remove, replace, reboot, drain, cordon and hold nodes').alias(
-    'nodes',
-  );
+  const node = addGroup(
+    program,
+    'node',
+    'List, add, remove, replace, reboot, drain, cordon and hold nodes, and run commands on them',
+  ).alias('nodes');
   addList(node, io);
   addAdd(node, io);
   addAbandon(node, io);
   addRemove(node, io);
   addCancelRemoval(node, io);
-  addReplace(node, io);
+  addReplaceCommand(node, io);
   addActionCommands(node, io);
   addExecCommands(node, io);
   addNodeHoldCommands(node, io);
@@ -165,44 +168,4 @@ const addCancelRemoval = (parent: Command, io: Io): void => {
         return { data: { name: node, cancelling: true }, table, names: [node] };
       }),
     );
-};
-
-type ReplaceOptions = WaitOptions &
-  ConfirmOptions & {
-    readonly removeFirst?: true;
-    readonly reason?: string;
-    readonly idempotencyKey?: string;
-  };
-
-const addReplace = (parent: Command, io: Io): void => {
-  const command = addCommand(parent, {
-    usage: 'replace <cluster> <node>',
-    summary: 'Replace a node by a new one of its pool',
-    description:
-      'A new machine of the same pool joins; once its node is Ready, the old node is drained and removed with its machine. If the new one fails, the old one stays. The pool keeps its size.',
-    examples: [
-      ['fairlead node replace demo demo-w-2-k3x9q --wait', 'Replace it, and watch until its machine is gone'],
-      [
-        'fairlead node replace demo demo-w-2-k3x9q --remove-first --reason "disk errors"',
-        'Remove it first: its host is dead, or there is no room for both',
-      ],
-    ],
-  })
-    .option('--remove-first', 'drain and remove the node before the new one is made')
-    .option('--reason <text>', 'why; shown in the history')
-    .option('--idempotency-key <key>', 'asking again with the same key replaces nothing more (default: generated)');
-  addWaitOptions(addConfirmOption(command)).action(
-    runs(io, async (session, name: string, node: string, options: ReplaceOptions) => {
-      checkWaitOptions(options);
-      await confirm(io, { what: `${node} of ${name} will be replaced, and its machine deleted` }, options);
-      const at = clusterAt(session, name);
-      const order = options.removeFirst === true ? 'remove-first' : 'create-first';
-      const replacement = { order, reason: options.reason ?? '' } as const;
-      const { seq } = await session.api.replaceNode(at, node, replacement, options.idempotencyKey ?? randomUUID());
-      const followed = await waitFor(session, at, { seq, what: `the replacement of ${node}` }, options);
-      if (followed === undefined)
-        io.err(`${node} is being replaced; watch it with "fairlead events ${name} --follow".\n`);
-      return nodesAnswer(await session.api.nodes(at), io.now());
-    }),
-  );
 };

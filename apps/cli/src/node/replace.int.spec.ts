@@ -71,3 +71,41 @@ describe('fairlead node replace', () => {
     });
   });
 });
+
+describe('fairlead node replace of several nodes', () => {
+  const REPLACEMENTS = `${DEMO}/nodes/replacements`;
+  const OTHER = 'demo-w-2-bbbbb';
+  const answer = { kind: 'NodeReplacements', nodes: [NODE, OTHER], operations: ['01a'] };
+
+  const askAll = (...args: readonly string[]): Promise<Ran> =>
+    run(['--server', gateway.url, 'node', 'replace', 'demo', ...args]);
+
+  beforeEach(() => {
+    gateway.on('POST', REPLACEMENTS, { status: 202, headers: { 'x-fairlead-seq': '40' }, body: answer });
+  });
+
+  it('asks for a selection, as its siblings do, with a reason and a key [ORBITER 31]', async () => {
+    const { code, stdout } = await askAll(NODE, OTHER, '--yes', '--reason', 'bad disks', '--idempotency-key', 'k-1');
+    expect([code, stdout]).toEqual([0, expect.stringContaining(`${NODE}, ${OTHER} will be replaced`)]);
+    const [asked] = gateway.asked('POST', REPLACEMENTS);
+    expect(asked?.body).toEqual({ select: { nodes: [NODE, OTHER] }, reason: 'bad disks' });
+    expect(asked?.headers['idempotency-key']).toBe('k-1');
+    await askAll('--pool', 'web', '-l', 'tier=web', '--yes');
+    expect(gateway.asked('POST', REPLACEMENTS)[1]?.body).toEqual({
+      select: { pools: ['web'], labels: { tier: 'web' } },
+    });
+    await askAll('--all', '--yes', '--output', 'json');
+    expect(gateway.asked('POST', REPLACEMENTS)[2]?.body).toEqual({ select: { all: true } });
+  });
+
+  it.each([
+    [['--all'], 'There is no terminal'],
+    [[], 'no node is named'],
+    [[NODE, '--all', '--yes'], 'nodes are named, and others selected'],
+    [['--all', '--remove-first', '--yes'], '--remove-first is for one node'],
+  ])('refuses %j before anything is asked', async (args, words) => {
+    const { code, stderr } = await askAll(...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+    expect(gateway.received).toEqual([]);
+  });
+});

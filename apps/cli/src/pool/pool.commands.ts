@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import type { ClusterAt, Manifest, ManifestView, ScaleView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { CONFIRM_OPTION } from '../command/confirm.js';
 import { collected, duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
@@ -260,7 +261,7 @@ const addDelete = (parent: Command, io: Io): void => {
     usage: 'delete <cluster> <pool>',
     summary: 'Remove a pool with its nodes',
     examples: [['fairlead pool delete demo web --yes --wait', 'Drain its nodes, and delete their machines']],
-  }).option('--yes', 'do not ask');
+  }).option(...CONFIRM_OPTION);
   changeOptions(command).action(
     runs(io, async (session, cluster: string, name: string, options: ChangeOptions) => {
       const at = clusterAt(session, cluster);

@@ -36,13 +36,16 @@ const DONE: Readonly<Record<Kind, string>> = {
 /** What an operation does: for a retry, what is done again. */
 export const courseOf = ({ kind, retryOf }: OperationView): Kind => retryOf ?? kind;
 
+/** Those that "fairlead node cancel" ends, by their id. */
+const CANCELLABLE: ReadonlySet<Kind> = new Set(['reboot-nodes', 'drain-nodes', 'cordon-nodes', 'uncordon-nodes']);
+
 /** The operation in a few words. */
 export const summaryOf = (operation: OperationView): string => {
   const { phase, retries, reason } = operation;
   const again = retries === 0 ? '' : ` (retry ${retries})`;
   switch (phase) {
     case 'Running':
-      return `${DOING[courseOf(operation)]}${again}`;
+      return `${DOING[courseOf(operation)]}${again}${CANCELLABLE.has(operation.kind) ? ` (operation ${operation.id})` : ''}`;
     case 'Succeeded':
       return DONE[courseOf(operation)];
     case 'Failed':

@@ -122,7 +122,7 @@ const approval = async (
 ): Promise<'now' | 'later'> => {
   if (io.ask === undefined) {
     io.err(
-      `There is no terminal to ask at. Approve it with "fairlead upgrade approve ${at.cluster} --plan ${planHash}".\n`,
+      `There is no terminal to ask at. Approve it with "fairlead upgrade approve ${at.cluster} --plan ${planHash}"; with --yes, nothing is asked.\n`,
     );
     return 'later';
   }

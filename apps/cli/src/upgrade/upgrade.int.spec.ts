@@ -271,6 +271,9 @@ describe('what belongs to upgrades', () => {
     };
     gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
     gateway.on('POST', `${ROOT}/etcd/restore`, { status: 202, body: { ...asked, what: 'restore', snapshot: 's1' } });
+    const alone = await ask(['etcd', 'restore', 'demo', 's1']);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --confirm demo to go on')]);
+    expect(gateway.asked('POST', `${ROOT}/etcd/restore`)).toEqual([]);
     const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
     expect(stderr).toContain('since s1 (1h06m old) will be lost');
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)[0]?.body).toEqual({ snapshot: 's1', confirm: 'demo' });

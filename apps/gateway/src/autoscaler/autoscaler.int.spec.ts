@@ -142,12 +142,15 @@ describe('stubs that are generated from the published .proto', () => {
 });
 
 describe('what an autoscaler changes', () => {
-  it('is read back at once, and recorded as done by system/autoscaler [Cluster API 19, azimuth 30]', async () => {
+  it('is read back at once, and recorded as done by system/autoscaler, machines and size for one cause [Cluster API 19, Cluster API 35, azimuth 30]', async () => {
     await client.call('NodeGroupIncreaseSize', { id: 'batch', delta: 2 });
     expect(await target('batch')).toBe(2);
-    const [changed] = (await events()).slice(-1);
+    const [requested, changed] = (await events()).slice(-2);
+    expect(requested).toMatchObject({ type: 'NodesRequested', data: { workers: [{ pool: 'batch', count: 2 }] } });
     expect(changed).toMatchObject({ type: 'ClusterSpecChanged', meta: { actor: 'system/autoscaler' } });
     expect(changed?.meta.correlationId).toMatch(new RegExp(`^request/autoscaler-${client.credential.id}-`));
+    const { actor, causationId, correlationId } = changed!.meta;
+    expect(requested?.meta).toMatchObject({ actor, causationId, correlationId });
   });
 
   it('shows its nodes as they are: planned, running, leaving', async () => {

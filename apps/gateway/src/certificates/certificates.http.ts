@@ -20,8 +20,9 @@ export class CertificatesHttp {
   @Documented({
     id: 'listCertificates',
     tag: 'upgrades',
-    summary: "When the certificates of a cluster's control planes end, the first to end first",
-    description: 'As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.',
+    summary: "When the certificates of a cluster's control planes and kubelets end, the first to end first",
+    description:
+      'As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.',
     answers: [{ status: 200, description: 'The certificates', schema: CertificateList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
   })

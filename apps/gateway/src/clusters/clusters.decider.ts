@@ -85,6 +85,8 @@ export type RemoveNode = Command<
     readonly after?: readonly NodeName[];
     /** Requests that are abandoned in the same decision: the cluster does not grow by them. */
     readonly instead?: readonly string[];
+    /** Why it leaves; absent: it was named. */
+    readonly reason?: string;
   }
 >;
 /** A node goes, and a new one of its pool comes. */
@@ -317,7 +319,8 @@ const remove = (state: ClusterState, { data }: RemoveNode): readonly ClusterRequ
   if (member.role === 'control-plane' && isOpenBeside) return busy(data, 'remove a control plane');
   const hold =
     member.role === 'control-plane' ? (breaksQuorum(state.members, data) ?? leavesEven(state, data)) : undefined;
-  return hold ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node } }];
+  const reason = data.reason === undefined ? {} : { reason: data.reason };
+  return hold ?? [{ type: 'NodeRemovalRequested', data: { uid: state.uid, node: data.node, ...reason } }];
 };
 
 /** Its pool keeps its size, so the number of nodes is not checked. */

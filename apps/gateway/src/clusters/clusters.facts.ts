@@ -55,6 +55,7 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
   isReady: isReady(node),
   isLost: node.isLost,
   ...(node.away === undefined ? {} : { away: { since: node.away.since, message: nodeProgress(node).reason } }),
+  ...(node.moved === undefined ? {} : { moved: node.moved }),
   ...(node.drain === undefined ? {} : { drain: node.drain }),
   ...(node.network === undefined ? {} : { network: node.network }),
   wasReady: node.milestones.ready !== undefined,

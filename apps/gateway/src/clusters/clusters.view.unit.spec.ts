@@ -1,7 +1,18 @@
 import { ClusterView, MachineView, NodeView, type Fact } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { machineView, nodeView } from '../nodes/nodes.view.js';
-import { CREATE, nodeFact, NODES, uid, world } from '../story.fixtures.js';
+import {
+  clusterReady,
+  CREATE,
+  created,
+  nodeFact,
+  NODES,
+  plan,
+  prepared,
+  ready,
+  uid,
+  world,
+} from '../story.fixtures.js';
 import { NOTHING_AROUND } from './clusters.facts.js';
 import { clustersProjection } from './clusters.projection.js';
 import { inLog } from '../story.fixtures.js';
@@ -17,6 +28,17 @@ const viewAfter = (facts: readonly Fact[]): ClusterView => {
     clusterView({ cluster, seq: facts.length, nodes, operations, around: NOTHING_AROUND, ...MOMENT }),
   );
 };
+
+/** Its machine is created, and its node joins, in the place of another one. */
+const replacement = (name: string, requestId: string): readonly Fact[] => [
+  { type: 'VmsPlanned', data: { uid, machines: [plan(name)], requestId } },
+  ...created([name]),
+  ...prepared([name]),
+  nodeFact('WorkerJoined', name),
+  ...ready([name]),
+  clusterReady,
+  nodeFact('NodeReplacementReady', 'demo-w-2', { requestId, newNode: name }),
+];
 
 describe('the view of a cluster', () => {
   it('is what the schema promises at every event of a create', () => {
@@ -82,6 +104,78 @@ describe('the view of a cluster', () => {
     const facts = [...CREATE, nodeFact('NodeLost', 'demo-w-2', { lastSeenAt: null, limitMs: 1 })];
     const condition = viewAfter(facts).conditions.find(({ type }) => type === 'Ready');
     expect(condition).toMatchObject({ status: 'False', reason: 'NodesNotReady', message: 'not Ready: demo-w-2' });
+  });
+
+  it.each([
+    {
+      repaired: 'replaced',
+      gone: nodeFact('VmGone', 'demo-w-2', {
+        ...{ requestId: 'gone-1', connection: 'lab', providerId: 'lab://demo-w-2', repair: 'replace', reason: '' },
+      }),
+      sentence: 'demo-w-2: the machine no longer exists at its provider since 20',
+      repair: [
+        nodeFact('NodeRemoved', 'demo-w-2'),
+        { type: 'VmDeleted', data: { uid, name: 'demo-w-2' } } as Fact,
+        ...replacement('demo-w-3', 'gone-1'),
+      ],
+    },
+    {
+      repaired: 'not replaced, and removed by command',
+      gone: nodeFact('VmGone', 'demo-w-2', {
+        ...{ requestId: 'gone-1', connection: 'lab', providerId: 'lab://demo-w-2', repair: 'none', reason: 'why' },
+      }),
+      sentence: 'not repaired automatically: why',
+      repair: [
+        nodeFact('NodeRemovalRequested', 'demo-w-2'),
+        nodeFact('NodeRemoved', 'demo-w-2'),
+        { type: 'VmDeleted', data: { uid, name: 'demo-w-2' } } as Fact,
+      ],
+    },
+    {
+      repaired: 'listed again',
+      gone: {
+        type: 'VmsMissing',
+        data: { uid, connection: 'lab', nodes: ['demo-w-2'], missing: 3, total: 5 },
+      } as unknown as Fact,
+      sentence: 'demo-w-2: the provider no longer lists the machine since 20',
+      repair: [nodeFact('VmReturned', 'demo-w-2', { providerId: 'lab://demo-w-2' })],
+    },
+    {
+      repaired: 'started',
+      gone: nodeFact('VmStopped', 'demo-w-2'),
+      sentence: 'demo-w-2: the provider reports that the machine is stopped since 20',
+      repair: [nodeFact('VmStarted', 'demo-w-2')],
+    },
+  ])(
+    'names a machine that disappeared or stopped until it is $repaired [Cluster API 17]',
+    ({ gone, sentence, repair }) => {
+      const present = (facts: readonly Fact[]) =>
+        viewAfter(facts).conditions.find(({ type }) => type === 'MachinesPresent');
+      expect(present([...CREATE, gone])).toMatchObject({
+        status: 'False',
+        reason: 'MachinesAway',
+        message: expect.stringContaining(sentence),
+      });
+      expect(viewAfter([...CREATE, gone]).status.state).toBe('Degraded');
+      expect(present([...CREATE, gone, ...repair])).toMatchObject({ status: 'True', reason: '', message: '' });
+      expect(viewAfter([...CREATE, gone, ...repair]).status.state).toBe('Running');
+    },
+  );
+
+  it('names a node whose private address changed after it had joined, until it is back or the node is replaced', () => {
+    const at = (privateIp: string): Fact =>
+      nodeFact('VmAddressChanged', 'demo-w-2', { publicIp: 'x', privateIp, ssh: { host: 'x', port: 22 } });
+    const present = (...facts: readonly Fact[]) =>
+      viewAfter([...CREATE, ...facts]).conditions.find(({ type }) => type === 'MachinesPresent');
+    expect(present(at('10.0.0.9'))).toMatchObject({ status: 'True' });
+    expect(present(at('10.0.0.7'))).toMatchObject({
+      status: 'False',
+      reason: 'MachinesMoved',
+      message: expect.stringContaining('demo-w-2: its private address was 10.0.0.9 and is 10.0.0.7; its kubelet keeps'),
+    });
+    expect(present(at('10.0.0.7'), at('10.0.0.9'))).toMatchObject({ status: 'True' });
+    const gone: Fact = { type: 'VmDeleted', data: { uid, name: 'demo-w-2' as never } };
+    expect(present(at('10.0.0.7'), gone)).toMatchObject({ status: 'True' });
   });
 
   it('says of each node that is not well why its pool is not remediated, and says nothing of the others', () => {

@@ -4,6 +4,7 @@ import type {
   Fact,
   MachineList,
   NodeList,
+  NodeReplacementsView,
   NodeView,
   OperationView,
   SecretRef,
@@ -111,6 +112,27 @@ describe('the nodes of a cluster', () => {
     const answer = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body });
     expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
     expect((await gateway.log()).length).toBe(before);
+  });
+
+  it('can be asked to be replaced, as a pool: once for one key, shown as an operation, and by no other request meanwhile', async () => {
+    const replacements = `${path}/nodes/replacements`;
+    const headers = { 'idempotency-key': 'replace-1' };
+    const body = { select: { pools: ['worker-1'] }, reason: 'bad disks' };
+    const first = await gateway.ask<NodeReplacementsView>('POST', replacements, { body, headers });
+    const second = await gateway.ask<NodeReplacementsView>('POST', replacements, { body, headers });
+    expect([first.status, first.body.nodes, second.body]).toEqual([202, ['demo-w-1', 'demo-w-2'], first.body]);
+    const stated = await gateway.log('evt.*.default.demo.request.PoolRolloutRequested');
+    expect(stated.map(({ meta, data }) => [meta.id, data])).toEqual([
+      [
+        first.body.operations[0],
+        expect.objectContaining({ pool: 'worker-1', nodes: first.body.nodes, reason: 'bad disks' }),
+      ],
+    ]);
+    const operation = await gateway.ask<OperationView>('GET', `${first.headers.get('location')}`);
+    expect([operation.status, operation.body.kind, operation.body.phase]).toEqual([200, 'replace-nodes', 'Running']);
+    const busy = await gateway.ask<ErrorView>('POST', replacements, { body: { select: { all: true } } });
+    expect([busy.status, busy.body.reason]).toEqual([409, 'cluster.busy']);
+    expect((await gateway.ask('POST', `${path}/nodes/abandon`)).status).toBe(202);
   });
 
   it('can be asked to go, but not the leader', async () => {

@@ -17,6 +17,8 @@ export interface NodeFacts {
   readonly isLost: boolean;
   /** Its machine is gone, missing or stopped, as its provider said; absent: it is not. */
   readonly away?: { readonly since: string; readonly message: string };
+  /** Its private address changed after it had joined; absent: it did not. */
+  readonly moved?: { readonly from: string; readonly to: string; readonly since: string };
   /** Its drain waits for pods that do not leave; absent: it does not. */
   readonly drain?: { readonly since: string; readonly message: string };
   /** Its network configuration; absent: none is declared. */

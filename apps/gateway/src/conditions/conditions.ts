@@ -1,5 +1,6 @@
 import {
   f1Expiring,
+  lateOfKubelets,
   nextRunAfter,
   type ClusterLifeState,
   type ConditionReason,
@@ -183,16 +184,34 @@ const machinesReady: Read = (facts) => {
 const versionsOf = (nodes: readonly NodeFacts[]): readonly string[] =>
   [...new Set(nodes.flatMap(({ kubelet }) => (kubelet === undefined ? [] : [kubelet.replace(/^v?/, 'v')])))].toSorted();
 
+const KEPT: Readonly<Record<NodeFacts['role'], string>> = {
+  'control-plane': 'its kubelet, its certificates and etcd keep',
+  worker: 'its kubelet keeps',
+};
+
+const moved = ({ name, role, moved: at }: NodeFacts): readonly { readonly since: string; readonly text: string }[] =>
+  at === undefined
+    ? []
+    : [
+        {
+          since: at.since,
+          text: `${name}: its private address was ${at.from} and is ${at.to}; ${KEPT[role]} the former one. Replace it with "fairlead node replace"`,
+        },
+      ];
+
 /** What the looks at providers have found. */
 const machinesPresent: Read = ({ nodes, marks, createdAt }) => {
-  const away = nodes.flatMap(({ name, away: seen }) => (seen === undefined ? [] : [{ name, ...seen }]));
-  if (away.length === 0) return holds(marks.machines ?? createdAt);
+  const away = nodes.flatMap(({ name, away: seen }) =>
+    seen === undefined ? [] : [{ since: seen.since, text: `${name}: ${seen.message}` }],
+  );
+  const all = [...away, ...nodes.flatMap(moved)];
+  if (all.length === 0) return holds(marks.machines ?? createdAt);
   return found({
     status: 'False',
-    reason: 'MachinesAway',
-    message: away.map(({ name, message }) => `${name}: ${message}`).join('; '),
+    reason: away.length > 0 ? 'MachinesAway' : 'MachinesMoved',
+    message: all.map(({ text }) => text).join('; '),
     since: latestOf(
-      away.map(({ since }) => since),
+      all.map(({ since }) => since),
       createdAt,
     ),
     calls: 'Degraded',
@@ -210,7 +229,9 @@ const nodesPresent: Read = ({ presence, marks, createdAt }) => {
       : [`Kubernetes has no Node object of ${named(gone)}: restart its kubelet, or replace the node`]),
     ...(strange.length === 0
       ? []
-      : [`no machine is recorded of ${named(strange)}: find out who added it; Fairlead does not delete it`]),
+      : [
+          `no machine is recorded of ${named(strange)}: find out who added it. One that stays not Ready is deleted from Kubernetes, after an hour by default; one that is Ready never is`,
+        ]),
   ];
   return found({
     status: 'False',
@@ -480,12 +501,26 @@ const certificatesValid: Read = ({ certificates, marks, createdAt, now }) => {
     .filter(({ expiresAt }) => before(expiresAt, CERTIFICATES_ENDING_MS) <= now)
     .toSorted((one, other) => (one.expiresAt < other.expiresAt ? -1 : 1));
   const [first] = ending;
-  if (first === undefined) return holds(marks.controlPlane ?? createdAt);
+  const late = lateOfKubelets(certificates, now);
+  if (first === undefined && late.length === 0) return holds(marks.controlPlane ?? createdAt);
+  const sentences = [
+    ...(first === undefined
+      ? []
+      : [
+          `${first.name} on ${first.node} expires at ${first.expiresAt}. Renew the certificates with "fairlead certificates renew"`,
+        ]),
+    ...(late.length === 0
+      ? []
+      : [
+          `the kubelets of ${named(late.map(({ node }) => node))} have not renewed their certificates, and leave the cluster when they end. Look at their logs and at the CertificateSigningRequests, or replace the nodes`,
+        ]),
+  ];
+  const ends = [...ending, ...late].map(({ expiresAt }) => expiresAt);
   return found({
     status: 'False',
     reason: 'CertificatesEnding',
-    message: `${first.name} on ${first.node} expires at ${first.expiresAt}. Renew the certificates with "fairlead certificates renew"`,
-    since: before(first.expiresAt, CERTIFICATES_ENDING_MS),
+    message: sentences.join('; '),
+    since: before(earliestOf(ends, now), CERTIFICATES_ENDING_MS),
     calls: 'Degraded',
   });
 };

@@ -156,6 +156,11 @@ const TABLE: readonly Row[] = [
     ['Degraded', 'MachinesAway', 'MachinesPresent'],
   ),
   row(
+    'has a machine with another private address',
+    { nodes: instead(node('w-1', { moved: { from: '10.0.0.4', to: '10.0.0.9', since: minutesAgo(5) } })) },
+    ['Degraded', 'MachinesMoved', 'MachinesPresent'],
+  ),
+  row(
     'has a node that Kubernetes lacks',
     { presence: { missing: { 'w-1': minutesAgo(5) }, strangers: { stray: minutesAgo(4) }, since: minutesAgo(4) } },
     ['Degraded', 'NodesMissing', 'NodesPresent'],
@@ -368,6 +373,17 @@ describe('a condition', () => {
     expect(of({ nodes: instead(first, second) }, 'Available')).toMatchObject({
       status: 'False',
       lastTransitionTime: minutesAgo(4),
+    });
+  });
+
+  it('CertificatesValid is False while a kubelet has not renewed its certificate in time', () => {
+    const kubelet = (days: number) => [{ node: 'w-1', name: 'kubelet', expiresAt: inDays(days) }];
+    expect(of({ certificates: kubelet(31) }, 'CertificatesValid').status).toBe('True');
+    expect(of({ certificates: kubelet(20) }, 'CertificatesValid')).toMatchObject({
+      status: 'False',
+      reason: 'CertificatesEnding',
+      message: expect.stringContaining('the kubelets of w-1 have not renewed their certificates'),
+      lastTransitionTime: inDays(-10),
     });
   });
 

@@ -137,21 +137,23 @@ describe('a connection', () => {
       );
   });
 
-  it('to your own hosts is refused with the place of what is wrong, and nothing is stated [ORBITER 2]', async () => {
-    const before = (await gateway.log()).length;
-    const hosts = [
-      { name: 'rack-1', address: '198.51.100.11' },
-      { name: 'rack-2', address: '198.51.100.11' },
-    ];
-    const { status, body } = await put('site', { provider: 'ssh', settings: { hosts, secret: 'key' } });
-    expect([status, body.reason, body.field]).toEqual([
-      422,
-      'connection.settings-invalid',
-      'settings.hosts[1].address',
-    ]);
-    expect(body.message).toContain('hosts[1].address 198.51.100.11 is the address of hosts[0] as well');
-    expect((await gateway.log()).length).toBe(before);
-  });
+  it.each([
+    { code: 'host-repeated', field: 'hosts[1].address', hosts: [{ name: 'rack-2', address: '198.51.100.11' }] },
+    { code: 'host-name-invalid', field: 'hosts[1].name', hosts: [{ name: 'rack_2', address: '198.51.100.12' }] },
+    { code: 'api-endpoint-invalid', field: 'apiEndpoint', apiEndpoint: 'lb.example.org' },
+    { code: 'api-port-taken', field: 'apiPort', apiAddress: '198.51.100.10', apiPort: 6443 },
+    { code: 'api-address-taken', field: 'apiAddress', apiAddress: ['198.51.100.10', '198.51.100.10'] },
+  ])(
+    'to your own hosts is refused with connection.$code and the place of what is wrong, and nothing is stated [ORBITER 2]',
+    async ({ code, field, hosts = [], ...others }) => {
+      const before = (await gateway.log()).length;
+      const settings = { ...others, hosts: [{ name: 'rack-1', address: '198.51.100.11' }, ...hosts], secret: 'key' };
+      const { status, body } = await put('site', { provider: 'ssh', settings });
+      expect([status, body.reason, body.field]).toEqual([422, `connection.${code}`, `settings.${field}`]);
+      expect(body.message).toContain(field);
+      expect((await gateway.log()).length).toBe(before);
+    },
+  );
 
   it('to your own hosts shows who has which, and what could not be reset', async () => {
     const hosts = [1, 2, 3].map((number) => ({ name: `rack-${number}`, address: `198.51.100.1${number}` }));

@@ -1,4 +1,12 @@
-import { isProvider, PROVIDERS, refuse, settingFaults, type Refusal, type SpecsQuery } from '@fairlead/contracts';
+import {
+  isProvider,
+  PROVIDERS,
+  refuse,
+  settingFaults,
+  settingRefusal,
+  type Refusal,
+  type SpecsQuery,
+} from '@fairlead/contracts';
 import type { SpecFilter } from './connections.projection.js';
 
 /**
@@ -31,9 +39,7 @@ export const settingRefusals = (
 ): readonly Refusal[] => {
   if (!isProvider(provider))
     return [refuse('connection.provider-unknown', { provider, supported: PROVIDERS.join(', ') }, 'provider')];
-  return settingFaults(provider, settings).map(({ field, message }) =>
-    refuse('connection.settings-invalid', { connection, detail: `${field} ${message}` }, `settings.${field}`),
-  );
+  return settingFaults(provider, settings).map((fault) => settingRefusal(connection, fault));
 };
 
 /** A control plane needs 2 CPUs and any node 2 GiB (CB-Ladybug's rule, and kubeadm's own minimum). */

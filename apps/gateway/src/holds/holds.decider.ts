@@ -48,6 +48,10 @@ export interface HoldsState {
 
 const keyOf = (scope: Scope): string => (scope.kind === 'node' ? `node/${scope.node}` : `pool/${scope.pool}`);
 
+/** Why a node, or its pool, is held; undefined: neither is. */
+export const holdOn = ({ held, nodes }: HoldsState, node: string): string | undefined =>
+  held.get(`node/${node}`) ?? held.get(`pool/${nodes.get(node)?.pool}`);
+
 const unknownScope = (cluster: PresentCluster, { data }: SetUpdates): Refusal | undefined => {
   const { scope, namespace, cluster: name } = data;
   if (scope.kind === 'node')

@@ -7,6 +7,9 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 
+/** Nodes that someone asked to be replaced, and why. */
+export type AskedNodes = Pick<EventData<'PoolRolloutRequested'>, 'nodes' | 'reason'>;
+
 /** A request for nodes that is not done. */
 export interface Addition {
   /** Open: its nodes are on their way. Kept: it failed, and its nodes wait for a retry or for their end. */
@@ -21,6 +24,8 @@ export interface Addition {
   readonly replaces?: string;
   /** The pool whose nodes are replaced, one after the other; absent: it is no rollout. */
   readonly rollout?: string;
+  /** Of a rollout: the nodes that someone asked for; absent: those whose machines are not as declared. */
+  readonly asked?: AskedNodes;
   /** It is part of a rollout. */
   readonly isOfRollout?: true;
 }
@@ -48,18 +53,23 @@ export const isReplacing = (additions: Additions): boolean =>
     ({ state, replaces, rollout }) => state === 'open' && (replaces ?? rollout) !== undefined,
   );
 
-/** What is under way is the rollout of pools, and nothing else: their templates may change meanwhile. */
+/**
+ * What is under way is the rollout of pools to what is declared, and nothing else: their templates may change meanwhile. Nodes that
+ * someone asked for would be forgotten by the next rollout of their pool.
+ */
 export const isRollingOut = (additions: Additions): boolean =>
   isGrowing(additions) &&
   [...additions.values()].every(
-    ({ state, rollout, isOfRollout }) => state === 'kept' || rollout !== undefined || isOfRollout === true,
+    ({ state, rollout, isOfRollout, asked }) =>
+      state === 'kept' || (rollout !== undefined && asked === undefined) || isOfRollout === true,
   );
 
-/** Whether a rollout of the pool has failed, and waits for a retry or for another change of the pool. */
-export const hasFailedRollout = (additions: Additions, pool?: string): boolean =>
-  [...additions.values()].some(
-    ({ state, rollout }) => state === 'kept' && rollout !== undefined && (pool === undefined || rollout === pool),
-  );
+/** The rollout of the pool that has failed, and waits for a retry or for another change of the pool. */
+export const failedRolloutOf = (additions: Additions, pool: string): Addition | undefined =>
+  [...additions.values()].find(({ state, rollout }) => state === 'kept' && rollout === pool);
+
+export const hasFailedRollout = (additions: Additions): boolean =>
+  [...additions.values()].some(({ state, rollout }) => state === 'kept' && rollout !== undefined);
 
 const without = (additions: Additions, requestId: string): Additions =>
   new Map([...additions].filter(([id]) => id !== requestId));
@@ -109,13 +119,17 @@ const replaced = (additions: Additions, { requestId, node, rollout }: Replacemen
 };
 
 /** The latest rollout of a pool supersedes the one before. */
-const rolledOut = (additions: Additions, { requestId, pool }: EventData<'PoolRolloutRequested'>): Additions =>
+const rolledOut = (
+  additions: Additions,
+  { uid: _uid, requestId, pool, ...asked }: EventData<'PoolRolloutRequested'>,
+): Additions =>
   new Map([...additions].filter(([, { rollout }]) => rollout !== pool)).set(requestId, {
     state: 'open',
     nodes: [],
     awaited: 0,
     announced: false,
     rollout: pool,
+    ...(asked.nodes === undefined ? {} : { asked }),
   });
 
 /** The requests that are not done after an event. */

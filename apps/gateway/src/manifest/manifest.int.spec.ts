@@ -214,7 +214,7 @@ describe('the scale of a pool', () => {
     const done = await gateway.ask<ScaleView>('PUT', scale, { body });
     expect([done.status, done.body.plan, done.body.spec.replicas]).toEqual([202, [step], 1]);
     expect((await gateway.log('evt.*.default.demo.request.NodeRemovalRequested')).map(({ data }) => data)).toEqual([
-      { uid, node: 'demo-w-2' },
+      { uid, node: 'demo-w-2', reason: 'pool worker-1: 2 → 1: 1 machine less; the newest' },
     ]);
     expect((await read()).spec.pools[0]?.replicas).toBe(1);
     const again = await gateway.ask<ErrorView>('PUT', scale, { body });

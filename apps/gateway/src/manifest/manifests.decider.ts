@@ -6,6 +6,7 @@ import {
   changeFaults,
   clusterSpecOf,
   isUpgradePlan,
+  leavingOf,
   CONTROL_PLANE_POOL,
   declaredAfter,
   isRefusal,
@@ -30,7 +31,7 @@ import {
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
-import { hasFailedRollout, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
+import { failedRolloutOf, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { upgrades, type UpgradeOrder, type UpgradesState } from '../upgrades/upgrades.decider.js';
 
@@ -210,13 +211,14 @@ const nodeFacts = (
 ): readonly ManifestFact[] | Refusal => {
   const { namespace, cluster: name, plan, spec, requestId, adopts, connectionFaults } = data;
   const instead = abandonedOf(plan);
-  const leaving = removalsOf(plan) as readonly NodeName[];
-  const removals = leaving.map((node, at) =>
-    clusters.decide(cluster, {
+  const leaving = leavingOf(plan).map((victim) => ({ ...victim, node: victim.name as NodeName }));
+  const removals = leaving.map(({ node, reason }, at) => {
+    const after = leaving.slice(0, at).map((one) => one.node);
+    return clusters.decide(cluster, {
       type: 'RemoveNode',
-      data: { namespace, cluster: name, node, after: leaving.slice(0, at), instead },
-    }),
-  );
+      data: { namespace, cluster: name, node, after, instead, reason },
+    });
+  });
   const abandoned = instead.map((id) => ({
     type: 'NodesAbandoned' as const,
     data: { uid: declared.uid, requestId: id, nodes: [] },
@@ -252,7 +254,10 @@ const strangerIn = (declared: Declared, { plan, spec }: ApplyManifest['data']): 
 
 const fieldOf = (pool: string): string => (pool === CONTROL_PLANE_POOL ? 'controlPlane.' : `pools[${pool}].`);
 
-/** A rollout that has failed is requested again, too, when its pool is changed: nothing may be left of it to replace. */
+/**
+ * A rollout that has failed is requested again, too, when its pool is changed: nothing may be left of it to replace. Nodes that someone
+ * asked for are asked for again, unless all nodes of the pool are replaced now.
+ */
 const rolloutFacts = (
   { cluster, declared }: Pick<ManifestState, 'cluster' | 'declared'>,
   { data }: ApplyManifest,
@@ -262,12 +267,14 @@ const rolloutFacts = (
   const planned = new Set(rolloutsOf(data.plan));
   const isChanged = (pool: string): boolean =>
     changedFields(declared.spec, data.spec).some(({ field }) => field.startsWith(fieldOf(pool)));
-  return [CONTROL_PLANE_POOL, ...data.spec.pools.map(({ name }) => name)]
-    .filter((pool) => planned.has(pool) || (hasFailedRollout(additions, pool) && isChanged(pool)))
-    .map((pool) => ({
-      type: 'PoolRolloutRequested',
-      data: { uid, requestId: `${data.requestId}-${pool}`, pool },
-    }));
+  return [CONTROL_PLANE_POOL, ...data.spec.pools.map(({ name }) => name)].flatMap((pool) => {
+    const failed = failedRolloutOf(additions, pool);
+    if (!planned.has(pool) && !(failed !== undefined && isChanged(pool))) return [];
+    const asked = planned.has(pool) ? {} : failed?.asked;
+    return [
+      { type: 'PoolRolloutRequested', data: { uid, requestId: `${data.requestId}-${pool}`, pool, ...asked } } as const,
+    ];
+  });
 };
 
 const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\.|^virtualAddresses\[/;

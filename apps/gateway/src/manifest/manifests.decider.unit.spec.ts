@@ -236,13 +236,14 @@ describe('a manifest that is applied', () => {
     });
   });
 
-  it('requests the removal of nodes that a pool no longer needs: not Ready ones, then the newest', () => {
+  it('requests the removal of nodes that a pool no longer needs: not Ready ones, then the newest, each with what differs and why it is this one [Cluster API 35]', () => {
     const log = provisioned(pool('web', 4));
     log.say({ type: 'NodeLost', data: { uid, node: 'demo-2', lastSeenAt: null, limitMs: 1 } } as unknown as Fact);
     const facts = log.apply(declared(pool('web', 2))) as Fact[];
-    expect(facts.flatMap((fact) => (fact.type === 'NodeRemovalRequested' ? [fact.data.node] : []))).toEqual([
-      'demo-2',
-      'demo-5',
+    const removals = facts.flatMap((fact) => (fact.type === 'NodeRemovalRequested' ? [fact.data] : []));
+    expect(removals.map(({ node, reason }) => [node, reason])).toEqual([
+      ['demo-2', 'pool web: 4 → 2: 2 machines less; not Ready'],
+      ['demo-5', 'pool web: 4 → 2: 2 machines less; the newest'],
     ]);
   });
 

@@ -61,6 +61,8 @@ export interface NodeDoc extends MachinePlan {
   readonly isRemoving: boolean;
   /** What its provider says of its machine, where that is not as it should be. Absent: nothing. */
   readonly away?: Away;
+  /** Its private address changed after it had joined; absent: it has the one with which it joined. */
+  readonly moved?: { readonly from: string; readonly to: string; readonly since: string };
   /** Its drain waits for pods that do not leave; absent: it does not. */
   readonly drain?: { readonly since: string; readonly message: string };
   /** The request about it that is under way; absent: there is none. */
@@ -130,6 +132,7 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeRemovalRequested':
     case 'NodeRemovalCancelled':
     case 'ControlPlaneRemovalBlocked':
+    case 'ControlPlaneRemovalUnblocked':
     case 'NodeDrainBlocked':
     case 'NodeDrained':
     case 'NodeRemoved':
@@ -316,6 +319,18 @@ const away = (doc: NodeDoc, what: Away['what'], since: string, message = ''): No
   changedAt: since,
 });
 
+/** A kubelet keeps the address that it was started with, and so do the certificates and the etcd of a control plane. */
+const moved = (doc: NodeDoc, { data, meta: { time } }: StoredEvent<'VmAddressChanged'>): NodeDoc => {
+  const { machine, moved: before, ...others } = doc;
+  if (machine === null) return doc;
+  const { from = machine.privateIp, since = time } = before ?? {};
+  const after = { ...others, machine: machineAt(machine, data), changedAt: time };
+  const isBack = from === data.privateIp;
+  return isBack || doc.milestones.joined === undefined
+    ? after
+    : { ...after, moved: { from, to: data.privateIp, since } };
+};
+
 /** What the looks at providers have found. */
 const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   const { time } = event.meta;
@@ -333,10 +348,8 @@ const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return present(doc, time);
     case 'VmStarted':
       return what === 'machine-stopped' ? present(doc, time) : doc;
-    case 'VmAddressChanged': {
-      const { machine } = doc;
-      return machine === null ? doc : { ...doc, machine: machineAt(machine, event.data), changedAt: time };
-    }
+    case 'VmAddressChanged':
+      return moved(doc, event);
     default:
       return doc;
   }
@@ -362,6 +375,8 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     }
     case 'ControlPlaneRemovalBlocked':
       return { ...doc, reason: `it cannot leave yet: ${sentenceOf(event.data.cause)}`, changedAt: time };
+    case 'ControlPlaneRemovalUnblocked':
+      return { ...doc, reason: '', changedAt: time };
     case 'BootstrapStepFailed':
       return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
     case 'VmDeletionFailed': {

@@ -1,4 +1,4 @@
-import type { ClusterUid, EventType, StoredEvent, UpgradeNodePhase } from '@fairlead/contracts';
+import type { ClusterUid, EventType, StoredEvent, UpgradeId, UpgradeNodePhase } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { nodeKey } from '../common/cluster.address.js';
 import { operationStatesAfter, type OperationStates } from './operation.state.js';
@@ -70,7 +70,7 @@ const few = (names: readonly string[]): string => {
 };
 const FEW_MAX = 3;
 
-type RolloutEvent = StoredEvent<
+type RolloutEvent = OfUpgrade<
   | 'OperationStarted'
   | 'OperationCompleted'
   | 'OperationFailed'
@@ -88,6 +88,8 @@ type RolloutEvent = StoredEvent<
   | 'NodeSkipped'
   | 'NodeQuarantined'
 >;
+
+type OfUpgrade<Type extends EventType> = StoredEvent<Type> & { readonly data: { readonly upgradeId: UpgradeId } };
 
 const operated = (event: Extract<RolloutEvent, { type: `Operation${string}` }>): Change => {
   const states: Change = (upgrade) => ({ ...upgrade, operations: operationStatesAfter(upgrade.operations, event) });
@@ -225,7 +227,9 @@ const AGENT: ReadonlySet<string> = new Set<EventType>([
   'NodeLost',
   'NodeRecovered',
 ]);
-const isRollout = (event: StoredEvent): event is RolloutEvent => ROLLOUT.has(event.type);
+/** The leader of etcd moves also for nodes that are rebooted or removed. */
+const isRollout = (event: StoredEvent): event is RolloutEvent =>
+  ROLLOUT.has(event.type) && (event.data as { readonly upgradeId?: string | null }).upgradeId !== null;
 const isAgent = (event: StoredEvent): event is AgentEvent => AGENT.has(event.type);
 
 const nodeOf = (event: StoredEvent): string | undefined =>

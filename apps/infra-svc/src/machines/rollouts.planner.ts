@@ -15,7 +15,7 @@ import {
   type ReplacementOrder,
 } from '@fairlead/contracts';
 import type { Cluster } from './machines.state.js';
-import type { PoolRollout } from './rollouts.js';
+import type { Asked, PoolRollout } from './rollouts.js';
 
 /** How many replacements of one pool are under way at a time, whatever its limits allow. */
 export const REPLACEMENTS_AT_ONCE_MAX = 20;
@@ -33,6 +33,8 @@ interface Pool {
   readonly limits: ReturnType<typeof rolloutLimits>;
   /** One node is replaced alone, until a new one serves. */
   readonly canary: boolean;
+  /** undefined: its machines are brought to what is declared. */
+  readonly asked: Asked | undefined;
   /** Its machines, in the order in which they were planned: also those on their way in and out. */
   readonly machines: readonly MachinePlan[];
   /** Names of those that its replicas count. */
@@ -58,7 +60,7 @@ const rulesOf = ({ controlPlane, pools }: Declared['spec'], name: string): Rules
   return { declared: pool, strategy, limits: rolloutLimits(rollout, pool.replicas), canary };
 };
 
-const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined => {
+const poolOf = ({ declared, planned }: Cluster, name: string, { asked }: PoolRollout): Pool | undefined => {
   const rules = declared === undefined ? undefined : rulesOf(declared.spec, name);
   if (declared === undefined || rules === undefined) return undefined;
   const replaced = Object.values(declared.replaced ?? {}).filter((one) => one.pool === name);
@@ -69,6 +71,9 @@ const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined 
   return {
     name,
     ...rules,
+    // Whoever asks for nodes to be replaced is the one for whom OnDelete waits.
+    ...(asked === undefined ? {} : { strategy: 'RollingUpdate' as const }),
+    asked,
     machines: planned.filter((plan) => plan.pool === name && plan.surge === undefined),
     counted: new Set(Object.keys(declared.nodes).filter((node) => declared.nodes[node] === name)),
     replaced,
@@ -79,12 +84,18 @@ const poolOf = ({ declared, planned }: Cluster, name: string): Pool | undefined 
 const differencesOf = (plan: MachinePlan, { declared }: Pool): readonly string[] =>
   differences(templateOf(plan), declared);
 
-/** Machines that are not as the pool is declared. */
-const outdatedIn = (pool: Pool): readonly Outdated[] =>
-  pool.machines.flatMap((plan) => {
+/** Machines that are not as the pool is declared; or those of the nodes that someone asked for, and no others. */
+const outdatedIn = (pool: Pool): readonly Outdated[] => {
+  const { machines, asked } = pool;
+  if (asked !== undefined) {
+    const reason = asked.reason === '' ? 'someone asked for it' : asked.reason;
+    return machines.flatMap(({ name }) => (asked.nodes.includes(name) ? [{ name, reason }] : []));
+  }
+  return machines.flatMap((plan) => {
     const differs = differencesOf(plan, pool);
     return differs.length === 0 ? [] : [{ name: plan.name, reason: differs.join(', ') }];
   });
+};
 
 const isAvailable = ({ rollouts }: Cluster, name: string): boolean =>
   rollouts.ready[name] === true && rollouts.lost[name] !== true;
@@ -95,14 +106,15 @@ const availableIn = (cluster: Cluster, { counted, replaced }: Pool): number => {
   return [...counted].filter((name) => !leaving.has(name) && isAvailable(cluster, name)).length;
 };
 
-/** How many replacements may be under way: of a pool with a canary one, until a node as declared serves, and is to stay. */
+/** It is what the rollout leads to: made as declared, or one of the new nodes of those that someone asked for. */
+const isNew = (plan: MachinePlan, pool: Pool): boolean =>
+  pool.asked === undefined ? differencesOf(plan, pool).length === 0 : pool.asked.joined.includes(plan.name);
+
+/** How many replacements may be under way: of a pool with a canary one, until a new node serves, and is to stay. */
 const atOnce = (cluster: Cluster, pool: Pool): number => {
   const leaving = new Set<string>(pool.replaced.map(({ node }) => node));
   const isProof = (plan: MachinePlan): boolean =>
-    pool.counted.has(plan.name) &&
-    !leaving.has(plan.name) &&
-    differencesOf(plan, pool).length === 0 &&
-    isAvailable(cluster, plan.name);
+    pool.counted.has(plan.name) && !leaving.has(plan.name) && isNew(plan, pool) && isAvailable(cluster, plan.name);
   return pool.canary && !pool.machines.some(isProof) ? 1 : REPLACEMENTS_AT_ONCE_MAX;
 };
 
@@ -206,7 +218,7 @@ export type RolloutStep =
 export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout): RolloutStep => {
   if (rollout.failed) return { kind: 'wait' };
   if (rollout.cause !== null) return { kind: 'fail' };
-  const pool = poolOf(cluster, name);
+  const pool = poolOf(cluster, name, rollout);
   if (pool === undefined) return { kind: 'complete', heldBack: [] };
   const next = nextIn(cluster, pool);
   if (next.length > 0) return { kind: 'replace', next };

@@ -7,9 +7,20 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 
-/** The nodes of a pool are being replaced, because its machine template was changed. */
+/** Nodes that someone asked to be replaced, whatever their machines are like. */
+export interface Asked {
+  readonly nodes: readonly NodeName[];
+  /** Empty: not given. */
+  readonly reason: string;
+  /** New nodes that joined in the place of one of them. */
+  readonly joined: readonly NodeName[];
+}
+
+/** The nodes of a pool are being replaced, because its machine template was changed, or someone asked for it. */
 export interface PoolRollout {
   readonly requestId: string;
+  /** Absent: nodes are replaced whose machines are not as declared. */
+  readonly asked?: Asked;
   /** How many of its replacements began: their ids are counted on, so that they are never used twice. */
   readonly begun: number;
   /** Why no further replacement begins; null: one does. */
@@ -57,6 +68,14 @@ const change = (rollouts: Rollouts, pool: string, to: Partial<PoolRollout>): Rol
   return rollout === undefined ? rollouts : { ...rollouts, pools: set(rollouts.pools, pool, { ...rollout, ...to }) };
 };
 
+const rolloutOf = ({ requestId, nodes, reason = '' }: EventData<'PoolRolloutRequested'>): PoolRollout => ({
+  requestId,
+  ...(nodes === undefined ? {} : { asked: { nodes, reason, joined: [] } }),
+  begun: 0,
+  cause: null,
+  failed: false,
+});
+
 const planned = (rollouts: Rollouts, { requestId, node, rollout: id }: Replacement): Rollouts => {
   const [pool, rollout] = Object.entries(rollouts.pools).find(([, one]) => one.requestId === id) ?? [];
   if (pool === undefined || rollout === undefined) return rollouts;
@@ -86,14 +105,19 @@ const stuck = (rollouts: Rollouts, data: EventData<'BootstrapStepFailed'>): Roll
     : change(rollouts, one.pool, { cause: data.cause });
 };
 
-const joined = (rollouts: Rollouts, { requestId }: EventData<'NodeReplacementReady'>, isGone: boolean): Rollouts => {
+const joined = (
+  rollouts: Rollouts,
+  { requestId, newNode }: EventData<'NodeReplacementReady'>,
+  isGone: boolean,
+): Rollouts => {
   const one = rollouts.underWay[requestId];
   if (one === undefined) return rollouts;
-  const { underWay } = rollouts;
-  return {
-    ...rollouts,
-    underWay: isGone ? omit(underWay, requestId) : set(underWay, requestId, { ...one, ready: true }),
-  };
+  const underWay = isGone
+    ? omit(rollouts.underWay, requestId)
+    : set(rollouts.underWay, requestId, { ...one, ready: true });
+  const asked = rollouts.pools[one.pool]?.asked;
+  const proven = asked === undefined ? {} : { asked: { ...asked, joined: [...asked.joined, newNode] } };
+  return change({ ...rollouts, underWay }, one.pool, proven);
 };
 
 const gone = (rollouts: Rollouts, name: string): Rollouts => ({
@@ -155,10 +179,8 @@ const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
 /** `isThere`: of machines before the event. */
 export const rolloutsAfter = (rollouts: Rollouts, event: StoredEvent, isThere: (name: string) => boolean): Rollouts => {
   switch (event.type) {
-    case 'PoolRolloutRequested': {
-      const { pool, requestId } = event.data;
-      return { ...rollouts, pools: set(rollouts.pools, pool, { requestId, begun: 0, cause: null, failed: false }) };
-    }
+    case 'PoolRolloutRequested':
+      return { ...rollouts, pools: set(rollouts.pools, event.data.pool, rolloutOf(event.data)) };
     case 'PoolRolloutCompleted':
       return { ...rollouts, pools: omit(rollouts.pools, event.data.pool) };
     case 'PoolRolloutFailed':

@@ -22,9 +22,11 @@ export interface Sights {
   readonly joined: readonly NodeName[];
   /** How many machines were ever stated as gone: two disappearances of one machine have different replacements. */
   readonly goneEver: number;
+  /** Nothing may be repaired, and what is missing now may be there again once the cluster is resumed. */
+  readonly paused: boolean;
 }
 
-export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: {}, joined: [], goneEver: 0 };
+export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: {}, joined: [], goneEver: 0, paused: false };
 
 /** One way in which a provider's list differs from the log. Two looks in a row have found it. */
 export type Difference = { readonly node: NodeName } & (
@@ -86,8 +88,12 @@ const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: Cl
   });
 };
 
-/** Machines that the provider does not list any more: each is gone, or all of them are held because they are too many. */
+/**
+ * Machines that the provider does not list any more: each is gone, or all of them are held because they are too many. While the cluster is
+ * paused nothing is stated: what is still missing afterwards is found by the next look.
+ */
 const vanished = (cluster: Cluster, machines: readonly Machine[], look: ClusterLook): readonly SightFact[] => {
+  if (cluster.sights.paused) return [];
   const all = expected(cluster);
   const fresh = machines.filter(({ name }) => cluster.sights.lost[name] === undefined);
   if (fresh.length === 0) return [];
@@ -150,8 +156,9 @@ const without = <T>(record: Readonly<Record<string, T>>, gone: string): Readonly
   Object.fromEntries(Object.entries(record).filter(([key]) => key !== gone));
 
 /** The machine is deleted: nothing more follows for it. */
-const withoutSight = ({ goneEver, lost, departing, ...lists }: Sights, name: NodeName): Sights => ({
+const withoutSight = ({ goneEver, paused, lost, departing, ...lists }: Sights, name: NodeName): Sights => ({
   goneEver,
+  paused,
   lost: without(lost, name),
   departing: without(departing, name),
   stopped: lists.stopped.filter((one) => one !== name),
@@ -199,6 +206,10 @@ export const sightsAfter = (before: Sights, event: StoredEvent, announced: reado
     case 'NodesFailed':
     case 'VmsFailed':
       return withoutReplacement(sights, event.data.requestId);
+    case 'ClusterPaused':
+      return { ...sights, paused: true };
+    case 'ClusterResumed':
+      return { ...sights, paused: false };
     case 'ClusterReady':
       return { ...sights, joined: announced as readonly NodeName[] };
     case 'VmDeleted':

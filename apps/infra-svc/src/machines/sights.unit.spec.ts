@@ -108,6 +108,16 @@ describe('a machine that its provider no longer lists', () => {
     expect(removing.gone(removing.at(2))).toMatchObject([{ data: { repair: 'none' } }]);
   });
 
+  it('is stated and replaced after the cluster was resumed, and not at all if it is listed again by then', () => {
+    const cluster = new Seen(1, 4).ready().say({ type: 'ClusterPaused', data: { uid: UID, reason: '' } });
+    expect(cluster.gone(cluster.at(1), cluster.at(2))).toEqual([]);
+    expect(cluster.look([{ node: cluster.at(2), kind: 'returned' }])).toEqual([]);
+    cluster.say({ type: 'ClusterResumed', data: { uid: UID, reason: '' } });
+    expect(cluster.gone(cluster.at(1))).toMatchObject([
+      { type: 'VmGone', data: { node: cluster.at(1), repair: 'replace' } },
+    ]);
+  });
+
   it('says nothing once the machine is being deleted, or its cluster is', () => {
     const cluster = new Seen(1, 4).ready();
     cluster.say({ type: 'NodeRemoved', data: { uid: UID, node: cluster.at(1) } } as Fact);

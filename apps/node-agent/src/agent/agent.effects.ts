@@ -70,6 +70,8 @@ export class AgentLoop {
   private stopped = false;
   private watch: NodeWatch | undefined;
   private lastWait = '';
+  /** A heartbeat waits for the record of a boot. */
+  private owesBeat = false;
   /** Since when the host has differed without a break. */
   private differsSinceMs: number | undefined;
   private cancelConfirmation = (): void => undefined;
@@ -176,6 +178,7 @@ export class AgentLoop {
   private async turn(): Promise<void> {
     const { journal, log } = this.parts;
     await this.sayBoot();
+    if (this.owesBeat) this.beat();
     if (this.inspectionDue || this.inspection === undefined) await this.look();
     const seen = await this.say();
     const step = plan(journal.reported, seen, {
@@ -213,8 +216,7 @@ export class AgentLoop {
 
   private async lookAtCertificates(): Promise<void> {
     const { config, host, journal } = this.parts;
-    if (config.role !== 'control-plane') return;
-    const certificates = await certificatesOn(host, this.certificates);
+    const certificates = await certificatesOn(host, config.role, this.certificates);
     const text = JSON.stringify(certificates);
     if (certificates.length === 0 || text === (await this.memory.read()).certificates) return;
     const data = { uid: config.uid, node: config.node, certificates };
@@ -263,7 +265,7 @@ export class AgentLoop {
     return failed;
   }
 
-  /** Before the first heartbeat: a request to reboot the node must not begin on one that has booted since. */
+  /** Heartbeats wait for it: a request to reboot the node must not begin on one that has booted since. */
   private async sayBoot(): Promise<void> {
     const { journal, log } = this.parts;
     const facts = booted(journal.reported, this.observe());
@@ -338,10 +340,16 @@ export class AgentLoop {
     return seen?.kind === 'seen' ? seen.software : (this.parts.journal.reported.software ?? {});
   }
 
+  /**
+   * Not before a boot of the host is in the log: with the first heartbeat the node counts as back. Whoever cannot record the one cannot
+   * record the other, so no node is silent for longer by this.
+   */
   private beat(): void {
     const { config, clock, platform, journal } = this.parts;
     const { reported } = journal;
     const { bootId } = this.facts;
+    this.owesBeat = !journal.isBootRecorded || booted(reported, this.observe()).length > 0;
+    if (this.owesBeat) return;
     const now = {
       at: clock.now(),
       bootId,

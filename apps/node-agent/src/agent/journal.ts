@@ -61,6 +61,11 @@ export class Journal {
     return this.state.outbox.length === 0;
   }
 
+  /** The boot that was stated last is in the log. */
+  get isBootRecorded(): boolean {
+    return !this.state.outbox.some(({ type }) => type === 'NodeRebooted');
+  }
+
   /** `desired`: id of the event by which the node was asked for it. */
   async record(facts: readonly AgentFact[], desired: string | null): Promise<void> {
     const time = this.options.clock.now().toISOString();

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { EXTERNAL_ETCD, type EventData } from '@fairlead/contracts';
+import { EXTERNAL_ETCD, KUBELET_CERTIFICATE, type EventData, type NodeRole } from '@fairlead/contracts';
 import type { HostPort } from '../node/host.ports.js';
 
 type Certificates = EventData<'CertificatesReported'>['certificates'];
@@ -7,8 +7,14 @@ type Certificates = EventData<'CertificatesReported'>['certificates'];
 const PKI = '/etc/kubernetes/pki';
 const { pki: ETCD, client: ETCD_CLIENT } = EXTERNAL_ETCD;
 
+/** Certificate and key in one file, which the kubelet replaces when it renews them. */
+const OF_EVERY_NODE: Readonly<Record<string, string>> = {
+  [KUBELET_CERTIFICATE]: '/var/lib/kubelet/pki/kubelet-client-current.pem',
+};
+
 /** kubeadm's names, and where it keeps them; those of an external etcd have the same names and places of their own. */
-const FILES: Readonly<Record<string, string | readonly string[]>> = {
+const OF_CONTROL_PLANES: Readonly<Record<string, string | readonly string[]>> = {
+  ...OF_EVERY_NODE,
   apiserver: `${PKI}/apiserver.crt`,
   'apiserver-etcd-client': [`${PKI}/apiserver-etcd-client.crt`, `${ETCD_CLIENT}/apiserver-etcd-client.crt`],
   'apiserver-kubelet-client': `${PKI}/apiserver-kubelet-client.crt`,
@@ -27,9 +33,12 @@ const FILES: Readonly<Record<string, string | readonly string[]>> = {
 
 const CLIENT_CERTIFICATE = /^\s*client-certificate-data:\s*(\S+)\s*$/m;
 
-/** The certificate in a PEM file or a kubeconfig. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/u;
+
+/** The certificate in a PEM file, without the key beside it, or in a kubeconfig. */
 const pemIn = (text: string): string | undefined => {
-  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
+  const [certificate] = CERTIFICATE.exec(text) ?? [];
+  if (certificate !== undefined) return certificate;
   const [, data] = CLIENT_CERTIFICATE.exec(text) ?? [];
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 };
@@ -46,10 +55,18 @@ const endOf = (pem: string): string | undefined => {
 /** By name: the certificate that was there when it was last looked at, and when it ends. */
 export type SeenCertificates = Map<string, { readonly pem: string; readonly expiresAt: string | undefined }>;
 
-/** When each certificate of the control plane on this host ends. Only public parts are kept; what is as it was is not parsed again. */
-export const certificatesOn = async (host: HostPort, seen: SeenCertificates = new Map()): Promise<Certificates> => {
+/**
+ * When the certificate of the kubelet on this host ends, and each of its control plane. Only public parts are kept; what is as it was is not
+ * parsed again.
+ */
+export const certificatesOn = async (
+  host: HostPort,
+  role: NodeRole,
+  seen: SeenCertificates = new Map(),
+): Promise<Certificates> => {
+  const files = role === 'control-plane' ? OF_CONTROL_PLANES : OF_EVERY_NODE;
   const found = await Promise.all(
-    Object.entries(FILES).map(async ([name, places]) => {
+    Object.entries(files).map(async ([name, places]) => {
       const texts = await Promise.all([places].flat().map((path) => host.readFile(path)));
       const text = texts.find((each) => each !== undefined);
       const pem = text === undefined ? undefined : pemIn(text);

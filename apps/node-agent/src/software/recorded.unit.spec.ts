@@ -64,11 +64,25 @@ describe.each(RECORDED_VERSIONS)('what the real tools of a control plane of %s p
     const host = new MemoryHost();
     host.files.set('/etc/kubernetes/admin.conf', said('adminCertificate'));
     const seen: SeenCertificates = new Map();
-    const certificates = await certificatesOn(host, seen);
+    const certificates = await certificatesOn(host, 'control-plane', seen);
     expect(certificates).toEqual([{ name: 'admin.conf', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) }]);
-    expect(await certificatesOn(host, seen)).toEqual(certificates);
+    expect(await certificatesOn(host, 'control-plane', seen)).toEqual(certificates);
     host.files.set('/etc/kubernetes/admin.conf', 'no certificate');
-    expect(await certificatesOn(host, seen)).toEqual([]);
+    expect(await certificatesOn(host, 'control-plane', seen)).toEqual([]);
+  });
+
+  it('shows when the certificate of its kubelet ends, on every node, and its key is not kept', async () => {
+    const config = said('adminCertificate');
+    const pem = Buffer.from(/client-certificate-data: (\S+)/u.exec(config)?.[1] ?? '', 'base64').toString('utf8');
+    const key = '-----BEGIN EC PRIVATE KEY-----\nc2VjcmV0\n-----END EC PRIVATE KEY-----\n';
+    const host = new MemoryHost();
+    host.files.set('/var/lib/kubelet/pki/kubelet-client-current.pem', `${pem}${key}`);
+    host.files.set('/etc/kubernetes/admin.conf', config);
+    const seen: SeenCertificates = new Map();
+    const worker = await certificatesOn(host, 'worker', seen);
+    expect(worker).toEqual([{ name: 'kubelet', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) }]);
+    expect([...seen.values()].map(({ pem: kept }) => kept.includes('KEY'))).toEqual([false]);
+    expect((await certificatesOn(host, 'control-plane')).map(({ name }) => name)).toEqual(['kubelet', 'admin.conf']);
   });
 
   it('shows that containerd reads what we write for it', () => {

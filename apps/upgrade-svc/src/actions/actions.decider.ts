@@ -1,11 +1,14 @@
-import { hasPassed, isAwaited, type ClusterUid, type EventData } from '@fairlead/contracts';
+import { hasPassed, isAwaited, type ClusterUid, type EventData, type Fact } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { evolve } from './actions.evolve.js';
 import type { ActionFact } from './actions.planner.js';
 import { ABSENT, type Actions, type Known } from './actions.state.js';
 
 /** What came of a task. What is known already is not stated again. */
-export type RecordAction = Command<'RecordAction', { readonly uid: ClusterUid; readonly fact: ActionFact }>;
+export type RecordAction = Command<
+  'RecordAction',
+  { readonly uid: ClusterUid; readonly fact: ActionFact | Fact<'EtcdLeaderMoved'> }
+>;
 
 /** Of a drain that is still to begin, or that is done. */
 const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceeded'>, 'message'>): boolean => {
@@ -18,7 +21,9 @@ const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceed
   return isDue && isAwaited(state.hooks, { ...about, operation });
 };
 
-const isNews = (state: Known, { type, data }: ActionFact): boolean => {
+const isNews = (state: Known, { type, data }: RecordAction['data']['fact']): boolean => {
+  // It was moved when it is stated, whatever has become of the request.
+  if (type === 'EtcdLeaderMoved') return true;
   const progress = state.open[data.requestId]?.nodes[data.node];
   switch (type) {
     case 'NodeActionCordoned':
@@ -41,7 +46,7 @@ const isNews = (state: Known, { type, data }: ActionFact): boolean => {
 };
 
 /** What people ask of nodes. In the stream of rollouts: an upgrade and an action never begin at once. */
-export const actions: Decider<Actions, RecordAction, ActionFact> = {
+export const actions: Decider<Actions, RecordAction, RecordAction['data']['fact']> = {
   initial: ABSENT,
   reads: 'cluster',
   evolve,

@@ -14,7 +14,7 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { c8QuorumWithout } from '../rules/control-plane.rules.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../tokens.js';
 import type { RecordAction } from './actions.decider.js';
-import { drainSinceOf, type ActionFact } from './actions.planner.js';
+import { drainSinceOf } from './actions.planner.js';
 import type { ActionTask, AllowReboot, UncordonNode } from './actions.reconciler.js';
 import { markOf, type Actions, type Known, type Open, type Progress } from './actions.state.js';
 
@@ -107,7 +107,11 @@ export class ActionsEffects {
     const facts = await etcd.facts(controlPlanes);
     const [finding] = c8QuorumWithout(facts, node);
     if (finding !== undefined) throw new WorldFailure({ operation: 'reboot', target: node, message: finding.sentence });
-    if (facts.members.length > 1) await etcd.moveLeaderAway(facts, node);
+    if (facts.members.length === 1) return;
+    const { movedTo: to } = await etcd.moveLeaderAway(facts, node);
+    if (to === null) return;
+    const data = { uid, upgradeId: null, operation: null, node, to };
+    await record(task, { type: 'EtcdLeaderMoved', data });
   }
 
   private newDrain(api: UpgradeCluster, { members, drainPolicy }: Known, node: string): NodeDrain {
@@ -156,6 +160,6 @@ const aboutOf = ({
   ...{ uid, requestId, action, node },
 });
 
-const record = async (task: Context, fact: ActionFact): Promise<void> => {
+const record = async (task: Context, fact: RecordAction['data']['fact']): Promise<void> => {
   await task.record({ type: 'RecordAction', data: { uid: task.data.uid, fact } });
 };

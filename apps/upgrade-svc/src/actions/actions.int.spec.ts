@@ -1,4 +1,4 @@
-import type { NodeName } from '@fairlead/contracts';
+import type { Fact, NodeName } from '@fairlead/contracts';
 import type { Handle, TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { controlPlane, startLabCluster, type LabCluster } from '../../../../libs/kubernetes/test/lab.cluster.js';
@@ -16,10 +16,11 @@ const { signal } = new AbortController();
 describe('the reboot of a control plane', () => {
   let lab: LabCluster;
   let said: readonly string[];
+  let recorded: readonly Fact[];
 
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 3, workers: 0 });
-    said = [];
+    [said, recorded] = [[], []];
   });
   afterEach(() => lab.stop());
 
@@ -42,19 +43,33 @@ describe('the reboot of a control plane', () => {
     const effects = new ActionsEffects(handle, clusters, { lookEveryMs: 1, sliceMs: 1 }, clock);
     const unlessBooted = { since: START, bootId: 'b1' };
     const data: AllowReboot = { uid, requestId: REQUEST, action: 'reboot', node: node as NodeName, unlessBooted };
-    const task = { id: 't', namespace: 'default', cluster: 'demo', cause: {}, signal, state: story.state, data };
+    const record = async (command: RecordAction): Promise<void> => {
+      recorded = [...recorded, command.data.fact];
+    };
+    const task = {
+      id: 't',
+      namespace: 'default',
+      cluster: 'demo',
+      cause: {},
+      signal,
+      state: story.state,
+      data,
+      record,
+    };
     await effects.allowReboot(task as unknown as TaskContext<Actions, RecordAction, AllowReboot>);
   };
 
-  it('moves the leader of etcd away before its agent is asked', async () => {
+  it('moves the leader of etcd away before its agent is asked, and states it', async () => {
     expect(await leader()).toBe(controlPlane(1));
     await allow(controlPlane(1));
     expect([await leader(), said]).toEqual([controlPlane(2), ['AskForChange']]);
+    const moved = { uid, upgradeId: null, operation: null, node: controlPlane(1), to: controlPlane(2) };
+    expect(recorded).toEqual([{ type: 'EtcdLeaderMoved', data: moved }]);
   });
 
   it('leaves the leader where it is when another member leads', async () => {
     await allow(controlPlane(3));
-    expect([await leader(), said]).toEqual([controlPlane(1), ['AskForChange']]);
+    expect([await leader(), said, recorded]).toEqual([controlPlane(1), ['AskForChange'], []]);
   });
 
   it('is not asked for while etcd, as its members answer, would lose its quorum', async () => {

@@ -1,17 +1,7 @@
 import type { ClusterUid, HookPoint, NodeActionKind, NodeName, RebootCondition } from '@fairlead/contracts';
 import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import { actions, type RecordAction } from './actions.decider.js';
-import {
-  aboutOf,
-  entriesOf,
-  factsOf,
-  hookCalls,
-  momentsOf,
-  stepOf,
-  type ActionFact,
-  type Entry,
-  type Step,
-} from './actions.planner.js';
+import { aboutOf, entriesOf, factsOf, hookCalls, momentsOf, stepOf, type Entry, type Step } from './actions.planner.js';
 import type { Actions, Known } from './actions.state.js';
 
 /** Data of every task: which request, on which node. */
@@ -106,7 +96,7 @@ const cleaning = (state: Known): readonly Task[] => {
 const FAILING: ReadonlySet<string> = new Set<Step>(['CordonNode', 'DrainNode', 'AllowReboot', 'UncordonNode']);
 
 /** People ask for nodes to be rebooted, drained, cordoned and uncordoned; this carries it out, node by node. */
-export const actionsReconciler: Reconciler<Actions, RecordAction, ActionFact> = {
+export const actionsReconciler: Reconciler<Actions, RecordAction, RecordAction['data']['fact']> = {
   name: 'actions',
   version: 3,
   context: 'rollout',

@@ -1,10 +1,26 @@
-import { RENEW_BEFORE_MS, type ClusterUid, type Fact, type NodeName, type StoredEvent } from '@fairlead/contracts';
+import {
+  isOfKubelet,
+  KUBELET_LATE_MS,
+  RENEW_BEFORE_MS,
+  type ClusterUid,
+  type EventData,
+  type Fact,
+  type NodeName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { later, nothing, type Decider } from '@fairlead/event-sourcing';
 
+type Ending = EventData<'CertificatesReported'>['certificates'][number];
+
+/** Those of a control plane are renewed together; a kubelet renews its own. */
+type Group = 'control-plane' | 'kubelet';
+const GROUPS: readonly Group[] = ['control-plane', 'kubelet'];
+const LEAD_MS: Readonly<Record<Group, number>> = { 'control-plane': RENEW_BEFORE_MS, kubelet: KUBELET_LATE_MS };
+
 interface Reported {
-  readonly certificates: readonly { readonly name: string; readonly expiresAt: string }[];
+  readonly certificates: readonly Ending[];
   /** The end that was warned of; a renewed certificate ends later, and is warned of again. */
-  readonly warned: string | null;
+  readonly warned: { readonly [G in Group]?: string };
 }
 
 export interface Certificates {
@@ -14,32 +30,43 @@ export interface Certificates {
 
 const NONE: Certificates = { uid: null, nodes: {} };
 
-const earliestOf = ({ certificates }: Reported): string | undefined =>
+const groupOf = (one: Pick<Ending, 'name'>): Group => (isOfKubelet(one) ? 'kubelet' : 'control-plane');
+
+const of = ({ certificates }: Reported, group: Group): readonly Ending[] =>
+  certificates.filter((one) => groupOf(one) === group);
+
+const earliestOf = (certificates: readonly Ending[]): string | undefined =>
   certificates.map(({ expiresAt }) => expiresAt).toSorted()[0];
+
+/** When certificates of the group have to be warned of, and the first end among them; undefined: they were, or there are none. */
+const dueOf = (reported: Reported, group: Group): { readonly at: string; readonly earliest: string } | undefined => {
+  const earliest = earliestOf(of(reported, group));
+  if (earliest === undefined || reported.warned[group] === earliest) return undefined;
+  return { at: later(earliest, -LEAD_MS[group]), earliest };
+};
 
 /** When certificates of the node will have to be warned of; undefined: they were, or none were reported. */
 export const warnAt = ({ nodes }: Certificates, node: string): string | undefined => {
   const reported = nodes[node];
-  const earliest = reported === undefined ? undefined : earliestOf(reported);
-  if (reported === undefined || earliest === undefined || reported.warned === earliest) return undefined;
-  return later(earliest, -RENEW_BEFORE_MS);
+  if (reported === undefined) return undefined;
+  return GROUPS.flatMap((group) => dueOf(reported, group)?.at ?? []).toSorted()[0];
 };
 
 /** What a warning is due for at `now` (RFC 3339). */
-export const warnings = (state: Certificates, now: string): readonly Fact<'CertificatesExpiring'>[] => {
-  const { uid, nodes } = state;
+export const warnings = ({ uid, nodes }: Certificates, now: string): readonly Fact<'CertificatesExpiring'>[] => {
   if (uid === null) return nothing;
-  const limit = later(now, RENEW_BEFORE_MS);
-  return Object.entries(nodes).flatMap(([node, reported]) => {
-    const dueAt = warnAt(state, node);
-    const earliest = earliestOf(reported);
-    if (earliest === undefined || dueAt === undefined || now < dueAt) return [];
-    const names = reported.certificates.filter(({ expiresAt }) => expiresAt < limit).map(({ name }) => name);
-    return [{ type: 'CertificatesExpiring', data: { uid, node: node as NodeName, earliest, names } }];
-  });
+  return Object.entries(nodes).flatMap(([node, reported]) =>
+    GROUPS.flatMap((group): readonly Fact<'CertificatesExpiring'>[] => {
+      const due = dueOf(reported, group);
+      if (due === undefined || now < due.at) return [];
+      const limit = later(now, LEAD_MS[group]);
+      const names = of(reported, group).flatMap(({ name, expiresAt }) => (expiresAt < limit ? [name] : []));
+      return [{ type: 'CertificatesExpiring', data: { uid, node: node as NodeName, earliest: due.earliest, names } }];
+    }),
+  );
 };
 
-/** Certificates of control planes, and those that were warned of. In the stream of rollouts. It takes no commands. */
+/** Certificates of nodes, and those that were warned of. In the stream of rollouts. It takes no commands. */
 export const certificates: Decider<Certificates, never, Fact<'CertificatesExpiring'>> = {
   initial: NONE,
   reads: 'cluster',
@@ -52,13 +79,15 @@ export const certificates: Decider<Certificates, never, Fact<'CertificatesExpiri
         return { uid: event.data.uid, nodes: {} };
       case 'CertificatesReported': {
         const { node, certificates: reported } = event.data;
-        const warned = state.nodes[node]?.warned ?? null;
+        const warned = state.nodes[node]?.warned ?? {};
         return { ...state, nodes: { ...state.nodes, [node]: { certificates: reported, warned } } };
       }
       case 'CertificatesExpiring': {
-        const { node, earliest } = event.data;
-        const known = state.nodes[node] ?? { certificates: [] };
-        return { ...state, nodes: { ...state.nodes, [node]: { ...known, warned: earliest } } };
+        const { node, earliest, names } = event.data;
+        const { certificates: reported, warned } = state.nodes[node] ?? { certificates: [], warned: {} };
+        const group = names.some((name) => isOfKubelet({ name })) ? 'kubelet' : 'control-plane';
+        const after = { certificates: reported, warned: { ...warned, [group]: earliest } };
+        return { ...state, nodes: { ...state.nodes, [node]: after } };
       }
       case 'VmDeleted': {
         const { [event.data.name]: _gone, ...nodes } = state.nodes;

@@ -2,10 +2,10 @@ import type { Fact } from '@fairlead/contracts';
 import type { Reconciler } from '@fairlead/event-sourcing';
 import { certificates, warnAt, warnings, type Certificates } from './certificates.decider.js';
 
-/** Warns of each control plane's certificates in time to renew them, on the day from which that is due. */
+/** Warns of the certificates of nodes on the day from which that is due: in time to renew them, or because a kubelet has not. */
 export const certificatesReconciler: Reconciler<Certificates, never, Fact<'CertificatesExpiring'>> = {
   name: 'certificates',
-  version: 3,
+  version: 4,
   context: 'rollout',
   decider: certificates,
   generation: ({ uid }) => uid ?? '',

@@ -28,6 +28,20 @@ describe('certificates of a control plane', () => {
     ]);
   });
 
+  it('are warned of apart from that of its kubelet, which is late 30 days before its end', () => {
+    expect(warned(known(reported({ apiserver: inDays(100), kubelet: inDays(31) })))).toEqual([]);
+    const both = reported({ apiserver: inDays(80), kubelet: inDays(29) });
+    const [ofControlPlane, ofKubelet] = warned(known(both));
+    expect([ofControlPlane, ofKubelet]).toEqual([
+      { type: 'CertificatesExpiring', data: { uid, node: NODE, earliest: inDays(80), names: ['apiserver'] } },
+      { type: 'CertificatesExpiring', data: { uid, node: NODE, earliest: inDays(29), names: ['kubelet'] } },
+    ]);
+    expect(warned(known(both, ofKubelet!))).toEqual([ofControlPlane]);
+    expect(warned(known(both, ofControlPlane!, ofKubelet!))).toEqual([]);
+    const waiting = known(reported({ apiserver: inDays(100), kubelet: inDays(35) }));
+    expect(certificatesReconciler.wakeAt?.(waiting, NOW)).toBe(inDays(5));
+  });
+
   it('are warned of once, and again when renewed ones end', () => {
     const [expiring] = warned(known(soon));
     if (expiring === undefined) throw new Error('nothing was warned of');

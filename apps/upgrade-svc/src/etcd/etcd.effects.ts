@@ -29,6 +29,12 @@ export interface TakenSnapshot extends SnapshotStatus {
   readonly node: string;
 }
 
+/** Who leads etcd, and whom the lead was given to; null: it is none of the nodes, or the lead stayed where it was. */
+export interface Leadership {
+  readonly leader: NodeName | null;
+  readonly movedTo: NodeName | null;
+}
+
 /** The container with etcd's tools: that of etcd itself or, beside an external one, that of a pod of ours. */
 const containerOf = ({ labels }: PodView): string => labels['component'] ?? '';
 
@@ -93,16 +99,16 @@ export class Etcd {
     await this.must(pod, ['etcdctl', ...CLIENT, ASK_LIMIT, 'move-leader', toMemberId]);
   }
 
-  /** Before a member goes: without it etcd would be without a leader for an election. Answers who leads now. */
-  async moveLeaderAway({ members }: EtcdFacts, from: NodeName): Promise<NodeName | null> {
+  /** Before a member goes: without it etcd would be without a leader for an election. */
+  async moveLeaderAway({ members }: EtcdFacts, from: NodeName): Promise<Leadership> {
     const leader = members.find((member) => member.leader)?.node ?? null;
-    if (leader !== from) return leader;
+    if (leader !== from) return { leader, movedTo: null };
     const [to] = members
       .filter((member) => member.node !== null && member.node !== from && member.healthy && !member.learner)
       .toSorted((one, other) => one.behind - other.behind);
     if (to === undefined) throw this.failure('move the leader of etcd', from, 'no other member is healthy');
     await this.moveLeader(from, to.id);
-    return to.node;
+    return { leader: to.node, movedTo: to.node };
   }
 
   /** Saves a snapshot beside a member that does not lead, reads its status and hands it over piece by piece. */

@@ -1,16 +1,25 @@
 import type { ClusterUid, EventData, Fact, NodeName, StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 
-export type RemovalFact = Fact<'EtcdSnapshotTaken' | 'ControlPlaneRemovalPrepared' | 'ControlPlaneRemovalBlocked'>;
+export type RemovalFact = Fact<
+  | 'EtcdSnapshotTaken'
+  | 'EtcdLeaderMoved'
+  | 'ControlPlaneRemovalPrepared'
+  | 'ControlPlaneRemovalBlocked'
+  | 'ControlPlaneRemovalUnblocked'
+>;
 
-/** What came of an attempt to let a control plane leave: it is prepared, with the snapshot taken for it, or blocked. */
+/** What came of an attempt to let a control plane leave: it is prepared, with what was done for it, or blocked. */
 export type RecordRemoval = Command<
   'RecordRemoval',
   {
-    readonly snapshot?: Fact<'EtcdSnapshotTaken'>;
+    readonly done: readonly Fact<'EtcdSnapshotTaken' | 'EtcdLeaderMoved'>[];
     readonly outcome: Fact<'ControlPlaneRemovalPrepared' | 'ControlPlaneRemovalBlocked'>;
   }
 >;
+/** What has changed since a control plane was kept from leaving. */
+export type RecordLook = Command<'RecordLook', Fact<'ControlPlaneRemovalBlocked' | 'ControlPlaneRemovalUnblocked'>>;
+export type RemovalCommand = RecordRemoval | RecordLook;
 
 /** The control plane whose turn to leave it is. */
 export interface Leaving {
@@ -18,13 +27,23 @@ export interface Leaving {
   readonly attempt: number;
 }
 
+/** A control plane that could not leave when its turn came. */
+export interface Blocked extends Leaving {
+  /** When that was stated first (RFC 3339). */
+  readonly since: string;
+  /** null: etcd could not be asked. */
+  readonly quorum: EventData<'ControlPlaneRemovalBlocked'>['quorum'];
+}
+
 export interface Removals {
   readonly uid: ClusterUid | null;
   /** null: no control plane waits for an answer. */
   readonly leaving: Leaving | null;
+  /** By node. */
+  readonly blocked: Readonly<Record<string, Blocked>>;
 }
 
-const NONE: Removals = { uid: null, leaving: null };
+const NONE: Removals = { uid: null, leaving: null, blocked: {} };
 
 const isAnswered = ({ leaving }: Removals, { node, attempt }: Leaving): boolean =>
   leaving?.node === node && leaving.attempt === attempt;
@@ -33,32 +52,47 @@ const isAnswered = ({ leaving }: Removals, { node, attempt }: Leaving): boolean 
 export const removalSnapshot = (cluster: string, { node, attempt }: Leaving): string =>
   `${cluster}-removal-${node}-${attempt}`;
 
-export const controlPlaneRemovals: Decider<Removals, RecordRemoval, RemovalFact> = {
+const isBlocked = ({ blocked }: Removals, { node, attempt }: Leaving): boolean => blocked[node]?.attempt === attempt;
+
+const blockedBy = (state: Removals, { data, meta }: StoredEvent<'ControlPlaneRemovalBlocked'>): Removals => {
+  const { node, attempt, quorum } = data;
+  if (!isAnswered(state, data) && !isBlocked(state, data)) return state;
+  const since = isAnswered(state, data) ? meta.time : (state.blocked[node]?.since ?? meta.time);
+  const leaving = isAnswered(state, data) ? null : state.leaving;
+  return { ...state, leaving, blocked: { ...state.blocked, [node]: { node, attempt, since, quorum } } };
+};
+
+export const controlPlaneRemovals: Decider<Removals, RemovalCommand, RemovalFact> = {
   initial: NONE,
   reads: 'cluster',
 
-  decide: (state, { data: { snapshot, outcome } }) =>
-    outcome.data.uid === state.uid && isAnswered(state, outcome.data)
-      ? [...(snapshot === undefined ? [] : [snapshot]), outcome]
-      : nothing,
+  decide: (state, command) => {
+    if (command.type === 'RecordLook')
+      return command.data.data.uid === state.uid && isBlocked(state, command.data.data) ? [command.data] : nothing;
+    const { done, outcome } = command.data;
+    return outcome.data.uid === state.uid && isAnswered(state, outcome.data) ? [...done, outcome] : nothing;
+  },
 
   evolve: (state, event: StoredEvent): Removals => {
-    if (event.type === 'ClusterRequested') return { uid: event.data.uid, leaving: null };
+    if (event.type === 'ClusterRequested') return { ...NONE, uid: event.data.uid };
     if (!('uid' in event.data) || event.data.uid !== state.uid) return state;
     switch (event.type) {
       case 'ControlPlaneRemovalStarted': {
         const { node, attempt } = event.data;
-        return { ...state, leaving: { node, attempt } };
+        return { ...unblocked(state, node), leaving: { node, attempt } };
       }
       case 'ControlPlaneRemovalPrepared':
-      case 'ControlPlaneRemovalBlocked':
         return isAnswered(state, event.data) ? { ...state, leaving: null } : state;
+      case 'ControlPlaneRemovalBlocked':
+        return blockedBy(state, event);
+      case 'ControlPlaneRemovalUnblocked':
+        return isBlocked(state, event.data) ? unblocked(state, event.data.node) : state;
       case 'NodeRemoved':
         return without(state, event.data.node);
       case 'VmDeleted':
         return without(state, event.data.name);
       case 'ClusterDeletionRequested':
-        return { ...state, leaving: null };
+        return { ...state, leaving: null, blocked: {} };
       case 'ClusterDeleted':
         return NONE;
       default:
@@ -67,6 +101,13 @@ export const controlPlaneRemovals: Decider<Removals, RecordRemoval, RemovalFact>
   },
 };
 
+const unblocked = (state: Removals, node: NodeName): Removals => {
+  const { [node]: known, ...blocked } = state.blocked;
+  return known === undefined ? state : { ...state, blocked };
+};
+
 /** A control plane that is gone needs no answer. */
-const without = (state: Removals, node: EventData<'NodeRemoved'>['node']): Removals =>
-  state.leaving?.node === node ? { ...state, leaving: null } : state;
+const without = (state: Removals, node: NodeName): Removals => {
+  const others = unblocked(state, node);
+  return others.leaving?.node === node ? { ...others, leaving: null } : others;
+};

@@ -1,13 +1,16 @@
 import type { ClusterUid, Fact } from '@fairlead/contracts';
+import type { Clock } from '@fairlead/service-kit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { controlPlane, startLabCluster, type LabCluster } from '../../../../libs/kubernetes/test/lab.cluster.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import { Etcd } from './etcd.effects.js';
-import type { RecordRemoval } from './removals.decider.js';
+import type { RemovalCommand } from './removals.decider.js';
 import { RemovalsEffects } from './removals.effects.js';
 import type { SnapshotKeeper } from './snapshot.keeper.js';
 
 const UID = 'a1b2' as ClusterUid;
+const SINCE = '2026-11-24T10:00:00.000Z';
+const MINUTE_MS = 60_000;
 const TAKEN = { node: controlPlane(2), sha256: 'x', bytes: 1, revision: '1', keys: 1, dataRef: 'r' };
 
 describe('a control plane that leaves', () => {
@@ -25,9 +28,8 @@ describe('a control plane that leaves', () => {
   const members = async () => (await new Etcd(lab.cluster, signal).facts(await lab.cluster.nodes())).members;
   const leader = async (): Promise<string | undefined> => (await members()).find((member) => member.leader)?.name;
 
-  /** What is recorded of an attempt to let it go. */
-  const leave = async (node: string): Promise<readonly Fact[]> => {
-    const recorded: Fact[] = [];
+  /** Its tasks, at so much later. */
+  const tasks = (laterMs = 0) => {
     const keeper = {
       save: async () => {
         leaders = [...leaders, await leader()];
@@ -35,14 +37,34 @@ describe('a control plane that leaves', () => {
       },
     };
     const clusters = { of: async () => lab.cluster };
-    const effects = new RemovalsEffects(clusters as unknown as ClusterAccess, keeper as unknown as SnapshotKeeper);
-    await effects.prepareRemoval({
-      ...{ namespace: 'default', cluster: 'demo', signal, data: { uid: UID, node, attempt: 1 } },
-      record: async ({ data: { snapshot, outcome } }: RecordRemoval) => {
-        recorded.push(...(snapshot === undefined ? [] : [snapshot]), outcome);
+    const clock = { now: () => new Date(Date.parse(SINCE) + laterMs) };
+    return new RemovalsEffects(
+      clusters as unknown as ClusterAccess,
+      keeper as unknown as SnapshotKeeper,
+      clock as unknown as Clock,
+    );
+  };
+  const contextOf = (recorded: Fact[], data: object) =>
+    ({
+      ...{ namespace: 'default', cluster: 'demo', signal, data: { uid: UID, attempt: 1, ...data } },
+      requeueAfter: (delayMs: number, reason: string) => ({ kind: 'later', delayMs, reason }),
+      record: async ({ type, data: outcome }: RemovalCommand) => {
+        recorded.push(...(type === 'RecordLook' ? [outcome] : [...outcome.done, outcome.outcome]));
       },
-    } as never);
+    }) as never;
+
+  /** What is recorded of an attempt to let it go. */
+  const leave = async (node: string): Promise<readonly Fact[]> => {
+    const recorded: Fact[] = [];
+    await tasks().prepareRemoval(contextOf(recorded, { node }));
     return recorded;
+  };
+
+  /** What is recorded of it at a later look, and how long until the next one. */
+  const look = async (blocked: object, laterMs: number): Promise<readonly [readonly Fact[], number | undefined]> => {
+    const recorded: Fact[] = [];
+    const again = await tasks(laterMs).watchRemoval(contextOf(recorded, { since: SINCE, ...blocked }));
+    return [recorded, again?.delayMs];
   };
 
   it('is refused where etcd would lose its quorum, with the numbers of voters, healthy ones, and voters afterwards; nothing is done [ORBITER 20, Cluster API 22]', async () => {
@@ -71,12 +93,16 @@ describe('a control plane that leaves', () => {
 
   it('has etcd saved first, then its lead handed over where it leads [ORBITER 33, Cluster API 22]', async () => {
     const leading = (await leader()) ?? '';
-    const [snapshot, prepared] = await leave(leading);
+    const [snapshot, moved, prepared] = await leave(leading);
     const name = `demo-removal-${leading}-1`;
     expect(snapshot).toMatchObject({ type: 'EtcdSnapshotTaken', data: { snapshot: name } });
     const next = await leader();
     expect(next).not.toBe(leading);
     expect(leaders).toEqual([leading]);
+    expect(moved).toEqual({
+      type: 'EtcdLeaderMoved',
+      data: { uid: UID, upgradeId: null, operation: null, node: leading, to: next },
+    });
     expect(prepared).toMatchObject({
       type: 'ControlPlaneRemovalPrepared',
       data: { quorum: { voters: 3, healthy: 3, target: 2 }, snapshot: name, leader: next },
@@ -88,5 +114,41 @@ describe('a control plane that leaves', () => {
     const other = [1, 2, 3].map(controlPlane).find((name) => name !== leading) ?? '';
     const [, prepared] = await leave(other);
     expect([await leader(), prepared?.data]).toMatchObject([leading, { leader: leading }]);
+  });
+
+  it('that etcd needs is looked at ever less often, and nothing is stated while it stays so', async () => {
+    lab.simulated.etcd.set(controlPlane(3), { running: false });
+    const [blocked] = await leave(controlPlane(2));
+    const known = blocked?.data as object;
+    expect(await look(known, 0)).toEqual([[], 15_000]);
+    expect(await look(known, MINUTE_MS)).toEqual([[], MINUTE_MS]);
+    expect(await look(known, 60 * MINUTE_MS)).toEqual([[], 10 * MINUTE_MS]);
+    expect(await look({ ...known, attempt: 4 }, 0)).toEqual([[], 8 * 15_000]);
+  });
+
+  it('that etcd needs is stated again with other numbers, and when etcd needs it no more', async () => {
+    lab.simulated.etcd.set(controlPlane(3), { running: false });
+    const [blocked] = await leave(controlPlane(2));
+    const known = blocked?.data as object;
+    const earlier = { ...known, quorum: { voters: 3, healthy: 1, target: 2 } };
+    const [stated] = await look(earlier, MINUTE_MS);
+    expect(stated).toEqual([blocked]);
+    lab.simulated.etcd.set(controlPlane(3), { running: true });
+    expect(await look(known, MINUTE_MS)).toEqual([
+      [{ type: 'ControlPlaneRemovalUnblocked', data: { uid: UID, node: controlPlane(2), attempt: 1 } }],
+      undefined,
+    ]);
+  });
+
+  it('whose preparation failed is prepared again after a time that doubles with each attempt, up to four hours', async () => {
+    const failed = { node: controlPlane(2), quorum: null };
+    expect(await look(failed, 0)).toEqual([[], 15_000]);
+    expect(await look(failed, 15_000)).toEqual([
+      [expect.objectContaining({ type: 'ControlPlaneRemovalUnblocked' })],
+      undefined,
+    ]);
+    expect(await look({ ...failed, attempt: 50 }, 0)).toEqual([[], 10 * MINUTE_MS]);
+    const [stated] = await look({ ...failed, attempt: 50 }, 4 * 60 * MINUTE_MS);
+    expect(stated).toHaveLength(1);
   });
 });

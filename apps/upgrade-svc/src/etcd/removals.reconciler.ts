@@ -1,9 +1,10 @@
 import type { ClusterUid } from '@fairlead/contracts';
-import type { Reconciler } from '@fairlead/event-sourcing';
+import type { Reconciler, Task } from '@fairlead/event-sourcing';
 import {
   controlPlaneRemovals,
+  type Blocked,
   type Leaving,
-  type RecordRemoval,
+  type RemovalCommand,
   type RemovalFact,
   type Removals,
 } from './removals.decider.js';
@@ -14,26 +15,42 @@ export interface PrepareRemoval extends Leaving {
   readonly uid: ClusterUid;
 }
 
+/** Data of the task: what keeps this control plane from leaving is looked at until it changes. */
+export interface WatchRemoval extends Blocked {
+  readonly [key: string]: unknown;
+  readonly uid: ClusterUid;
+}
+
+const preparing = (uid: ClusterUid, { node, attempt }: Leaving): Task => {
+  const data: PrepareRemoval = { uid, node, attempt };
+  return { type: 'PrepareRemoval', key: `PrepareRemoval/${node}/${attempt}`, reason: 'the control plane leaves', data };
+};
+
+const watching = (uid: ClusterUid, blocked: Blocked): Task => {
+  const data: WatchRemoval = { ...blocked, uid };
+  const key = `WatchRemoval/${blocked.node}/${blocked.attempt}`;
+  return { type: 'WatchRemoval', key, reason: 'the control plane cannot leave yet', data };
+};
+
 /** Before a control plane leaves, its quorum is checked, etcd is saved and its leader moved. */
-export const removalsReconciler: Reconciler<Removals, RecordRemoval, RemovalFact> = {
+export const removalsReconciler: Reconciler<Removals, RemovalCommand, RemovalFact> = {
   name: 'control-plane-removals',
-  version: 2,
+  version: 3,
   context: 'rollout',
   decider: controlPlaneRemovals,
   generation: ({ uid }) => uid ?? '',
 
-  tasks: ({ uid, leaving }) => {
-    if (uid === null || leaving === null) return [];
-    const { node, attempt } = leaving;
-    const data: PrepareRemoval = { uid, node, attempt };
-    return [
-      { type: 'PrepareRemoval', key: `PrepareRemoval/${node}/${attempt}`, reason: 'the control plane leaves', data },
-    ];
+  tasks: ({ uid, leaving, blocked }) => {
+    if (uid === null) return [];
+    const waiting = Object.values(blocked).map((one) => watching(uid, one));
+    return leaving === null ? waiting : [preparing(uid, leaving), ...waiting];
   },
 
-  failed: (_state, { data }, { cause, nextAttemptAt }) => {
+  failed: (_state, { type, data }, { cause, nextAttemptAt }) => {
     if (nextAttemptAt !== null) return [];
     const { uid, node, attempt } = data as PrepareRemoval;
+    // Nothing is known of what keeps it: its removal begins again, and is blocked again with the cause if it has to be.
+    if (type === 'WatchRemoval') return [{ type: 'ControlPlaneRemovalUnblocked', data: { uid, node, attempt } }];
     return [{ type: 'ControlPlaneRemovalBlocked', data: { uid, node, attempt, quorum: null, cause } }];
   },
 };

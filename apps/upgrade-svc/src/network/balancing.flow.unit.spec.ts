@@ -119,6 +119,42 @@ describe('virtual addresses of a cluster', () => {
     ]);
   });
 
+  describe('on a node that someone asks to be drained or rebooted', () => {
+    const action = (type: string, kind: string, more: object = {}): Fact =>
+      ({ type, data: { uid, requestId: 'r-1', action: kind, node: W1, ...more } }) as unknown as Fact;
+    const cordoned = (kind: string): Fact => action('NodeActionCordoned', kind, { byRequest: true });
+    const uncordoned = (kind: string): Fact => action('NodeActionUncordoned', kind, { cordonedBy: 'r-1' });
+
+    it('are handed over as soon as that begins, and nothing changes on other nodes', () => {
+      const story = settled().say(action('NodeActionStarted', 'reboot'));
+      expect([story.due, story.holds(W1), story.holds(W2)]).toEqual([[W1], false, true]);
+    });
+
+    it('may be held again when it is back; a node that is drained waits until it takes pods again', () => {
+      const story = settled().say(action('NodeActionStarted', 'reboot'), cordoned('reboot')).give(W1, W2).apply(W1, W2);
+      expect(story.holds(W1)).toBe(false);
+      story.say(uncordoned('reboot'), action('NodeActionSucceeded', 'reboot', { tookMs: 1 }));
+      expect(story.holds(W1)).toBe(true);
+      const drained = settled().say(action('NodeActionStarted', 'drain'), cordoned('drain'));
+      drained.say(action('NodeActionSucceeded', 'drain', { tookMs: 1 }));
+      expect(drained.holds(W1)).toBe(false);
+      expect(drained.say(uncordoned('uncordon')).holds(W1)).toBe(true);
+    });
+
+    it('may be held again after a reboot without a drain that failed', () => {
+      const story = settled().say(action('NodeActionStarted', 'reboot'));
+      const cause = { operation: 'reboot', target: W1, message: 'no' };
+      expect(story.say(action('NodeActionFailed', 'reboot', { cause })).holds(W1)).toBe(true);
+    });
+
+    it('stay with it while no other node can hold them, and are not moved by a cordon alone', () => {
+      const alone = settled().say({ type: 'NodeLost', data: { uid, node: W2 } } as Fact);
+      expect(alone.say(action('NodeActionStarted', 'reboot')).holds(W1)).toBe(true);
+      const story = settled().say(action('NodeActionStarted', 'cordon'), cordoned('cordon'));
+      expect([story.due, story.holds(W1)]).toEqual([[], true]);
+    });
+  });
+
   it('keep their VRRP groups when others come and go', () => {
     const other = VirtualAddress.parse({ ...ingress, name: 'other', address: '192.0.9.5' });
     const idOf = (story: Story, name: string): number | undefined =>

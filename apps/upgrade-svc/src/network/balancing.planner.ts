@@ -22,6 +22,8 @@ export interface BalancingNode {
   readonly isLeaving: boolean;
   /** It is being emptied for a change, and comes back. */
   readonly isDraining: boolean;
+  /** It is to hold no address while another node can. */
+  readonly isYielding: boolean;
   /** It sends no heartbeats. */
   readonly isLost: boolean;
 }
@@ -80,24 +82,29 @@ const inOrder = (address: string, names: readonly NodeName[]): readonly NodeName
   return names.toSorted((one, other) => weight(one) - weight(other) || (one < other ? -1 : 1));
 };
 
-/**
- * The nodes that may hold an address, in order of preference. A node that is being removed may until another one has said that
- * it can: an address is never taken from its last holder.
- */
-export const holdersOf = (basis: BalancingBasis, address: VirtualAddress): readonly NodeName[] => {
-  const able = namedNodes(basis).filter(
+const ableIn = (basis: BalancingBasis, address: VirtualAddress): readonly Named[] =>
+  namedNodes(basis).filter(
     ([, node]) => node.hasAgent && node.address !== '' && address.holders.includes(node.pool as never),
   );
-  const isServing = (name: NodeName): boolean =>
-    basis.nodes[name]?.isLost === false && basis.serving[name]?.includes(address.name) === true;
+
+const isServing = ({ nodes, serving }: BalancingBasis, address: VirtualAddress, name: NodeName): boolean =>
+  nodes[name]?.isLost === false && serving[name]?.includes(address.name) === true;
+
+/** Another node can hold the address, so that those that go need not: an address is never taken from its last holder. */
+const isRelieved = (basis: BalancingBasis, address: VirtualAddress): boolean =>
+  ableIn(basis, address).some(
+    ([name, { isLeaving, isYielding }]) => !isLeaving && !isYielding && isServing(basis, address, name),
+  );
+
+/** The nodes that agree on who holds an address, in order of preference. A node that is being removed is among them until it is relieved. */
+export const holdersOf = (basis: BalancingBasis, address: VirtualAddress): readonly NodeName[] => {
+  const able = ableIn(basis, address);
   const staying = able.filter(([, node]) => !node.isLeaving).map(([name]) => name);
   const leaving = able.filter(([, node]) => node.isLeaving).map(([name]) => name);
-  const isRelieved = staying.some(isServing);
-  const names = inOrder(address.name, [...staying, ...(isRelieved ? [] : leaving)]);
+  const names = inOrder(address.name, [...staying, ...(isRelieved(basis, address) ? [] : leaving)]);
   if (names.length <= HOLDERS_MAX) return names;
-  const chosen = new Set(
-    names.toSorted((one, other) => Number(isServing(other)) - Number(isServing(one))).slice(0, HOLDERS_MAX),
-  );
+  const rank = (name: NodeName): number => Number(!isServing(basis, address, name));
+  const chosen = new Set(names.toSorted((one, other) => rank(one) - rank(other)).slice(0, HOLDERS_MAX));
   return names.filter((name) => chosen.has(name));
 };
 
@@ -122,7 +129,10 @@ export const balancingOf = (basis: BalancingBasis): ReadonlyMap<NodeName, NodeLo
   for (const declared of basis.declared) {
     const { holders: _pools, ...address } = declared;
     const holders = holdersOf(basis, declared);
+    const relieved = isRelieved(basis, declared);
     for (const [place, self] of holders.entries()) {
+      // It stays a peer of the others, so that nothing changes for them.
+      if (relieved && basis.nodes[self]?.isYielding === true) continue;
       const peers = holders.filter((peer) => peer !== self).map(addressOf);
       const routerId = ids[address.name] ?? 1;
       const one = { ...address, routerId, priority: PRIORITY_FIRST - place, peers: peers.toSorted() };

@@ -19,6 +19,7 @@ const node = (pool: string, last: number, more: Partial<BalancingNode> = {}): Ba
   hasAgent: true,
   isLeaving: false,
   isDraining: false,
+  isYielding: false,
   isLost: false,
   ...more,
 });
@@ -77,6 +78,16 @@ describe('the nodes that hold a virtual address', () => {
     expect(holdersOf(basis({ e1: leaving.e1 }), ingress)).toEqual(['e1']);
   });
 
+  it('are not those that someone drains or reboots, once another one can hold it; for the others nothing changes', () => {
+    const yielding = { ...two, e1: node('edge', 21, { isYielding: true }) };
+    expect(of(basis(yielding), 'e1')).toBeDefined();
+    const relieved = basis(yielding, { serving: { e1: ['ingress'], e2: ['ingress'] } });
+    expect(of(relieved, 'e1')).toBeUndefined();
+    expect(of(relieved, 'e2')).toEqual(of(basis(two), 'e2'));
+    const both = { ...yielding, e2: node('edge', 22, { isYielding: true }) };
+    expect(of(basis(both, { serving: { e1: ['ingress'], e2: ['ingress'] } }), 'e1')).toBeDefined();
+  });
+
   it('are at most 16, and those that hold it already are among them', () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`e${at}`, node('edge', at + 1)]));
     const chosen = holdersOf(basis(many), ingress);
@@ -101,10 +112,10 @@ describe('the VRRP group of a virtual address', () => {
     expect(ids({ routerIds: { second: 6 }, declared: [second] })).toEqual({ second: 6 }));
 });
 
-type Step = readonly [what: 'join' | 'apply' | 'leave' | 'vanish' | 'drain' | 'move' | 'lose', at: number];
+type Step = readonly [what: 'join' | 'apply' | 'leave' | 'vanish' | 'drain' | 'yield' | 'move' | 'lose', at: number];
 const steps = fc.array(
   fc.tuple(
-    fc.constantFrom('join', 'apply', 'leave', 'vanish', 'drain', 'move', 'lose'),
+    fc.constantFrom('join', 'apply', 'leave', 'vanish', 'drain', 'yield', 'move', 'lose'),
     fc.nat(11),
   ) as fc.Arbitrary<Step>,
   { maxLength: 60 },
@@ -121,6 +132,8 @@ const after = (before: BalancingBasis, [what, at]: Step): BalancingBasis => {
       return withNode({ ...known, isLeaving: true });
     case 'drain':
       return withNode({ ...known, isDraining: !known.isDraining });
+    case 'yield':
+      return withNode({ ...known, isYielding: !known.isYielding });
     case 'lose':
       return withNode({ ...known, isLost: !known.isLost });
     case 'move':
@@ -151,7 +164,11 @@ describe('virtual addresses through any change of nodes', () => {
         for (const step of all) {
           now = after(now, step);
           for (const address of now.declared) {
-            const holders = holdersOf(now, address);
+            const holders = holdersOf(now, address).filter((name) =>
+              balancingOf(now)
+                .get(name)
+                ?.addresses.some((held) => held.name === address.name),
+            );
             const possible = Object.entries(now.nodes).filter(([, { pool }]) => pool === 'edge');
             expect(holders.length > 0).toBe(possible.length > 0);
             const serving = possible.filter(

@@ -6,6 +6,7 @@ import {
   type DeclaredSpec,
   type EventData,
   type Machine,
+  type NodeActionKind,
   type NodeName,
   type NodeRole,
   type StoredEvent,
@@ -27,6 +28,8 @@ export interface NetworkNode {
   readonly isLeaving: boolean;
   /** It is being emptied for a change, and comes back. */
   readonly isDraining: boolean;
+  /** Someone asked for it to be drained or rebooted: it is to hold no address while another node can. */
+  readonly isYielding: boolean;
   /** It sends no heartbeats. */
   readonly isLost: boolean;
 }
@@ -91,6 +94,7 @@ export const nodeOfMachine = (machine: Machine): NetworkNode => ({
   hasAgent: false,
   isLeaving: false,
   isDraining: false,
+  isYielding: false,
   isLost: false,
 });
 
@@ -125,6 +129,8 @@ const keptIds = (
 ): NetworkBasis['routerIds'] =>
   Object.fromEntries(Object.entries(routerIds).filter(([name]) => declared.some((address) => address.name === name)));
 
+const takesDown = (action: NodeActionKind): boolean => action === 'reboot' || action === 'drain';
+
 /** What only virtual addresses depend on: nodes that leave, are emptied or are lost, and what they were given. */
 const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
   switch (event.type) {
@@ -140,8 +146,19 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
     case 'NodeActionCordoned':
       return event.data.action === 'cordon' ? basis : withChange(basis, event.data.node, { isDraining: true });
     case 'NodeUncordoned':
-    case 'NodeActionUncordoned':
       return withChange(basis, event.data.node, { isDraining: false });
+    case 'NodeActionUncordoned':
+      return withChange(basis, event.data.node, { isDraining: false, isYielding: false });
+    case 'NodeActionStarted':
+      return takesDown(event.data.action) ? withChange(basis, event.data.node, { isYielding: true }) : basis;
+    case 'NodeActionSucceeded':
+    case 'NodeActionFailed':
+    case 'NodeActionVoided': {
+      const { action, node } = event.data;
+      // One that stays cordoned goes on: whoever drained it may switch it off.
+      const isYielding = basis.nodes[node]?.isDraining === true;
+      return takesDown(action) ? withChange(basis, node, { isYielding }) : basis;
+    }
     case 'NodeLost':
       return withChange(basis, event.data.node, { isLost: true });
     case 'NodeRecovered':

@@ -2,7 +2,8 @@ import type { UnhealthyCondition } from '@fairlead/contracts';
 
 /** What is seen of a node right before it is remediated. Times are those of one monotonic clock. */
 export interface Seen {
-  readonly kubernetesReady: boolean;
+  /** The API answered: whether it has a Node object of it, and calls it Ready. */
+  readonly kubernetes: 'absent' | 'not-ready' | 'ready';
   readonly nowMs: number;
   /** Since when this replica receives all heartbeats; undefined: it does not. */
   readonly listeningSinceMs: number | undefined;
@@ -22,7 +23,9 @@ export const doubtOf = (condition: UnhealthyCondition, seen: Seen): string | und
     case 'Lost':
       return heartbeatDoubt(seen);
     case 'NotReady':
-      return seen.kubernetesReady ? 'Kubernetes calls it Ready' : undefined;
+      return seen.kubernetes === 'ready' ? 'Kubernetes calls it Ready' : undefined;
+    case 'Missing':
+      return seen.kubernetes === 'absent' ? undefined : 'Kubernetes has its Node object';
     case 'NotStarted':
       return undefined;
   }

@@ -43,7 +43,7 @@ export class RemediationEffects {
       const api = await this.clusters.of(uid, cluster);
       const view = (await api.nodes()).find(({ name }) => name === node);
       return doubtOf(condition, {
-        kubernetesReady: view?.ready === true,
+        kubernetes: view === undefined ? 'absent' : view.ready ? 'ready' : 'not-ready',
         nowMs: performance.now(),
         listeningSinceMs: this.heartbeats.sinceMs,
         heardAtMs: this.heartbeats.heardAt(heartbeatSubject(namespace, cluster, node)),

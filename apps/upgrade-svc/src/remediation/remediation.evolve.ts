@@ -38,6 +38,7 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   suspended: {},
   upgrading: false,
   restoring: false,
+  resumedAt: null,
   permitted: {},
 });
 
@@ -76,17 +77,17 @@ const withMember = (state: Known, name: string, change: (member: Member) => Part
   return { ...state, members: { ...state.members, [name]: { ...member, ...change(member) } } };
 };
 
-/** It reports Ready or not, or sends heartbeats or not: since when it is well or not follows. */
+/** It reports Ready or not, sends heartbeats or not, has a Node object or not: since when it is well or not follows. */
 const observed = (
   state: Known,
   name: NodeName,
   time: string,
-  change: Partial<Pick<Member, 'ready' | 'lost' | 'everReady'>>,
+  change: Partial<Pick<Member, 'ready' | 'lost' | 'missing' | 'everReady'>>,
 ): Known =>
   withMember(state, name, (before) => {
     const member = { ...before, ...change };
     if (!member.everReady) return change;
-    if (member.ready && !member.lost)
+    if (member.ready && !member.lost && !member.missing)
       return { ...change, wellSince: member.wellSince ?? time, unwellSince: null, skipped: null };
     const wellForMs =
       before.wellSince === null ? before.wellForMs : Math.max(0, Date.parse(time) - Date.parse(before.wellSince));
@@ -113,6 +114,10 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
       return observed(state, event.data.node, silentSince(event), { lost: true });
     case 'NodeRecovered':
       return observed(state, event.data.node, time, { lost: false });
+    case 'NodeMissing':
+      return observed(state, event.data.node, time, { missing: true });
+    case 'NodeReturned':
+      return observed(state, event.data.node, time, { missing: false });
     case 'DesiredVersionsSet': {
       const { node, change } = event.data;
       const permitted = isOurs(change?.id) ? { ...state.permitted, [node]: change.id } : without(state.permitted, node);
@@ -251,6 +256,8 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
     case 'RolloutCompleted':
     case 'RolloutAborted':
       return { ...state, upgrading: false };
+    case 'ClusterResumed':
+      return { ...state, resumedAt: event.meta.time };
     case 'EtcdRestoreRequested':
       return { ...state, restoring: true };
     case 'EtcdRestored':

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { e1Meltdown, MELTDOWN_SHARE } from '../rules/stop.rules.js';
-import { nextRequestId, type Known, type Member, type Open } from './remediation.state.js';
+import { limitedSince, nextRequestId, type Known, type Member, type Open } from './remediation.state.js';
 import { checkedPools, isControlPlanes, verdictOf, type CheckedPool, type Unhealthy } from './unhealthy.planner.js';
 
 export type RemediationFact = Fact<
@@ -29,7 +29,7 @@ export const REPLACE_LIMIT_MS = 24 * 60 * MINUTE_MS;
 export const AT_ONCE_MAX = 10;
 
 const limitOf = ({ action }: Open): number => (action === 'reboot' ? REBOOT_LIMIT_MS : REPLACE_LIMIT_MS);
-export const deadlineOf = (open: Open): string => later(open.startedAt, limitOf(open));
+const deadlineOf = (state: Known, open: Open): string => later(limitedSince(state, open.startedAt), limitOf(open));
 
 const isWell = (member: Member | undefined): boolean =>
   member !== undefined && member.everReady && member.unwellSince === null;
@@ -51,7 +51,7 @@ const replacementEnded = ({ members }: Known, { node, replacement }: Open): Ende
 const endedOf = (state: Known, open: Open, now: string): Ended => {
   if (open.failed !== null) return { ok: false, message: open.failed.message };
   const ended = open.action === 'reboot' ? rebootEnded(state, open) : replacementEnded(state, open);
-  if (ended !== undefined || now < deadlineOf(open)) return ended;
+  if (ended !== undefined || now < deadlineOf(state, open)) return ended;
   return { ok: false, message: `it was not over after ${limitOf(open) / MINUTE_MS} minutes` };
 };
 
@@ -188,7 +188,7 @@ export const candidatesOf = (state: Known, now: string): readonly Candidate[] =>
   });
 };
 
-/** Nothing is left to lose on a node that is silent or never began; another one serves until its replacement does. */
+/** Nothing is left to lose on a node that is silent, never began or left Kubernetes; another one serves until its replacement does. */
 const orderOf = ({ condition }: Candidate): 'create-first' | 'remove-first' =>
   condition === 'NotReady' ? 'create-first' : 'remove-first';
 
@@ -206,7 +206,7 @@ export const requestFor = (state: Known, node: string, now: string): readonly Re
 
 /** Moments at which time alone changes something. */
 export const momentsOf = (state: Known, now: string): readonly string[] => [
-  ...Object.values(state.open).map(deadlineOf),
+  ...Object.values(state.open).map((open) => deadlineOf(state, open)),
   ...(state.life === 'ready' ? checkedPools(state, now) : []).flatMap((pool) =>
     judged(pool, now).flatMap(({ verdict }) => (verdict.kind === 'wait' ? [verdict.until] : [])),
   ),

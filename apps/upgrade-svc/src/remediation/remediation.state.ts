@@ -19,9 +19,11 @@ export interface Member {
   readonly everReady: boolean;
   readonly ready: boolean;
   readonly lost: boolean;
+  /** Kubernetes has no Node object of it. */
+  readonly missing: boolean;
   /** Since when it is well; null: it is not. */
   readonly wellSince: string | null;
-  /** Since when it is not Ready, or lost; null: it is well, or never was. */
+  /** Since when it is not Ready, lost or missing; null: it is well, or never was. */
   readonly unwellSince: string | null;
   /** How long it had been well until then. */
   readonly wellForMs: number;
@@ -75,6 +77,8 @@ export interface Known {
   /** An upgrade runs, or a restore of etcd. */
   readonly upgrading: boolean;
   readonly restoring: boolean;
+  /** Nothing was done while the cluster was paused: time limits start again from here; null: it never was. */
+  readonly resumedAt: string | null;
   /** By node, the reboot that its agent may carry out. */
   readonly permitted: Readonly<Record<string, string>>;
 }
@@ -82,6 +86,10 @@ export interface Known {
 export type Remediation = { readonly status: 'absent' } | Known;
 
 export const ABSENT: Remediation = { status: 'absent' };
+
+/** Since when a time limit runs that began then. */
+export const limitedSince = ({ resumedAt }: Pick<Known, 'resumedAt'>, since: string): string =>
+  resumedAt !== null && resumedAt > since ? resumedAt : since;
 
 const REQUEST_PREFIX = 'remediation-';
 
@@ -99,6 +107,7 @@ export const newMember = ({ name, role, pool }: Pick<Member, 'name' | 'role' | '
   everReady: false,
   ready: false,
   lost: false,
+  missing: false,
   wellSince: null,
   unwellSince: null,
   wellForMs: 0,

@@ -33,6 +33,22 @@ describe('a node is unhealthy', () => {
     ]);
   });
 
+  it('when Kubernetes has no Node object of it, although its agent still calls it Ready', () => {
+    const story = web().say(nodeFact('NodeMissing', 'web-1', {}));
+    expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
+    expect(story.after(1).settle()).toMatchObject([
+      { data: { node: 'web-1', action: 'replace', order: 'remove-first', reason: { condition: 'Missing' } } },
+    ]);
+  });
+
+  it('no longer when its kubelet registered again, also after a reboot of ours', () => {
+    const story = web({ remediation: 'reboot-then-replace' }).say(nodeFact('NodeMissing', 'web-1', {}));
+    expect(story.after(5 * MINUTES).settle()).toMatchObject([{ data: { node: 'web-1', action: 'reboot' } }]);
+    story.say(nodeFact('NodeReturned', 'web-1', {}));
+    expect(typesOf(story.settle())).toEqual(['RemediationSucceeded']);
+    expect(story.candidates).toEqual([]);
+  });
+
   it('when its machine has not become a Ready node within startupTimeout [Cluster API 26, azimuth 31]', () => {
     const story = web().create('web-4', 'web');
     expect(story.after(10 * MINUTES - 1).candidates).toEqual([]);
@@ -437,9 +453,40 @@ describe('a replacement', () => {
   });
 });
 
+describe('a cluster that was paused', () => {
+  const pausedFor = (story: Story, minutes: number): Story =>
+    story
+      .say({ type: 'ClusterPaused', data: { uid, reason: '' } })
+      .after(minutes * MINUTES)
+      .say({ type: 'ClusterResumed', data: { uid, reason: '' } });
+
+  it('has the whole unhealthyAfter again for a node that was not Ready meanwhile', () => {
+    const story = pausedFor(web().notReady('web-1').after(MINUTES), 60);
+    expect(story.wakeAt).toBe(later(story.now, 5 * MINUTES * 1_000));
+    expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
+    expect(story.after(1).candidates).toEqual(['web-1']);
+  });
+
+  it('has the whole startupTimeout again for a machine that could not become a node meanwhile', () => {
+    const story = pausedFor(web().create('web-4', 'web').after(MINUTES), 60);
+    expect(story.after(10 * MINUTES - 1).candidates).toEqual([]);
+    expect(story.after(1).candidates).toEqual(['web-4']);
+  });
+
+  it('has the whole time again for a reboot that was requested before', () => {
+    const story = web({ remediation: 'reboot' })
+      .notReady('web-1')
+      .after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([{ data: { action: 'reboot' } }]);
+    pausedFor(story, 60);
+    expect(story.after(10 * MINUTES - 1).settle()).toEqual([]);
+    expect(typesOf(story.after(1).settle())).toContain('RemediationFailed');
+  });
+});
+
 describe('a node that the log calls unhealthy', () => {
   const seen: Seen = {
-    kubernetesReady: false,
+    kubernetes: 'not-ready',
     nowMs: 100_000,
     listeningSinceMs: 0,
     heardAtMs: undefined,
@@ -448,7 +495,10 @@ describe('a node that the log calls unhealthy', () => {
 
   it.each([
     ['NotReady', {}, undefined],
-    ['NotReady', { kubernetesReady: true }, 'Kubernetes calls it Ready'],
+    ['NotReady', { kubernetes: 'ready' }, 'Kubernetes calls it Ready'],
+    ['NotReady', { kubernetes: 'absent' }, undefined],
+    ['Missing', { kubernetes: 'absent' }, undefined],
+    ['Missing', { kubernetes: 'not-ready' }, 'Kubernetes has its Node object'],
     ['Lost', {}, undefined],
     ['Lost', { heardAtMs: 50_000 }, undefined],
     ['Lost', { heardAtMs: 90_000 }, 'it sends heartbeats again'],

@@ -9,7 +9,7 @@ import {
   type UnhealthyCount,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
-import type { Known, Member, Open } from './remediation.state.js';
+import { limitedSince, type Known, type Member, type Open } from './remediation.state.js';
 
 /** A node that is not well, and when that makes it unhealthy. */
 export interface Unhealthy {
@@ -28,15 +28,24 @@ export interface CheckedPool {
   readonly open: readonly Open[];
 }
 
-const conditionOf = (member: Member, check: HealthCheck): Unhealthy | undefined => {
-  const { unwellSince, createdAt, everReady, lost } = member;
+/** Of a node whose agent is silent nothing else matters; an agent says nothing of a Node object that there is not. */
+const unwellOf = ({ lost, missing }: Member): UnhealthyCondition => (lost ? 'Lost' : missing ? 'Missing' : 'NotReady');
+
+interface PoolParts extends Pick<Known, 'resumedAt'> {
+  readonly check: HealthCheck;
+  readonly open: readonly Open[];
+}
+
+const conditionOf = (member: Member, { check, resumedAt }: PoolParts): Unhealthy | undefined => {
+  const { unwellSince, createdAt, everReady } = member;
   if (unwellSince !== null) {
-    const dueAt = later(unwellSince, durationMs(check.unhealthyAfter));
-    return { member, condition: lost ? 'Lost' : 'NotReady', since: unwellSince, dueAt };
+    const dueAt = later(limitedSince({ resumedAt }, unwellSince), durationMs(check.unhealthyAfter));
+    return { member, condition: unwellOf(member), since: unwellSince, dueAt };
   }
   const startupMs = durationMs(check.startupTimeout);
   if (everReady || createdAt === null || startupMs === 0) return undefined;
-  return { member, condition: 'NotStarted', since: createdAt, dueAt: later(createdAt, startupMs) };
+  const dueAt = later(limitedSince({ resumedAt }, createdAt), startupMs);
+  return { member, condition: 'NotStarted', since: createdAt, dueAt };
 };
 
 /**
@@ -53,11 +62,6 @@ const countOf = (members: readonly Member[], unhealthy: readonly Unhealthy[], po
   return { unhealthy: unhealthy.length + pool.open.length, total, limit, ...range };
 };
 
-interface PoolParts {
-  readonly check: HealthCheck;
-  readonly open: readonly Open[];
-}
-
 const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now: string): CheckedPool => {
   const { check, open } = parts;
   const remediated = new Set(open.flatMap(({ node, replacement }) => [node, replacement]));
@@ -65,19 +69,20 @@ const checkedPool = (pool: string, parts: PoolParts, of: readonly Member[], now:
     !kept && !leaving && replacedBy === null && !remediated.has(name);
   const members = of.filter(isOurs);
   const unhealthy = members
-    .flatMap((member) => conditionOf(member, check) ?? [])
+    .flatMap((member) => conditionOf(member, parts) ?? [])
     .toSorted((one, other) => (`${one.since} ${one.member.name}` < `${other.since} ${other.member.name}` ? -1 : 1));
   const counted = unhealthy.filter((one) => counts(one, now));
   return { pool, check, open, unhealthy, count: countOf(members, counted, parts) };
 };
 
-export const checkedPools = ({ checks, members, open }: Known, now: string): readonly CheckedPool[] => {
+export const checkedPools = ({ checks, members, open, resumedAt }: Known, now: string): readonly CheckedPool[] => {
   const all = Object.values(members);
   return Object.entries(checks).map(([pool, check]) =>
     checkedPool(
       pool,
       {
         check,
+        resumedAt,
         open: Object.values(open).filter((one) => one.pool === pool),
       },
       all.filter((member) => member.pool === pool),

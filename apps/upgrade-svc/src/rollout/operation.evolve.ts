@@ -162,8 +162,8 @@ const drainFacts = {
       data.operation,
       () => ({ uncordoned: true }),
     ),
-  EtcdLeaderMoved: (upgrade, { data }) =>
-    withOperation({ ...upgrade, leader: data.to }, data.operation, () => ({ leaderMoved: true })),
+  EtcdLeaderMoved: (upgrade, { data: { to, operation } }) =>
+    operation === null ? upgrade : withOperation({ ...upgrade, leader: to }, operation, () => ({ leaderMoved: true })),
 } satisfies { readonly [Type in RolloutFactType]?: EvolveUpgrade<Type> };
 
 const gateFacts = {

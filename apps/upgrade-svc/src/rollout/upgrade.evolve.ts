@@ -177,6 +177,7 @@ const FACTS: { readonly [Type in RolloutFactType]: EvolveUpgrade<Type> } = {
   EtcdSnapshotDeleted: unchanged,
   ControlPlaneRemovalPrepared: unchanged,
   ControlPlaneRemovalBlocked: unchanged,
+  ControlPlaneRemovalUnblocked: unchanged,
   EtcdRestoreStarted: unchanged,
   EtcdRestoreAdvanced: unchanged,
   EtcdRestoreFailed: unchanged,

@@ -1,11 +1,11 @@
-import type { Finding, NodeName } from '@fairlead/contracts';
+import { isOfKubelet, type Finding, type NodeName } from '@fairlead/contracts';
 import type { ClusterFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 
 const CERTIFICATE_MARGIN_MS = 30 * 24 * 3_600_000;
 const CLOCK_SKEW_MAX_MS = 1_000;
 
-/** B8: no certificate ends before the plan can have ended, and 30 days more; a plan that renews them satisfies it. */
+/** B8: no certificate but those that kubelets renew themselves ends before the plan can have ended, and 30 days more; a plan that renews them satisfies it. */
 export const b8Certificates = (
   facts: ClusterFacts,
   endsAtMs: number,
@@ -14,6 +14,7 @@ export const b8Certificates = (
   facts.nodes.flatMap(({ name, certificates }) => {
     const early = (certificates ?? []).filter(
       (one) =>
+        !isOfKubelet(one) &&
         Date.parse(one.expiresAt) < endsAtMs + CERTIFICATE_MARGIN_MS &&
         (!renewed.includes(name) ||
           one.name === 'ca' ||

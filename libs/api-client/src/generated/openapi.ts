@@ -989,6 +989,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/nodes/replacements': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Replace nodes by new ones of their pools
+     * @description Each pool with nodes among them is rolled out: within its maxSurge and maxUnavailable, with its canary, and with OnDelete, too. Control planes go one at a time. The first node that cannot be replaced stops the rollout of its pool.
+     */
+    post: operations['replaceNodes'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/etcd/snapshots': {
     parameters: {
       query?: never;
@@ -1112,8 +1132,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * When the certificates of a cluster's control planes end, the first to end first
-     * @description As the agents on the nodes said last. Renew them by an upgrade with renewCertificates.
+     * When the certificates of a cluster's control planes and kubelets end, the first to end first
+     * @description As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.
      */
     get: operations['listCertificates'];
     put?: never;
@@ -3888,6 +3908,34 @@ export interface components {
       /** @description Those of them that were not so before */
       changed: string[];
     };
+    /**
+     * @description Which nodes are replaced
+     * @example {
+     *       "select": {
+     *         "pools": [
+     *           "web"
+     *         ]
+     *       },
+     *       "reason": "a batch of bad disks"
+     *     }
+     */
+    NodeReplacementsRequest: {
+      select: components['schemas']['NodeSelection'];
+      /**
+       * @description Why they are replaced; shown in the history
+       * @default
+       */
+      reason: string;
+    };
+    /** @description Nodes that are replaced by rollouts of their pools */
+    NodeReplacements: {
+      /** @enum {string} */
+      kind: 'NodeReplacements';
+      /** @description The nodes that are replaced, control planes first */
+      nodes: string[];
+      /** @description One for each pool with nodes among them: they show how far it is */
+      operations: string[];
+    };
     EtcdSnapshotList: {
       /** @enum {string} */
       kind: 'EtcdSnapshotList';
@@ -5699,7 +5747,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, connection.settings-invalid, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
+      /** @description request.answer-too-large, connection.settings-invalid, connection.host-name-invalid, connection.host-repeated, connection.api-address-taken, connection.api-endpoint-invalid, connection.api-port-taken, connection.api-ambiguous, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
       422: {
         headers: {
           [name: string]: unknown;
@@ -13436,6 +13484,159 @@ export interface operations {
         };
       };
       /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  replaceNodes: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description wait=N: answer when it is over, or after N seconds (at most 600). Preference-Applied in the answer states the bound */
+        Prefer?: string;
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['NodeReplacementsRequest'];
+      };
+    };
+    responses: {
+      /** @description With Prefer: wait=N: they are over */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeReplacements'];
+        };
+      };
+      /** @description The requests are recorded; one operation per pool */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['NodeReplacements'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.selection-invalid, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown, pool.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, cluster.paused, cluster.not-ready, cluster.busy, cluster.nodes-busy, upgrade.open, node.none-selected, node.leaving, node.being-replaced, node.not-joined, node.held, pool.rollout-failed, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

@@ -153,7 +153,7 @@ export const machinesEvents = {
       pool: z.string(),
       node: NodeName,
       order: ReplacementOrder,
-      reason: z.string().describe('What its machine has that the pool is not declared with'),
+      reason: z.string().describe('What its machine has that the pool is not declared with, or why someone asked'),
     }),
   }),
   PoolRolloutCompleted: defineEvent({

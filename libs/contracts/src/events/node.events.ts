@@ -192,7 +192,7 @@ export const nodeEvents = {
     version: 1,
     writer: 'node-agent',
     context: 'node-<node>',
-    doc: 'The certificates of the control plane on this node end then; stated when they change.',
+    doc: 'The certificate of the kubelet, and those of the control plane on this node, end then; stated when they change.',
     data: z.strictObject({
       uid,
       node,

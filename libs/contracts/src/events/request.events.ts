@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AutoscalerCredentialId } from '../autoscaler.credential.js';
+import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { Sha256 } from '../digests.js';
 import { HOOK_POINTS } from '../hook.points.js';
@@ -236,7 +237,16 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     doc: 'Someone asked for a node to be drained and removed.',
-    data: z.strictObject({ uid, node: NodeName }),
+    data: z.strictObject({
+      uid,
+      node: NodeName,
+      reason: z
+        .string()
+        .optional()
+        .describe(
+          'Why nodes leave and why it is this one, where that was decided for whoever asked; absent: they named it',
+        ),
+    }),
   }),
   NodeRemovalCancellationRequested: defineEvent({
     version: 1,
@@ -268,8 +278,19 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. It supersedes an earlier one of the pool.',
-    data: z.strictObject({ uid, requestId: z.string(), pool: z.string() }),
+    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. Or someone asked for nodes of a pool to be replaced. It supersedes an earlier one of the pool.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      pool: z.string(),
+      nodes: z
+        .array(NodeName)
+        .min(1)
+        .max(POOL_NODES_MAX)
+        .optional()
+        .describe('Those that are replaced, whatever their machines are like; absent: those whose machines differ'),
+      reason: z.string().optional().describe('Why nodes are replaced that someone asked for; absent: not given'),
+    }),
   }),
   ClusterQuarantineReleased: defineEvent({
     version: 1,

@@ -153,7 +153,7 @@ export const rolloutFactEvents = {
     }),
   ),
   ControlPlaneRemovalBlocked: fact(
-    'The control plane cannot leave now; it stays as it is, and the removal is tried again later.',
+    'The control plane cannot leave now, and stays as it is. etcd is asked again and again; stated when the numbers change, not for each look.',
     z.strictObject({
       uid,
       node,
@@ -161,6 +161,10 @@ export const rolloutFactEvents = {
       quorum: RemovalQuorum.nullable().describe('null: etcd could not be asked'),
       cause: Cause,
     }),
+  ),
+  ControlPlaneRemovalUnblocked: fact(
+    'What kept the control plane from leaving is over: its removal begins again when its turn comes.',
+    z.strictObject({ uid, node, attempt: z.int().min(1).describe('The one that was blocked') }),
   ),
   EtcdRestoreStarted: fact(
     'etcd begins to be set back to a snapshot; these will be its members, and nothing of them was touched yet.',
@@ -246,8 +250,14 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, addons: z.record(z.string(), z.string()) }),
   ),
   EtcdLeaderMoved: fact(
-    'Another member leads etcd, so that this node can be changed.',
-    z.strictObject({ uid, upgradeId, operation, node, to: node }),
+    'Another member leads etcd, so that this node can be changed, rebooted or removed.',
+    z.strictObject({
+      uid,
+      upgradeId: upgradeId.nullable().describe('null: it is rebooted on request, or removed'),
+      operation: operation.nullable(),
+      node,
+      to: node,
+    }),
   ),
   UpgradeAllowed: fact(
     'This plan may change the node, and no other plan may.',
@@ -391,7 +401,7 @@ export const rolloutFactEvents = {
     }),
   ),
   CertificatesExpiring: fact(
-    'Certificates of a control plane end soon; they should be renewed.',
+    'Certificates of a control plane end soon, and should be renewed; or a kubelet has not renewed its own in time.',
     z.strictObject({ uid, node, earliest: z.iso.datetime(), names: z.array(z.string()) }),
   ),
 } as const;

@@ -351,9 +351,15 @@ export const addedControlPlanes = (plan: readonly PlanStep[], { controlPlane }: 
   return added === undefined ? undefined : controlPlaneSetOf(controlPlane, added.count);
 };
 
-/** The nodes that a plan removes, in order. */
-export const removalsOf = (plan: readonly PlanStep[]): readonly string[] =>
-  plan.flatMap(({ action, nodes }) => (action === 'replace-nodes' ? [] : nodes.map(({ name }) => name)));
+/** The nodes that a plan removes, in order, with the change that they leave for and why it is them. */
+export const leavingOf = (plan: readonly PlanStep[]): readonly Victim[] =>
+  plan.flatMap(({ action, pool, nodes, reason: change }) =>
+    action === 'replace-nodes'
+      ? []
+      : nodes.map(({ name, reason }) => ({ name, reason: `pool ${pool ?? CONTROL_PLANE_POOL}: ${change}; ${reason}` })),
+  );
+
+export const removalsOf = (plan: readonly PlanStep[]): readonly string[] => leavingOf(plan).map(({ name }) => name);
 
 /** The pools whose nodes a plan replaces now. */
 export const rolloutsOf = (plan: readonly PlanStep[]): readonly string[] =>

@@ -63,6 +63,7 @@ export const CONDITION_REASONS = [
   'RemovalStuck',
   'DrainBlocked',
   'MachinesAway',
+  'MachinesMoved',
   'NodesMissing',
   'NodesWithoutMachine',
   'RemediationSuspended',

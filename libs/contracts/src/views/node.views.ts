@@ -137,6 +137,15 @@ export const NodeActionView = z
   .meta({ id: 'NodeAction', description: 'What nodes were asked to do' });
 export type NodeActionView = z.infer<typeof NodeActionView>;
 
+export const NodeReplacementsView = z
+  .strictObject({
+    kind: z.literal('NodeReplacements'),
+    nodes: z.array(z.string()).describe('The nodes that are replaced, control planes first'),
+    operations: z.array(z.string()).describe('One for each pool with nodes among them: they show how far it is'),
+  })
+  .meta({ id: 'NodeReplacements', description: 'Nodes that are replaced by rollouts of their pools' });
+export type NodeReplacementsView = z.infer<typeof NodeReplacementsView>;
+
 export const NodeExecView = z
   .strictObject({
     kind: z.literal('NodeExec'),

@@ -1,4 +1,12 @@
-import { isOwnSecret, refuse, SshSettings, sshSettingFaults, type Refusal, type SecretRef } from '@fairlead/contracts';
+import {
+  isOwnSecret,
+  refuse,
+  settingRefusal,
+  SshSettings,
+  sshSettingFaults,
+  type Refusal,
+  type SecretRef,
+} from '@fairlead/contracts';
 import type { HostShell } from '@fairlead/service-kit/ssh';
 import type { ProviderKind } from '../../providers/provider.ports.js';
 import type { SshKeys } from '../../resources/resources.ports.js';
@@ -31,7 +39,7 @@ export const sshKind = ({
     const wrong = (detail: string, field: string): Refusal =>
       refuse('connection.settings-invalid', { connection: connection.name, detail }, field);
     const [fault] = sshSettingFaults(connection.settings);
-    if (fault !== undefined) return wrong(`${fault.field} ${fault.message}`, `settings.${fault.field}`);
+    if (fault !== undefined) return settingRefusal(connection.name, fault);
     const own = SshSettings.parse(connection.settings);
     if (secret === undefined) return wrong('it has no private key; give it as its secret', 'settings.secret');
     const publicKey = publicHalfOf(secret, connection.name, sshKeys);

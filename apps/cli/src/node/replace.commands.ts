@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { nodesAnswer } from '../cluster/cluster.answers.js';
+import { addCommand, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { addWaitOptions, checkWaitOptions, waitFor, waitForAll, type WaitOptions } from '../command/waiting.js';
+import { usageFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { addSelectionOptions, selectionOf, selectionWords, type SelectionOptions } from './action.options.js';
+
+type ReplaceOptions = WaitOptions &
+  SelectionOptions &
+  ConfirmOptions & {
+    readonly removeFirst?: true;
+    readonly reason?: string;
+    readonly idempotencyKey?: string;
+  };
+
+interface Which {
+  readonly cluster: string;
+  readonly nodes: readonly string[];
+}
+
+/** `replace` of one node, or of a selection. */
+export const addReplaceCommand = (parent: Command, io: Io): void => {
+  const command = addSelectionOptions(
+    addCommand(parent, {
+      usage: 'replace <cluster> [nodes...]',
+      summary: 'Replace nodes by new ones of their pools',
+      description:
+        'A new machine of the same pool joins; once its node is Ready, the old node is drained and removed with its machine. If the new one fails, the old one stays. The pool keeps its size. Several nodes are replaced by rollouts of their pools, within maxSurge and maxUnavailable of the manifest, control planes one at a time; the first failure stops the rollout of its pool.',
+      examples: [
+        ['fairlead node replace demo demo-w-2-k3x9q --wait', 'Replace it, and watch until its machine is gone'],
+        [
+          'fairlead node replace demo demo-w-2-k3x9q --remove-first --reason "disk errors"',
+          'Remove it first: its host is dead, or there is no room for both',
+        ],
+        ['fairlead node replace demo --pool web --reason "a batch of bad disks" --wait', 'All nodes of a pool'],
+      ],
+    }),
+  )
+    .option('--remove-first', 'of one node: drain and remove it before the new one is made')
+    .option('--reason <text>', 'why; shown in the history')
+    .option('--idempotency-key <key>', 'asking again with the same key replaces nothing more (default: generated)');
+  addWaitOptions(addConfirmOption(command)).action(
+    runs(io, async (session, cluster: string, nodes: readonly string[], options: ReplaceOptions) => {
+      checkWaitOptions(options);
+      const select = selectionOf(nodes, options);
+      const which = selectionWords(cluster, nodes, options);
+      const [node] = nodes;
+      if (node !== undefined && nodes.length === 1) return replaceOne(session, { cluster, node }, options);
+      if (options.removeFirst === true)
+        throw usageFailure(
+          '--remove-first is for one node',
+          'The rollout of a pool decides it for several nodes: maxSurge 0 and maxUnavailable 1 in the manifest.',
+        );
+      await confirm(session.io, { what: `${which} will be replaced, and their machines deleted` }, options);
+      return replaceAll(session, { cluster, nodes }, select, options);
+    }),
+  );
+};
+
+const replaceOne = async (
+  session: Session,
+  { cluster, node }: { readonly cluster: string; readonly node: string },
+  options: ReplaceOptions,
+): Promise<Answer> => {
+  const { io } = session;
+  await confirm(io, { what: `${node} of ${cluster} will be replaced, and its machine deleted` }, options);
+  const at = clusterAt(session, cluster);
+  const order = options.removeFirst === true ? 'remove-first' : 'create-first';
+  const replacement = { order, reason: options.reason ?? '' } as const;
+  const { seq } = await session.api.replaceNode(at, node, replacement, options.idempotencyKey ?? randomUUID());
+  const followed = await waitFor(session, at, { seq, what: `the replacement of ${node}` }, options);
+  if (followed === undefined)
+    io.err(`${node} is being replaced; watch it with "fairlead events ${cluster} --follow".\n`);
+  return nodesAnswer(await session.api.nodes(at), io.now());
+};
+
+const replaceAll = async (
+  session: Session,
+  { cluster, nodes }: Which,
+  select: ReturnType<typeof selectionOf>,
+  options: ReplaceOptions,
+): Promise<Answer> => {
+  const at = clusterAt(session, cluster);
+  const fields = { select, ...(options.reason === undefined ? {} : { reason: options.reason }) };
+  const { seq, asked } = await session.api.replaceNodes(at, fields, options.idempotencyKey ?? randomUUID());
+  const what = `the replacement of ${selectionWords(cluster, nodes, options)}`;
+  const followed = await waitForAll(session, at, { seq, operations: asked.operations, what }, options);
+  const names = asked.nodes.join(', ');
+  // Of what was held meanwhile, the operation says so.
+  const notes = followed?.flatMap(({ operation: { message } }) => (message === '' ? [] : [message])) ?? [];
+  const table =
+    followed === undefined
+      ? `${names} will be replaced ("fairlead cluster describe ${cluster}" shows how far that is).`
+      : ['Done: ', names, ' replaced.', ...notes.map((note) => ` ${note}`)].join('');
+  return { data: asked, table, names: asked.nodes };
+};
