@@ -151,7 +151,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('publishes nothing beyond this machine unless told to', () => {
+  it('publishes nothing beyond this machine unless that is configured', () => {
     for (const { ports = [] } of Object.values(compose.services))
       for (const port of ports) expect(interpolated(port)).toMatch(/^127\.0\.0\.1:/);
   });

@@ -69,7 +69,7 @@ describe('a cluster that is created and deleted while services are killed', () =
   });
 
   it.each(SERVICES)(
-    `ends the same when %s is killed at ${EVERY === 1 ? 'any event' : `one event of ${EVERY}`}, before or after it is in the log [CB-Ladybug 28]`,
+    `ends the same when %s is killed at ${EVERY === 1 ? 'any event' : `one event of ${EVERY}`}, before or after it is in the log [CB-Ladybug 28, azimuth 26]`,
     async (service: Service) => {
       for (let seed = SEED_FIRST; seed < SEED_FIRST + ROUNDS; seed += 1) {
         const undisturbed = await told(seed);

@@ -63,7 +63,7 @@ describe('one request becomes a running cluster', () => {
 
   afterAll(() => system?.stop(), 60_000);
 
-  it('tells the story that the design tells [CB-Ladybug 18]', () => {
+  it('has the history that the design describes [CB-Ladybug 18]', () => {
     for (const [before, after] of ORDER) {
       const last = events.map(({ type }) => type).lastIndexOf(before as StoredEvent['type']);
       const first = events.findIndex(({ type }) => type === after);
@@ -101,6 +101,14 @@ describe('one request becomes a running cluster', () => {
     ).toBe(true);
   });
 
+  it('has an endpoint of the service `kubernetes` for each control plane, with its own address [CB-Ladybug 17]', async () => {
+    const created = events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines : []));
+    const own = created.flatMap(({ role, privateIp }) => (role === 'control-plane' ? [privateIp] : []));
+    const path = 'jsonpath={.subsets[*].addresses[*].ip}';
+    expect((await kubectl('get', 'endpoints', 'kubernetes', '-o', path)).split(' ').sort()).toEqual(own.sort());
+    expect(own).toHaveLength(3);
+  });
+
   it('spreads a Deployment of ten replicas over the workers', async () => {
     const manifest = join(system.environment.dataDir, 'web.yaml');
     writeFileSync(
@@ -127,7 +135,7 @@ describe('one request becomes a running cluster', () => {
     expect([...perNode.values()]).toEqual([5, 5]);
   });
 
-  it('names the load balancer in the kubeconfig, and answers there when the leader is off', async () => {
+  it('names the load balancer in the kubeconfig and in the certificates, and answers there while the initial control plane is off [CB-Ladybug 15]', async () => {
     const balancer = events.find((event) => event.type === 'LoadBalancerReady');
     const address = balancer?.type === 'LoadBalancerReady' ? `https://${balancer.data.host}:${balancer.data.port}` : '';
     expect(readFileSync(kubeconfig, 'utf8')).toContain(address);

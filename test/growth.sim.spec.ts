@@ -190,7 +190,7 @@ describe('whatever fails for good, at any moment, there is a way out by document
     expect(leadsOut(world, { way: ['retry'], healed: true })).toBe(true);
   });
 
-  it('a deletion that the provider refuses is told again and again, ever later', () => {
+  it('a deletion that the provider refuses is recorded again and again, ever later', () => {
     const world = failing('draining, removing and deleting a worker', 'delete', 0);
     const next = world.events.flatMap((event) =>
       event.type === 'VmDeletionFailed' ? [Date.parse(event.data.nextAttemptAt) - Date.parse(event.meta.time)] : [],

@@ -61,7 +61,7 @@ describe('the NATS server', () => {
     await environment?.stop();
   }, 30_000);
 
-  it('refuses an agent that speaks for another node, sends its heartbeat, or says what a service says', async () => {
+  it('refuses an agent that publishes facts or heartbeats of another node, or facts of a service', async () => {
     expect(await publishing(node, heartbeatSubject('default', 'demo', 'w1'))).toBeUndefined();
     expect(await publishing(node, agentFactSubject(W1, 'NodeReady'))).toBeUndefined();
     for (const subject of [

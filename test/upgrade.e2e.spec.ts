@@ -148,7 +148,7 @@ describe('a cluster of 3 control planes and 2 workers is upgraded under load', (
   }, 60_000);
 
   it(
-    'tells whose budget refuses which pods, over a kill -9 of upgrade-svc, and goes on when they may move',
+    'names the budget that refuses, and its pods, over a kill -9 of upgrade-svc, and goes on when they may move',
     async () => {
       await told(upgrade.id, ({ type }) => type === 'UpgradeAllowed');
       system.kill('upgrade-svc');

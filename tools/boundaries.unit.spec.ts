@@ -90,7 +90,7 @@ describe('the projects of the workspace', () => {
     expect(forbidden(project.tags[0]!, importsOf(project, isBuilt))).toEqual([]);
   });
 
-  it('are told apart: a service that imports another, or the lab, is found', () => {
+  it('are distinguished: a service that imports another, or the lab, is found', () => {
     const text = `import { a } from '../../infra-svc/src/machines/surges.js';\nimport { b } from '@fairlead/lab/testing/kubernetes';`;
     const imported = importedBy('apps/gateway/src/main.ts', text);
     expect(forbidden('type:service', imported)).toEqual(['type:service imports infra-svc', 'type:service imports lab']);

@@ -143,6 +143,22 @@ const commandsIn = (page: string): readonly (readonly string[])[] =>
     )
     .filter(([, second = '']) => !second.startsWith('<')); // The text that signatures of mirrors are over.
 
+const refusals = ((): ReadonlyMap<string, ReadonlySet<string>> => {
+  const codes = [...textOf('docs/refusals.md').matchAll(/^\| `([a-z]+)\.([a-z-]+)`/gmu)];
+  return new Map(
+    codes.map(([, noun = '']) => [
+      noun,
+      new Set(codes.flatMap(([, of, reason = '']) => (of === noun ? [reason] : []))),
+    ]),
+  );
+})();
+
+/** Codes like `cluster.paused`, beside names like `master.key`, whose first word no code has. */
+const unknownRefusals = (page: string): readonly string[] =>
+  [...textOf(page).matchAll(/`([a-z]+)\.([a-z]+(?:-[a-z]+)*)`/gu)]
+    .filter(([, noun = '', reason = '']) => refusals.get(noun)?.has(reason) === false)
+    .map(([code]) => `${page}: ${code}`);
+
 describe('the documentation', () => {
   it('links only to files and headings that exist', () =>
     expect(PAGES.flatMap(linksOf).flatMap(brokenLink)).toEqual([]));
@@ -162,6 +178,11 @@ describe('the documentation', () => {
         .map((path) => `${page}: ${path}`),
     );
     expect([...new Set(missing)]).toEqual([]);
+  });
+
+  it('names only refusals that the catalogue has', () => {
+    expect(refusals.size).toBeGreaterThan(20);
+    expect(WRITTEN.flatMap(unknownRefusals)).toEqual([]);
   });
 
   it('shows only npm scripts that package.json has', () => expect(WRITTEN.flatMap(unknownScripts)).toEqual([]));

@@ -136,6 +136,7 @@ const LAYERS = {
     'plan',
     'holds',
     'rules',
+    'lifecycle',
     'migrations',
   ],
   revoker: ['adapters', 'revocations'],

@@ -57,6 +57,18 @@ describe('one request becomes a real cluster on real hosts', () => {
     expect(nodes.every(({ ready, version }) => ready && version === VERSION)).toBe(true);
   });
 
+  it('has an endpoint of the service `kubernetes` for each control plane, with its own address [CB-Ladybug 17]', async () => {
+    const path = 'jsonpath={.endpoints[*].addresses[*]}';
+    const addresses = (
+      await kubectl('get', 'endpointslices', '--selector', 'kubernetes.io/service-name=kubernetes', '-o', path)
+    ).split(' ');
+    expect(addresses.toSorted()).toEqual(
+      controlPlanes()
+        .map(({ privateIp }) => privateIp)
+        .toSorted(),
+    );
+  });
+
   it(
     'has pods that talk across nodes and resolve names',
     async () => {
@@ -102,7 +114,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   );
 
   it(
-    'answers through the balanced address while the host of its leader is off, which returns',
+    'answers through the balanced address while the host of its initial control plane is off, which returns [CB-Ladybug 15]',
     async () => {
       await system.local.hosts.powerCut(hostOf(leader()));
       await eventually(

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fairleadOf, type Fairlead } from './fairlead.js';
 import { eventually, nodesOf, type Kubectl } from './kubectl.js';
 import { joinNetwork, type Outsider } from './outsider.js';
-import { scan } from './port.scan.js';
+import { scan, scanAll } from './port.scan.js';
 import { CONNECTION, startRealSystem, VERSION, type RealSystem } from './real.system.js';
 import { askPageFromOutside, type Asking } from './traffic.js';
 import { addressesOfPods, nodesOfPage, talks, webManifests } from './workload.js';
@@ -27,6 +27,8 @@ const ONCE_MORE_MS = 30_000;
 const FIREWALL = { nodePorts: [`${CLIENT}/32`] };
 /** What nodes listen at without a firewall: SSH, etcd, the API server, kubelets, kube-proxy's health, the service. */
 const KNOWN_PORTS = [22, 2379, 2380, 6443, 10_250, 10_256, NODE_PORT];
+/** Those, and the one of the virtual address. */
+const OPEN_PORTS = [...KNOWN_PORTS, 80];
 /** How long a client waits for an answer. */
 const PATIENCE_S = 5;
 /** From the moment at which the holder of an address stops until another one answers there. */
@@ -251,17 +253,17 @@ describe('a cluster on own hosts on its second day', () => {
   it(
     'refuses from outside whatever is not declared, while its nodes and pods reach each other',
     async () => {
-      const before = await scan(stranger, [...addresses(), ADDRESS]);
+      const before = await scanAll(stranger, [...addresses(), ADDRESS], OPEN_PORTS);
       say(`open to a stranger without a firewall: ${JSON.stringify(before)}`);
       for (const address of addresses()) expect(before[address]).toEqual(expect.arrayContaining([22, 10_250]));
-      expect(new Set(Object.values(before).flat())).toEqual(new Set([...KNOWN_PORTS, 80]));
+      expect(new Set(Object.values(before).flat())).toEqual(new Set(OPEN_PORTS));
       const seq = await lastSeq();
       await fairlead.apply(manifestOf({ virtualAddresses, firewall: FIREWALL }));
       for (const { name } of hosts()) await until('NodeNetworkApplied', seq, name);
-      const after = await scan(stranger, [...addresses(), ADDRESS]);
+      const after = await scanAll(stranger, [...addresses(), ADDRESS], OPEN_PORTS);
       say(`open to a stranger with a firewall: ${JSON.stringify(after)}`);
       expect(after).toEqual({});
-      const open = await scan(client, [...addresses(), ADDRESS]);
+      const open = await scanAll(client, [...addresses(), ADDRESS], OPEN_PORTS);
       say(`open to a client that is allowed: ${JSON.stringify(open)}`);
       const nodePorts = hosts().filter(({ name }) => workers().includes(name));
       expect(open[ADDRESS]).toEqual(expect.arrayContaining([80]));

@@ -1,8 +1,9 @@
 import type { Outsider } from './outsider.js';
 
 const SCAN_TIMEOUT_MS = 300_000;
-/** A port that drops packets costs nmap a wait, unless its pace is given. */
-const PACE = ['-T4', '--min-rate', '8000', '--max-retries', '1'];
+/** A port that drops packets costs nmap a wait, unless its pace is given. On a busy machine, it then misses answers. */
+const HURRIED = ['-T4', '--min-rate', '8000', '--max-retries', '1'];
+const PATIENT = ['--max-retries', '6'];
 
 /** nmap's lines for programs: `Host: 198.18.64.11 ()	Ports: 22/open/tcp//ssh///, 111/filtered/tcp//...`. */
 export const openPortsIn = (greppable: string): Readonly<Record<string, readonly number[]>> =>
@@ -19,9 +20,25 @@ export const scan = async (
   addresses: readonly string[],
   ports: readonly number[] | 'all' = 'all',
 ): Promise<Readonly<Record<string, readonly number[]>>> => {
-  const range = ports === 'all' ? '-p-' : `-p${ports.join(',')}`;
-  const words = ['nmap', '-n', '-Pn', '-sS', range, ...PACE, '--open', '-oG', '-', ...addresses];
+  const how = ports === 'all' ? ['-p-', ...HURRIED] : [`-p${ports.join(',')}`, ...PATIENT];
+  const words = ['nmap', '-n', '-Pn', '-sS', ...how, '--open', '-oG', '-', ...addresses];
   const { code, stdout, stderr } = await from.run(words, SCAN_TIMEOUT_MS);
   if (code !== 0 || !stdout.includes('# Nmap done')) throw new Error(`nmap ended with ${code}: ${stderr}${stdout}`);
   return openPortsIn(stdout);
+};
+
+/** All ports, and once more those that are known to be open somewhere: the scan of all is too quick to be trusted with any of them. */
+export const scanAll = async (
+  from: Outsider,
+  addresses: readonly string[],
+  known: readonly number[],
+): Promise<Readonly<Record<string, readonly number[]>>> => {
+  const scans = [await scan(from, addresses), await scan(from, addresses, known)];
+  const openAt = (address: string): readonly number[] => [...new Set(scans.flatMap((one) => one[address] ?? []))];
+  return Object.fromEntries(
+    addresses.flatMap((address) => {
+      const open = openAt(address).toSorted((one, other) => one - other);
+      return open.length === 0 ? [] : [[address, open]];
+    }),
+  );
 };

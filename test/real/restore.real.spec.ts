@@ -95,7 +95,7 @@ describe(`etcd of a real cluster of ${VERSION} that is set back to a snapshot`, 
     5 * MINUTE_MS,
   );
 
-  it('tells each step that was taken', async () => {
+  it('records each step that was taken', async () => {
     const log = await system.events(CLUSTER);
     const begun = log.find(({ type }) => type === 'EtcdRestoreStarted')?.meta.time ?? '';
     for (const { type, data, meta } of log)

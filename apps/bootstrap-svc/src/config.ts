@@ -9,6 +9,9 @@ import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.reconciler.js
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);
 
+/** A deletion waits no longer for what its cluster releases. */
+export const RELEASE_TIMEOUT_MAX_MS = 20 * 60_000;
+
 const file = z.string().refine((path) => existsSync(path), 'there is no such file');
 
 const KubeadmTuning = z
@@ -90,6 +93,13 @@ const Environment = z.object({
     .min(0)
     .default(10_000)
     .describe('After so long the removal of a node goes on although Kubernetes has not deleted its Node; 0: it fails'),
+  RELEASE_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(RELEASE_TIMEOUT_MAX_MS)
+    .default(2 * 60_000)
+    .describe('After so long a deletion goes on although the cluster has not released its load balancers and volumes'),
   LOOK_EVERY_MS: milliseconds(500).describe('How often a step looks again at what the API shows while it waits'),
   HOOK_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that hooks of manifests may be at'),
   HOOK_RETRY_MIN_MS: milliseconds(10_000).describe('No hook is asked again sooner'),
@@ -124,6 +134,8 @@ export interface Settings {
   readonly drainLimitMs: number;
   /** 0: a node is not removed before Kubernetes has deleted its Node. */
   readonly nodeDeletionTimeoutMs: number;
+  /** After so long a deletion goes on although the cluster has not released its load balancers and volumes. */
+  readonly releaseTimeoutMs: number;
   /** How often a step looks again while it waits for something that no event reports. */
   readonly lookEveryMs: number;
   readonly hookAddressesAllowed: readonly AddressRange[];
@@ -175,6 +187,7 @@ export const readSettings = (env: Env): Settings => {
     limits: { agentMs: parsed.AGENT_LIMIT_MS, readyMs: parsed.NODE_READY_LIMIT_MS },
     drainLimitMs: parsed.DRAIN_LIMIT_MS,
     nodeDeletionTimeoutMs: parsed.NODE_DELETION_TIMEOUT_MS,
+    releaseTimeoutMs: parsed.RELEASE_TIMEOUT_MS,
     lookEveryMs: parsed.LOOK_EVERY_MS,
     hookAddressesAllowed: parsed.HOOK_ADDRESSES_ALLOWED,
     hookAgainAfterMs: parsed.HOOK_RETRY_MIN_MS,

@@ -442,8 +442,9 @@ export class Simulation {
     const handle = this.slowHandle(self);
     const settings = {
       tuning: DEFAULT_TUNING,
-      drainLimitMs: 50,
+      drainLimitMs: 250,
       nodeDeletionTimeoutMs: 20,
+      releaseTimeoutMs: 20,
       lookEveryMs: 1,
       joinTokenTtlSeconds: 900,
     };
@@ -472,7 +473,7 @@ export class Simulation {
       labels: new LabelsEffects(clusters),
       addons: new AddonsEffects(clusters, settings),
       removal: new NodeRemovalEffects(hosts, clusters, settings, clock),
-      dismantling: new DismantlingEffects(clusters),
+      dismantling: new DismantlingEffects(clusters, settings),
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
       executions: new ExecutionsEffects(hosts, secrets, clock),
       keys: new SshKeysEffects(hosts),

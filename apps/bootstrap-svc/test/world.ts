@@ -81,6 +81,9 @@ export class FakeWorld {
   /** Names of the pods whose eviction a budget refuses. */
   readonly protected = new Set<string>();
   readonly cordoned = new Set<string>();
+  /** Load balancers and volumes that the cluster holds outside its machines, and those of them that its controllers do not release. */
+  readonly outside = new Set<string>();
+  readonly unreleased = new Set<string>();
   /** uids of the pods that were evicted. */
   readonly evicted = new Set<string>();
   /** What hooks were asked: `<point> <node>`, with the id of each call. */
@@ -450,7 +453,9 @@ class FakeCluster implements KubernetesCluster {
 
   async apply(manifests: readonly Manifest[]): Promise<void> {
     await this.pass('apply', () => {
-      const words = this.world.failing.get('apply');
+      const words = ['apply', ...manifests.map(({ kind }) => `apply ${kind}`)]
+        .map((what) => this.world.failing.get(what))
+        .find((failing) => failing !== undefined);
       if (words !== undefined) throw new WorldFailure({ operation: 'apply', target: 'demo', message: words });
       if (manifests.some(({ kind }) => kind === 'DaemonSet')) this.world.network = true;
     });
@@ -522,8 +527,12 @@ class FakeCluster implements KubernetesCluster {
     });
   }
 
-  releaseLoadBalancers(): Promise<number> {
-    return this.pass('release load balancers', () => 0);
+  releaseOutside(): Promise<readonly string[]> {
+    return this.pass('release what is outside', () => {
+      const found = [...this.world.outside];
+      for (const one of found) if (!this.world.unreleased.has(one)) this.world.outside.delete(one);
+      return found;
+    });
   }
 
   async signClientCertificate({ csr, ttlSeconds }: SigningRequest): Promise<string> {

@@ -129,7 +129,7 @@ describe('the server and its token', () => {
     expect(stderr).toContain('it does not exist');
   });
 
-  it('that are no gateway are told apart from one', async () => {
+  it('are distinguished from a server that is no gateway', async () => {
     gateway.on('GET', '/ns/default/clusters', { body: '<html>' });
     const { code, stderr } = await ask(['cluster', 'list']);
     expect(code).toBe(1);
@@ -146,7 +146,7 @@ describe('a refusal', () => {
     [400, 'cluster.name-invalid', 7],
     [422, 'cluster.spec-unknown', 7],
     [503, 'system.unavailable', 3],
-  ])('of HTTP %d (%s) ends with %d, in the words of the server', async (status, reason, exit) => {
+  ])('of HTTP %d (%s) ends with %d and the message of the server', async (status, reason, exit) => {
     gateway.on('GET', '/ns/default/clusters/demo', refusal(status, reason, 'No, because.'));
     expect(await ask(['cluster', 'get', 'demo'])).toEqual({
       code: exit,
@@ -187,7 +187,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('by something in between is told by its status', async () => {
+  it('by something in between is reported with its status', async () => {
     gateway.on('GET', '/ns/default/clusters/demo', { status: 502, body: '<html>Bad Gateway' });
     expect(await ask(['cluster', 'get', 'demo'])).toMatchObject({ code: 3, stderr: expect.stringContaining('502') });
   });
@@ -463,7 +463,7 @@ describe('node', () => {
     );
   });
 
-  it('list tells which nodes are extra, and for which upgrade, and which are held', async () => {
+  it('list shows which nodes are extra, for which upgrade, and which are held', async () => {
     const [name, extra] = WORKERS;
     const items = [
       { ...worker, name },
@@ -560,7 +560,7 @@ describe('audit', () => {
     },
   });
 
-  it('tells who did what because of what', async () => {
+  it('shows who did what, and because of what', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect((await ask(['audit', 'demo'])).stdout).toContain(
       '102   2026-11-21T08:00:00Z   system/infra-svc   Accepted.   ClusterRequested (101)',
@@ -760,7 +760,7 @@ describe('the others', () => {
       expect(gateway.asked('GET', '/connections/site').length).toBe(3);
     });
 
-    it('and ends with 1 in the words of the provider when it is not reached', async () => {
+    it('and ends with 1 and the error of the provider when it is not reached', async () => {
       answers(unknown, unknown, { ...settings, verified: null, problem: 'open SSH on a failed: no route to host' });
       const { code, stdout, stderr } = await ask(set);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -780,7 +780,7 @@ describe('the others', () => {
       expect(stderr).toContain('what it offers was not known within 0.3s');
     });
 
-    it('unless it is told not to wait', async () => {
+    it('unless --no-wait is given', async () => {
       answers(unknown, unknown);
       expect(await ask([...set, '--no-wait'])).toMatchObject({
         code: 0,
@@ -1001,7 +1001,7 @@ describe('the others', () => {
     expect(stdout).toContain('            flannel v0.28.4 with the images of a mirror: run on real hosts');
   });
 
-  it('version is told also without a server', async () => {
+  it('version is printed also without a server', async () => {
     expect(await run(['version', '--server', 'http://127.0.0.1:1'])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('none is reached'),

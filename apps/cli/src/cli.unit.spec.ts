@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { CHECKOUT } from './checkout.js';
 import { examplesOf } from './command/command.js';
 import { candidatesFor } from './completion/candidates.js';
 import { EXIT_CODES, exitClassOfStatus } from './exit-codes.js';
+import { asking } from './io/process.io.js';
 import { buildProgram } from './program.js';
 import { referenceText } from './reference/reference.js';
 import { fakeIo, run } from './spec/io.fixtures.js';
@@ -17,6 +19,24 @@ const leavesOf = (command: Command): readonly Command[] =>
   command.commands
     .flatMap((child) => (child.commands.length > 0 ? leavesOf(child) : [child]))
     .filter((child) => !child.name().startsWith('__'));
+
+describe('a question at a terminal', () => {
+  const terminal = () => ({ input: new PassThrough(), output: new PassThrough() });
+
+  it('is answered by a line', async () => {
+    const { input, output } = terminal();
+    const answer = asking(new AbortController().signal, { input, output })('Go on? ');
+    input.write('yes\n');
+    expect(await answer).toBe('yes');
+  });
+
+  it('has no answer when the terminal ends, as at Ctrl-D', async () => {
+    const { input, output } = terminal();
+    const answer = asking(new AbortController().signal, { input, output })('Go on? ');
+    input.end();
+    expect(await answer).toBe('');
+  });
+});
 
 describe('what was not understood ends with 2', () => {
   it.each([

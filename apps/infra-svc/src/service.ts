@@ -8,6 +8,7 @@ import { machinesReconciler } from './machines/machines.reconciler.js';
 import { InfraTables1763700000000 } from './migrations/1763700000000-infra.tables.js';
 import { resourcesProjection } from './resources/resources.projection.js';
 import { sshKeysReconciler } from './ssh-keys/ssh-keys.reconciler.js';
+import { orphansProcess } from './watch/orphans.process.js';
 
 const projections = [
   namespacesProjection,
@@ -23,7 +24,7 @@ export const infraService = (settings: Settings): ServiceDefinition =>
     name: 'infra-svc',
     module: infraModule(settings),
     projections,
-    processes: [connectionsProcess],
+    processes: [connectionsProcess, orphansProcess],
     reconcilers: [machinesReconciler, sshKeysReconciler],
     migrations: [InfraTables1763700000000],
     jobConcurrency: settings.jobConcurrency,

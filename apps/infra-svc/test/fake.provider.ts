@@ -47,6 +47,8 @@ export class FakeCloud {
   readonly firewalls = new Map<string, Firewall>();
   readonly sshKeys = new Map<string, SshKey>();
   readonly balancers = new Map<string, LoadBalancerSpec>();
+  /** The groups that were asked for, with the machines of each, in the order of the requests. */
+  readonly requests: { readonly group: string; readonly machines: readonly NodeName[] }[] = [];
   /** How often each thing was made, by `<kind> <name>`. */
   readonly creations = new Map<string, number>();
   /** Machines that fail to boot, with the cloud's words. Read when the machine is made. */
@@ -85,8 +87,6 @@ const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> => {
 };
 
 export class FakeProvider implements InfrastructureProvider {
-  readonly canAdopt = true;
-
   constructor(
     readonly cloud: FakeCloud,
     private readonly weather: Weather = CALM,
@@ -212,6 +212,7 @@ export class FakeProvider implements InfrastructureProvider {
 
   private makeAll(group: MachineGroup): void {
     const { cloud } = this;
+    cloud.requests.push({ group: group.name, machines: group.machines.map(({ name }) => name) });
     if (cloud.deletedUids.has(group.uid)) throw failure('create machines', `${group.name} was deleted`, false);
     const absent = group.machines.filter(({ name }) => !cloud.machines.has(name));
     for (const machine of absent) if (machine.adopts !== undefined) this.move(machine, group);

@@ -9,6 +9,7 @@ describeProvider('in memory, which the simulation runs on', async () => {
     region: 'lab-1',
     spec: 'lab.medium',
     publicKey: 'ssh-ed25519 AAAA spec',
+    adopts: true,
     stop: async () => undefined,
   };
 });

@@ -60,6 +60,8 @@ import { HostsOfRotation } from '../src/ssh-keys/hosts.of.rotation.effects.js';
 import { RotatedKeys } from '../src/ssh-keys/rotated.keys.effects.js';
 import { sshKeysReconciler } from '../src/ssh-keys/ssh-keys.reconciler.js';
 import { WorldValidation } from '../src/validation/validation.effects.js';
+import { OrphanJobs, OrphansLog, type OfAdoption } from '../src/watch/orphans.effects.js';
+import { orphansProcess, RECORD_ADOPTION } from '../src/watch/orphans.process.js';
 import { hostsThatSay } from './hosts.fixture.js';
 import type { MemoryLog } from './memory.log.js';
 
@@ -119,7 +121,9 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const offers = new ProviderOffers(resourcesLog, settings);
   const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
   const placement = new Placement(connections, offers, resources);
-  const adoption = new Adoption(new PlannedMachines(handle), secrets, hostsThatSay(problemsOfHosts));
+  const planned = new PlannedMachines(handle);
+  const adoption = new Adoption(planned, secrets, hostsThatSay(problemsOfHosts));
+  const orphanJobs = new OrphanJobs(connections, planned, new OrphansLog(handle));
   const admission = new AdmissionEffects(validation, placement, adoption);
   const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
   const deletion = new DeletionEffects(connections, clock);
@@ -152,6 +156,10 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
       await connectionJobs.verify(job as Job<OfConnection>, context);
       return undefined;
     }
+    if (job.type === RECORD_ADOPTION) {
+      await orphanJobs.adopted(job as Job<OfAdoption>);
+      return undefined;
+    }
     if (job.type === STATE_FACTS) return tasks.stateFacts(job);
     const handler = handlers[job.type];
     if (handler === undefined) throw new Error(`no handler for ${job.type}`);
@@ -181,6 +189,7 @@ export class MemoryProcesses {
     reconcilerProcess(machinesReconciler),
     reconcilerProcess(sshKeysReconciler),
     connectionsProcess,
+    orphansProcess,
   ] as Process<unknown>[];
   private readonly states = new Map<string, unknown>();
   private readonly timers = new Map<string, Armed>();

@@ -102,7 +102,7 @@ describe('upgrade-svc, two replicas', () => {
     expect(first?.meta.correlationId).toBe('request');
   });
 
-  it('tells that a silent node is lost, and that it is back, once each', async () => {
+  it('records that a silent node is lost, and that it is back, once each', async () => {
     for (const name of [CP, node])
       await append({ type: 'AgentStarted', data: { uid, node: name as typeof node, agentVersion: '1', sha256: 'x' } });
     beat([CP, node]);

@@ -72,7 +72,7 @@ describe('D5: a worker that cannot be emptied in time', () => {
   afterAll(() => rig?.stop(), 60_000);
 
   it(
-    'is forced while force lasts, told as such and counted, and the rollout goes on [ORBITER 17]',
+    'is forced while force lasts, which is recorded and counted, and the rollout goes on [ORBITER 17]',
     async () => {
       const blocked = await host();
       const forceUntil = new Date(Date.now() + 10 * 60_000).toISOString();

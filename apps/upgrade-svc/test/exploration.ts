@@ -9,19 +9,11 @@ import { tasks } from '../src/rollout/rollout.planner.js';
 import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { hasFailed, operationsOf, type OperationState, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
-import {
-  agentStep,
-  effectOf,
-  factsOf,
-  heard,
-  nodesOf,
-  surgeSteps,
-  UID,
-  violations,
-  type Effect,
-  type Model,
-  type ModelNode,
-} from './model.js';
+import { agentStep } from './model.agent.js';
+import { factsOf, nodesOf, UID, type Model, type ModelNode } from './model.js';
+import { violations } from './model.safety.js';
+import { heard, surgeSteps } from './model.surge.js';
+import { effectOf, type Effect } from './model.tasks.js';
 import { request } from './rollout.story.js';
 
 const NOW = '2026-11-21T10:00:00.000Z';

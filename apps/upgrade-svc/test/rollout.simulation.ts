@@ -31,18 +31,11 @@ import { rolloutReconciler } from '../src/rollout/rollout.reconciler.js';
 import { ABSENT, type Rollout } from '../src/rollout/rollout.state.js';
 import { rolloutView } from '../src/rollout/rollout.view.js';
 import type { AnyRolloutTask, CallHook, EmptyNode } from '../src/rollout/rollout.tasks.js';
-import {
-  agentStep,
-  changeNode,
-  effectOf,
-  factsOf,
-  heard,
-  nodesOf,
-  surgeSteps,
-  UID,
-  violations,
-  type Model,
-} from './model.js';
+import { agentStep } from './model.agent.js';
+import { changeNode, factsOf, nodesOf, UID, type Model } from './model.js';
+import { violations } from './model.safety.js';
+import { heard, surgeSteps } from './model.surge.js';
+import { effectOf } from './model.tasks.js';
 
 /** How often things go wrong, of one. Seed 0 is calm: there everything goes in order, and its story is a golden file. */
 export interface Troubles {

@@ -29,7 +29,7 @@ const options = (fetch: (request: Request) => Promise<Response>, signal: AbortSi
 });
 
 describe('the stream of events', () => {
-  it('goes on after the last event when a connection is lost, and tells none twice', async () => {
+  it('continues after the last event when a connection is lost, and yields none twice', async () => {
     const { asked, fetch } = scripted(
       streamOf('retry: 1000\n\n', frame(5), frame(6)),
       new Error('connection reset'),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HostProfile } from './hosts.js';
 import { isOfficial } from './mirror.js';
 import { SshSettings, sshSettingFaults } from './own-hosts.js';
+import { refuse, type Refusal } from './refusals.js';
 import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
 import { trustFault } from './software.trust.js';
 
@@ -49,6 +50,22 @@ export type NspawnSettings = z.output<typeof NspawnSettings>;
 export const PROVIDER_SETTINGS = { lab: LabSettings, nspawn: NspawnSettings, ssh: SshSettings } as const;
 export type ProviderName = keyof typeof PROVIDER_SETTINGS;
 export const PROVIDERS = Object.keys(PROVIDER_SETTINGS) as readonly ProviderName[];
+
+/** Why machines of a provider that no cluster has planned cannot become nodes; undefined: they can. */
+const ADOPTION_OBSTACLES: Readonly<Record<ProviderName, string | undefined>> = {
+  lab: undefined,
+  nspawn: 'a local host is made for one cluster and cannot move to another one',
+  ssh: 'hosts are taken from the inventory, and a free one becomes a node when a pool grows',
+};
+
+export const adoptionFault = (connection: {
+  readonly name: string;
+  readonly provider: string;
+}): Refusal | undefined => {
+  const { name, provider } = connection;
+  const detail = isProvider(provider) ? ADOPTION_OBSTACLES[provider] : undefined;
+  return detail === undefined ? undefined : refuse('connection.adoption-unsupported', { connection: name, detail });
+};
 
 export const isProvider = (provider: string): provider is ProviderName => Object.hasOwn(PROVIDER_SETTINGS, provider);
 

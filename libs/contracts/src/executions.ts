@@ -1,6 +1,7 @@
 import type { StoredEvent } from './envelope.js';
 import type { Cause } from './failures.js';
 import type { ClusterUid, NodeName, SecretRef } from './ids.js';
+import { without } from './records.js';
 
 export interface OpenExecution {
   readonly node: NodeName;
@@ -35,9 +36,6 @@ export interface Executions {
 
 /** So many failures are remembered for those who ask how their request ended. */
 const FAILED_MAX = 20;
-
-const without = <T>(map: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> =>
-  Object.fromEntries(Object.entries(map).filter(([one]) => one !== key));
 
 const withoutOldFailures = (ended: Executions['ended']): Executions['ended'] => {
   const failed = Object.entries(ended).filter(([, one]) => one.outcome === 'failed');

@@ -72,6 +72,7 @@ export { faultsOf, settingRefusal, type SettingFault } from './setting-faults.js
 export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
 export * from './quota.js';
+export * from './records.js';
 export * from './registered.js';
 export {
   hasQuota,

@@ -1,6 +1,7 @@
 import type { StoredEvent } from './envelope.js';
 import type { ClusterUid, SecretRef } from './ids.js';
 import type { KubernetesUser } from './kubeconfig.limits.js';
+import { without } from './records.js';
 
 /** A kubeconfig that was asked for and is not answered yet. */
 export interface OpenRequest {
@@ -32,9 +33,6 @@ export interface Kubeconfigs {
   /** When the last request of a user failed (RFC 3339); a success forgets it. */
   readonly failedAt: Readonly<Record<string, string>>;
 }
-
-const without = <T>(map: Readonly<Record<string, T>>, key: string): Readonly<Record<string, T>> =>
-  Object.fromEntries(Object.entries(map).filter(([one]) => one !== key));
 
 const answered = (state: Kubeconfigs, requestId: string): Kubeconfigs => ({
   ...state,

@@ -102,7 +102,7 @@ describe('a catalogue', () => {
     expect(() => read({ ...json, files: json.files.slice(1) })).toThrow(/release\/v1\.33\.13.*without its checksum/);
   });
 
-  it('is refused in the words of what is wrong when it is of another format, or no JSON', () => {
+  it('is refused with what is wrong when it has another format, or is no JSON', () => {
     expect(() => read({ ...catalogueJson(), format: 'fairlead-mirror/2' })).toThrow(/^format: /);
     expect(() => parseCatalogue('<html>', 'https://mirror.example')).toThrow(/not JSON/);
   });

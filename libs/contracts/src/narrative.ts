@@ -216,6 +216,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which no cluster has planned`,
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,
+  OrphanVmAdopted: ({ connection, id, namespace, cluster, node }) =>
+    `the orphaned machine ${id} of ${connection} was adopted as node ${node} of ${namespace}/${cluster}`,
   OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
   OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
   InfrastructureDeleted: () => 'every machine is gone, and hooks hold the end of the deletion',
@@ -300,7 +302,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     undeleted === undefined
       ? `Kubernetes and etcd no longer know ${node}`
       : `${node} has left the cluster, but Kubernetes did not delete its Node: ${sentenceOf(undeleted)}`,
-  ClusterDismantled: () => 'no step of the cluster runs any more',
+  ClusterDismantled: ({ left = [] }) =>
+    left.length === 0
+      ? 'no step of the cluster runs any more'
+      : `no step of the cluster runs any more; not released in time, and to be deleted at the provider: ${left.join(', ')}`,
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
     `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,
   NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,

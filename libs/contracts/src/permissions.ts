@@ -171,6 +171,9 @@ const publishOf = (service: ServiceName): readonly string[] => [
   `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,
 ];
 
+/** What NATS publishes when the settings of the log change: it was closed, or opened again. */
+export const LOG_CHANGED = `$JS.EVENT.ADVISORY.STREAM.UPDATED.${STREAMS.events}`;
+
 /** A service may state its own facts, and read all; `heartbeats` are for those that watch nodes. */
 export const servicePermissions = (service: ServiceName): Permissions => ({
   publish: publishOf(service),
@@ -179,6 +182,7 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     storedSubject(EVERY_EVENT),
     'hb.>',
     aliveSubject('*'),
+    LOG_CHANGED,
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
     ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER] : []),
   ],

@@ -106,8 +106,8 @@ export const REFUSALS = {
   ),
   'connection.adoption-unsupported': definition(
     422,
-    'Machines of provider {provider} cannot be adopted',
-    'Delete the machine and scale the pool.',
+    "Machines of connection '{connection}' cannot be adopted: {detail}",
+    'Scale the pool instead. A host that is not in the inventory yet is added to it first, and an orphaned machine that is of no use is deleted.',
   ),
   'connection.machine-full': definition(
     409,

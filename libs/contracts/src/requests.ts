@@ -122,7 +122,10 @@ export type ClusterRequest = z.infer<typeof ClusterRequest>;
 
 export const NodesRequest = z
   .strictObject({
-    controlPlane: z.array(NodeSetRequest).optional().describe('Must be empty: control planes cannot be added yet'),
+    controlPlane: z
+      .array(NodeSetRequest)
+      .optional()
+      .describe('Must be empty: control planes are added in the manifest'),
     worker: z.array(NodeSetRequest).optional().describe('At least one set'),
     onFailure: OnFailure.optional()
       .describe('What becomes of the new machines if the request fails: deleted, or kept for a retry')

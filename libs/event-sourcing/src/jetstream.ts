@@ -26,3 +26,4 @@ export { TaskRunner, type RequeueAfter, type TaskContext, type TaskHandler } fro
 export { makeTail, type Tail } from './jetstream/tail.js';
 export * from './jetstream/tokens.js';
 export type { Lease, TaskLeases } from './task.leases.js';
+export { WakeSignal } from './jetstream/wake.signal.js';

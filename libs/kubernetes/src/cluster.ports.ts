@@ -223,8 +223,11 @@ export interface ClusterApi {
   deletePod(pod: PodIdentity): Promise<void>;
   /** Removes the Node object; a node that does not exist is not an error. */
   deleteNode(node: string): Promise<void>;
-  /** Removes services that hold load balancers outside the cluster. Returns how many there were. */
-  releaseLoadBalancers(): Promise<number>;
+  /**
+   * Deletes services that hold load balancers outside the cluster, and the claims of volumes that are deleted with their claims, with the pods
+   * that use them. Returns what was there: the controllers of the cluster take their time to release it.
+   */
+  releaseOutside(): Promise<readonly string[]>;
   /** State of a Job. */
   job(namespace: string, name: string): Promise<JobState>;
   createJob(manifest: Manifest): Promise<void>;

@@ -32,7 +32,7 @@ describe('a kubeconfig that a control plane sends', () => {
     expect(sealedAdministrator(written, 'demo', expected)).toEqual(administrator);
   });
 
-  it("tells the hash of the cluster CA's public key as openssl and kubeadm count it", () => {
+  it("has the hash of the cluster CA's public key as openssl and kubeadm compute it", () => {
     const spki = new X509Certificate(authority.pair.certPem).publicKey.export({ type: 'spki', format: 'der' });
     const { caCertHash } = administratorFrom(genuine, { ...expected, caCertHash: null });
     expect(caCertHash).toBe(`sha256:${createHash('sha256').update(spki).digest('hex')}`);
@@ -71,7 +71,7 @@ describe('a kubeconfig that a control plane sends', () => {
     },
   );
 
-  it('is refused with the address of another server, in the words of who would have been asked', async () => {
+  it('is refused with the address of another server, which the message names', async () => {
     for (const server of ['https://203.0.113.7:6443', 'https://198.18.7.1:443', 'https://198.18.7.1.evil.example:6443'])
       expect(() => administratorFrom(`${genuine}`.replace(SERVER, server), expected)).toThrow(
         `the kubeconfig is refused: its server is neither ${SERVER} nor the control plane that it was read on`,

@@ -26,6 +26,42 @@ export interface KubernetesUnderTest {
   readonly makeApi: () => ClusterApis;
 }
 
+/** A volume as its provisioner makes it, its claim, and a pod on that node which uses it. */
+const volumeOf = (name: string, persistentVolumeReclaimPolicy: string, nodeName: string): readonly Manifest[] => {
+  const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  const volumeName = `pv-${name}`;
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: volumeName, annotations: { 'pv.kubernetes.io/provisioned-by': 'features.fairlead.dev' } },
+      spec: {
+        ...common,
+        persistentVolumeReclaimPolicy,
+        capacity: { storage: '1Gi' },
+        claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name },
+        csi: { driver: 'features.fairlead.dev', volumeHandle: name },
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name, namespace: 'default' },
+      spec: { ...common, volumeName, resources: { requests: { storage: '1Gi' } } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: 'default' },
+      spec: {
+        nodeName,
+        containers: [{ name: 'main', image: 'busybox:1' }],
+        volumes: [{ name: 'data', persistentVolumeClaim: { claimName: name } }],
+      },
+    },
+  ];
+};
+
 const START_LIMIT_MS = 120_000;
 const CASE_LIMIT_MS = 60_000;
 
@@ -356,16 +392,42 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       stopKubelet: (node) => under.stopKubelet(node),
     }));
 
-    it('releases services that hold load balancers, and no others', async () => {
+    it('releases load balancers of services, and volumes that go with their claims, whose pods go first; nothing else [CB-Ladybug 32]', async () => {
       const service = (serviceName: string, type: string): Manifest => ({
         apiVersion: 'v1',
         kind: 'Service',
         metadata: { name: serviceName, namespace: 'default' },
         spec: { type, selector: { app: 'web' }, ports: [{ port: 80 }] },
       });
-      await cluster.apply([service('outside', 'LoadBalancer'), service('inside', 'ClusterIP')]);
-      expect(await cluster.releaseLoadBalancers()).toBe(1);
-      expect(await cluster.releaseLoadBalancers()).toBe(0);
+      const node = under.controlPlanes[0]!.name;
+      await cluster.apply([
+        ...[service('outside', 'LoadBalancer'), service('inside', 'ClusterIP')],
+        ...volumeOf('scratch', 'Delete', node),
+        ...volumeOf('archive', 'Retain', node),
+      ]);
+      const found = await cluster.releaseOutside();
+      expect(found.toSorted()).toEqual(['PersistentVolume pv-scratch', 'Service default/outside']);
+      const claims = async (): Promise<readonly (string | undefined)[]> =>
+        (await client.core.listNamespacedPersistentVolumeClaim({ namespace: 'default' })).items.map(
+          ({ metadata }) => metadata?.name,
+        );
+      await eventually(claims, (names) => !names.includes('scratch'));
+      expect(await claims()).toContain('archive');
+      const users = await cluster.pods();
+      expect(users.filter(({ claims: used }) => used.includes('scratch'))).toEqual([]);
+      expect(users.filter(({ claims: used }) => used.includes('archive'))).toHaveLength(1);
+      // What the provisioner does, which is none here.
+      await client.find('delete volume', () => client.core.deletePersistentVolume({ name: 'pv-scratch' }));
+      expect(
+        await eventually(
+          () => cluster.releaseOutside(),
+          (left) => left.length === 0,
+        ),
+      ).toEqual([]);
+      expect((await client.core.readPersistentVolume({ name: 'pv-archive' })).metadata?.name).toBe('pv-archive');
+      expect((await client.core.readNamespacedService({ name: 'inside', namespace: 'default' })).spec?.type).toBe(
+        'ClusterIP',
+      );
     });
 
     it('deletes a node; one that does not exist is not an error', async () => {

@@ -54,7 +54,7 @@ const sha256Of = (path: string): string => createHash('sha256').update(readFileS
 const nothingWritten = () => expect(readdirSync(join(folder, 'out'))).toEqual([]);
 
 describe('a bundle', () => {
-  it('of a folder is told by its SHA-256, and holds what that version needs and no more', async () => {
+  it('of a folder is identified by its SHA-256, and holds what that version needs and no more', async () => {
     const made = await bundleOf(mirror);
     expect(made.sha256).toBe(sha256Of(file));
     const listed = spawnSync('tar', ['-tzf', file], { encoding: 'utf8' }).stdout.trim().split('\n');
@@ -166,7 +166,7 @@ describe('a server', () => {
     await inspectBundle(file);
   });
 
-  it('that is down for a while is asked again; for good, it is told after five attempts', async () => {
+  it('that is down for a while is asked again; if it stays down, that is an error after five attempts', async () => {
     let busy = 3;
     server.interfere = (path, _, answer) => {
       if (path !== ETCD || busy-- <= 0) return undefined;
@@ -180,7 +180,7 @@ describe('a server', () => {
     expect(server.requests.filter((path) => path === ETCD)).toHaveLength(5);
   });
 
-  it('that says no is asked once', async () => {
+  it('that refuses is asked once', async () => {
     rmSync(join(mirror, ETCD));
     await expect(bundleOf(server.url)).rejects.toMatchObject({ operation: `fetch ${ETCD}`, retryable: false });
     expect(server.requests.filter((path) => path === ETCD)).toHaveLength(1);

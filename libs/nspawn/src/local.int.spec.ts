@@ -163,7 +163,7 @@ const hostsStory = (): void => {
     expect(await inside('one', 'cat /var/lib/etcd/kept /root/kept')).toBe('kept\nkept');
   });
 
-  it('lose their power without a word, and stay off until they get it back', async () => {
+  it('lose their power without notice, and stay off until they are started', async () => {
     await inside('two', 'echo kept >/root/kept && sync');
     await local.hosts.powerCut('two');
     expect(local.hosts.find('two')?.status).toBe('stopped');

@@ -1,10 +1,20 @@
-import { epochOf, FIRST_EPOCH, handoverWords, holdsLog, isSource, WorldFailure, wordsOf } from '@fairlead/contracts';
-import { readLogState, type LogState } from '@fairlead/event-sourcing/jetstream';
+import {
+  epochOf,
+  FIRST_EPOCH,
+  handoverWords,
+  holdsLog,
+  isSource,
+  LOG_CHANGED,
+  WorldFailure,
+  wordsOf,
+} from '@fairlead/contracts';
+import { readLogState, WakeSignal, type LogState } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long an installation whose log is closed may still act. */
+/** How long an installation whose log is closed may still act where NATS does not say that it was closed: to a credential of an earlier release. */
 const LOOK_EVERY_MS = 2_000;
+/** Where NATS says so: for a message that was lost. */
+const NOTIFIED_LOOK_EVERY_MS = 10_000;
 
 type Seen = Pick<LogState, 'record' | 'sealed'>;
 
@@ -22,6 +32,8 @@ export const whileReadable: MayServe = ({ record }) => holdsLog(record) || isSou
 export class LogOwnership {
   private seen: Seen = NEVER;
   private readonly stopping = new AbortController();
+  private readonly changed = new WakeSignal();
+  private lookEveryMs = NOTIFIED_LOOK_EVERY_MS;
 
   constructor(
     private readonly nc: NatsConnection,
@@ -52,9 +64,11 @@ export class LogOwnership {
   /** Resolves with the reason when this service may no longer run; not after a stop. */
   async lost(): Promise<string | undefined> {
     const { signal } = this.stopping;
+    this.follow();
     while (!signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      if (signal.aborted) return undefined;
+      if (!this.changed.isSet) await this.changed.pause(this.lookEveryMs);
+      this.changed.reset();
+      if (signal.aborted) break;
       try {
         await this.require();
       } catch (error) {
@@ -67,5 +81,22 @@ export class LogOwnership {
 
   stop(): void {
     this.stopping.abort();
+    this.changed.ring();
+  }
+
+  private follow(): void {
+    if (this.nc.isClosed()) return;
+    this.nc.subscribe(LOG_CHANGED, {
+      callback: (error) => {
+        if (error !== null) this.lookEveryMs = LOOK_EVERY_MS;
+        this.changed.ring();
+      },
+    });
+    void this.lookOnReconnect();
+    this.changed.ring(); // It may have been closed since the start looked.
+  }
+
+  private async lookOnReconnect(): Promise<void> {
+    for await (const { type } of this.nc.status()) if (type === 'reconnect') this.changed.ring();
   }
 }

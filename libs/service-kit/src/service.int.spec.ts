@@ -380,7 +380,7 @@ describe('a service on the kit', () => {
     expect(body).toMatch(/^process_resident_memory_bytes\{[^}]*\} \d+$/m);
   });
 
-  it('seals secrets, and cannot read them once the key of their owner is destroyed', async () => {
+  it('seals secrets, and cannot read them once the key of their owner is destroyed [azimuth 26]', async () => {
     const secrets = service.get<SecretStore>(SECRETS);
     const ref = 'bootstrap-svc.kubeconfig.demo' as SecretRef;
     await secrets.put(ref, 'do not tell', 'owner-1');

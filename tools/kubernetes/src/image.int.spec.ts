@@ -70,7 +70,7 @@ describe('an image made from nothing', () => {
     expect(paths).toEqual(expect.arrayContaining(['usr/bin/cp', 'usr/bin/sh', 'usr/local/bin/etcdutl']));
   });
 
-  it('of kube-proxy names the protocols that nft must tell by name: of rules with numbers kube-proxy does not know that they are its own', async () => {
+  it('of kube-proxy names the protocols that nft must print by name: rules with numbers are not recognized by kube-proxy as its own', async () => {
     const file = join(folder, 'kube-proxy.tar');
     await makeImage(file, ['kube-proxy'], componentImage('kube-proxy', folders(), networkLayer([])));
     const found = new Map<string, string>();

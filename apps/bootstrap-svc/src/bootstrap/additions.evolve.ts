@@ -2,19 +2,13 @@ import {
   onFailureOf,
   replacedIn,
   replacementIn,
+  without,
   type EventData,
   type NodeName,
   type Replacement,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { isOnItsWay, newHostsOf, type Cluster, type Host } from './bootstrap.state.js';
-
-type Requests = Cluster['requests'];
-
-const without = (requests: Requests, requestId: string): Requests => {
-  const { [requestId]: _gone, ...others } = requests;
-  return others;
-};
 
 /** The request that a node is of; undefined: it is of the cluster as it was created, or extra. */
 export const requestOfNode = ({ requests }: Cluster, node: NodeName): string | undefined =>

@@ -330,6 +330,55 @@ describe('what a cluster is asked to have', () => {
   );
 });
 
+describe('the reason of a creation that fails', () => {
+  const beginWithStorage = async (simulation: Simulation): Promise<void> => {
+    const storageclass = { nfs: { server: 'nfs.example', path: '/export' } };
+    await simulation.say('request', requested(1, 1, { storageclass }));
+    await simulation.say('machines', created(machinesOf(1, 1)), balanced);
+  };
+
+  it.each([
+    ['SetupBoostrapFailedReason', 'prepare', begin],
+    ['SetupBoostrapFailedReason', 'verify', begin],
+    ['InitExternalEtcdFailedReason', 'etcd-member', beginWithEtcdBeside],
+    ['InitControlPlaneFailedReason', 'balance-api', beginOnOwnHosts],
+    ['InitControlPlaneFailedReason', 'kubeadm-init', begin],
+    ['SetupNetworkCNIFailedReason', 'apply', begin],
+    ['JoinControlPlaneFailedReason', 'kubeadm-join-control-plane', begin],
+    ['JoinWorkerFailedReason', 'kubeadm-join-worker', begin],
+    ['SetupStorageClassFailedReason', 'apply StorageClass', beginWithStorage],
+  ])(
+    'is %s with its cause when "%s" fails, and a retry goes on from there [CB-Ladybug 25]',
+    async (reason, what, start) => {
+      const simulation = new Simulation(1, CALM);
+      simulation.world.failing.set(what, 'it is broken');
+      await start(simulation);
+      await simulation.run();
+      const failed = simulation.store.events.filter((event) => event.type === 'ClusterFailed');
+      expect(failed.map(({ data }) => data)).toMatchObject([{ reason, cause: { message: 'it is broken' } }]);
+      simulation.world.failing.clear();
+      await untilReady(simulation);
+      expect([simulation.count('ClusterReady'), simulation.world.violations]).toEqual([1, []]);
+    },
+  );
+});
+
+describe('a cluster that is deleted', () => {
+  it('releases its load balancers and volumes before its machines may go, and names what it has not released in time [CB-Ladybug 32]', async () => {
+    const simulation = new Simulation(1, CALM);
+    await begin(simulation);
+    await simulation.run();
+    const { outside, unreleased } = simulation.world;
+    outside.add('Service default/web').add('PersistentVolume pv-1').add('PersistentVolume pv-2');
+    unreleased.add('PersistentVolume pv-2');
+    await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+    await simulation.run();
+    const dismantled = simulation.store.events.filter((event) => event.type === 'ClusterDismantled');
+    expect(dismantled.map(({ data }) => data)).toEqual([{ uid: UID, left: ['PersistentVolume pv-2'] }]);
+    expect([...outside]).toEqual(['PersistentVolume pv-2']);
+  });
+});
+
 describe('a drain that a disruption budget holds up', () => {
   const removal: Fact = { type: 'NodeRemovalRequested', data: { uid: UID, node: w(1) } };
   const held = async (drain?: DrainPolicy): Promise<Simulation> => {

@@ -113,7 +113,7 @@ describe('join credentials', () => {
     },
   );
 
-  it('that end again and again are replaced once in an attempt, and the attempt fails with the words of kubeadm', async () => {
+  it('that end again and again are replaced once in an attempt, and the attempt fails with the error of kubeadm', async () => {
     const { work, issued } = joining('JoinWorker', w(1), [16 * MINUTE_MS, 16 * MINUTE_MS]);
     await expect(work).rejects.toThrow(/could not find a JWS signature/);
     expect(issued.size).toBe(2);

@@ -74,7 +74,7 @@ describe("operators' kubeconfigs under disorder", () => {
     expect(simulation.count('KubeconfigRemoved')).toBe(3);
   });
 
-  it('are answered with the words of a cluster that does not sign', async () => {
+  it('are answered with the error of a cluster that does not sign', async () => {
     const simulation = await initialized(7);
     simulation.world.failing.set('sign', 'connect ECONNREFUSED 198.18.7.1:6443');
     await simulation.say('audit', asked(...REQUESTS[0]));

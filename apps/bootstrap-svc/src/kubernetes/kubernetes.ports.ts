@@ -20,7 +20,7 @@ export interface KubernetesCluster
       | 'deleteNode'
       | 'failingChecks'
       | 'label'
-      | 'releaseLoadBalancers'
+      | 'releaseOutside'
       | 'setNodeMetadata'
       | 'signClientCertificate'
       | 'uncordon'

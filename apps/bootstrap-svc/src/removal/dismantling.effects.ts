@@ -1,8 +1,10 @@
-import { WorldFailure, type ClusterUid } from '@fairlead/contracts';
+import { OUTSIDE_LEFT_MAX, OUTSIDE_NAME_MAX, WorldFailure, type ClusterUid } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter, type TaskContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Step } from '../bootstrap/step.js';
-import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
+import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
+import { RELEASE_TIMEOUT_MAX_MS, type Settings } from '../config.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 
 const STEPS_END_AGAIN_MS = 250;
@@ -12,15 +14,18 @@ const STEPS_END_AGAIN_MS = 250;
 export class DismantlingEffects {
   private readonly log = new Logger('dismantling');
 
-  constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
+  constructor(
+    @Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'releaseTimeoutMs' | 'lookEveryMs'>,
+  ) {}
 
-  @OnTask('DismantleCluster', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 5 * 60_000 })
+  @OnTask('DismantleCluster', { attemptsMax: 50, backoffFirstMs: 500, timeoutMs: 2 * RELEASE_TIMEOUT_MAX_MS })
   async dismantle(step: Step): Promise<RequeueAfter | void> {
     const { uid } = step.state.cluster;
     const others = await step.othersAtWork();
     if (others.length > 0) return step.requeueAfter(STEPS_END_AGAIN_MS, `${others.join(', ')} still end`);
-    await this.releaseOutside(step);
-    await step.record({ type: 'ClusterDismantled', data: { uid } });
+    const left = await this.releaseOutside(step);
+    await step.record({ type: 'ClusterDismantled', data: { uid, ...(left.length === 0 ? {} : { left }) } });
     return undefined;
   }
 
@@ -29,18 +34,24 @@ export class DismantlingEffects {
     await this.clusters.destroy(data.uid);
   }
 
-  /** Once the machines are gone, nothing else would release it. */
-  private async releaseOutside(step: Step): Promise<void> {
-    const { cluster } = step.state;
-    if (cluster.controlPlane === null) return;
+  /** Once the machines are gone, nothing else would release it. Resolves to what the cluster did not release in time, as far as it is known. */
+  private async releaseOutside({ state: { cluster }, signal }: Step): Promise<string[]> {
+    if (cluster.controlPlane === null) return [];
+    const { releaseTimeoutMs, lookEveryMs } = this.settings;
+    const deadline = Date.now() + releaseTimeoutMs;
+    let left: readonly string[] = [];
     try {
       const api = await this.clusters.of(cluster);
-      const released = await api.releaseLoadBalancers();
-      if (released > 0) this.log.log(`${cluster.spec.name}: released ${released} load balancers of services`);
+      for (;;) {
+        left = await api.releaseOutside();
+        if (left.length === 0 || Date.now() >= deadline) break;
+        await sleep(lookEveryMs, undefined, { signal });
+      }
     } catch (error) {
-      step.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!(error instanceof WorldFailure)) throw error;
       this.log.warn(`${cluster.spec.name} is dismantled without asking its API: ${error.message}`);
     }
+    return left.slice(0, OUTSIDE_LEFT_MAX).map((name) => name.slice(0, OUTSIDE_NAME_MAX));
   }
 }

@@ -21,7 +21,7 @@ const check = (line: string): void => {
 };
 
 describe('the advice of a refusal', () => {
-  it.each(Object.entries(REFUSALS))('%s speaks of commands that there are', (_code, { sentence, help }) => {
+  it.each(Object.entries(REFUSALS))('%s names only commands that exist', (_code, { sentence, help }) => {
     for (const text of [sentence, help]) {
       const said = inCommands(text.replaceAll(/\{(\w+)\}/g, 'x'));
       expect(said).not.toMatch(ROUTE);
@@ -36,7 +36,7 @@ describe('the advice of a refusal', () => {
   ])('%j becomes %j', (route, command) => expect(inCommands(route)).toBe(command));
 });
 
-it('no help of a command speaks of a route', () => {
+it('no help of a command names a route', () => {
   const helps = (command: Command): readonly string[] => [
     command.helpInformation(),
     ...command.commands.flatMap((child) => helps(child)),

@@ -53,7 +53,7 @@ describe('a server with a certificate of an authority of its own', () => {
     expect((await following).stdout).toContain('ClusterAccepted');
   });
 
-  it('is told of a file that cannot be read', async () =>
+  it('is not asked where the file of that authority cannot be read, which the error names', async () =>
     expect(await run(['cluster', 'list', '--ca-file', '/none.pem'], fakeIo({ env: env() }))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('/none.pem, cannot be read'),

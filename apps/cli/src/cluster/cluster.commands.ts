@@ -182,7 +182,8 @@ const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <cluster>',
     summary: 'Delete a cluster and everything that was created for it',
-    description: 'Delete a cluster with its machines and load balancer, at any moment of its life. Its history stays.',
+    description:
+      'Delete a cluster with its machines, load balancers and volumes, at any moment of its life. Volumes whose reclaim policy is Retain stay, and so does its history.',
     examples: [
       ['fairlead cluster delete demo --wait', 'Type its name, and watch until nothing is left'],
       ['fairlead cluster delete demo --yes', 'Without being asked'],
@@ -200,7 +201,7 @@ export type DeleteOptions = WaitOptions & ConfirmOptions;
 export const deleteCluster = async (session: Session, at: ClusterAt, options: DeleteOptions): Promise<Answer> => {
   checkWaitOptions(options);
   const { cluster: name, namespace } = at;
-  const what = `The cluster ${name} of namespace ${namespace} will be deleted with its machines and everything on them`;
+  const what = `The cluster ${name} of namespace ${namespace} will be deleted with its machines, everything on them, and its volumes, except those with the reclaim policy Retain`;
   await confirm(session.io, { what, typed: name }, options);
   const { seq } = await session.api.deleteCluster(at);
   const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);

@@ -27,6 +27,11 @@ export class Session {
     return this.shared.namespace ?? this.io.env['FAIRLEAD_NAMESPACE'] ?? 'default';
   }
 
+  /** What --namespace says; undefined: it was not given. */
+  get namespaceOption(): string | undefined {
+    return this.shared.namespace;
+  }
+
   get format(): Format {
     return this.shared.output ?? DEFAULT_FORMAT;
   }

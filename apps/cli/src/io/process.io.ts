@@ -1,5 +1,6 @@
 import { createLogUpdate } from 'log-update';
 import { createInterface } from 'node:readline/promises';
+import { addAbortSignal } from 'node:stream';
 import pc from 'picocolors';
 import type { Interrupts, Io, Region } from './io.js';
 
@@ -20,7 +21,7 @@ export const processIo = (): Io => {
     ...standardError(stderr),
     readStdin: async () => {
       const chunks: Buffer[] = [];
-      for await (const chunk of stdin) chunks.push(Buffer.from(chunk as Uint8Array));
+      for await (const chunk of addAbortSignal(interrupts.first, stdin)) chunks.push(Buffer.from(chunk as Uint8Array));
       return Buffer.concat(chunks).toString('utf8');
     },
     ask: stdin.isTTY === true && stderr.isTTY === true ? asking(interrupts.first) : undefined,
@@ -35,15 +36,21 @@ export const processIo = (): Io => {
   };
 };
 
-const asking =
-  (interrupted: AbortSignal) =>
+interface Terminal {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+}
+
+/** A terminal that ends (Ctrl-D) gives no answer; without one the process would end, too, as if all was well. */
+export const asking =
+  (interrupted: AbortSignal, terminal: Terminal = { input: process.stdin, output: process.stderr }) =>
   async (question: string): Promise<string> => {
-    const { stdin: input, stderr: output } = process;
-    const lines = createInterface({ input, output });
+    const lines = createInterface(terminal);
+    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
     // The terminal is in raw mode while a line is read: Ctrl-C is a key then, and no signal.
     lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     try {
-      return await lines.question(question, { signal: interrupted });
+      return await Promise.race([lines.question(question, { signal: interrupted }), ended]);
     } finally {
       lines.close();
     }

@@ -108,7 +108,7 @@ const restore = async (keys?: string): Promise<void> => {
 const bucket = async (name: string): Promise<KV> => new Kvm(await environment.connect()).open(name);
 
 describe('the keys of secrets, backed up apart from the data', () => {
-  it('a backup of before the deletion, restored, opens nothing of the cluster, and everything of the others', async () => {
+  it('a backup from before the deletion, restored, opens nothing of the cluster, and everything of the others', async () => {
     await putAll();
     await backUpData();
     await exportKeys('before.json');

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/api.ports.js';
 import { confirm } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
+import { usageFailure } from '../failures.js';
 import type { Answer } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { planText } from '../upgrade/plan.text.js';
@@ -98,6 +99,8 @@ export const carryOut = async (
   options: ChangeOptions,
 ): Promise<Answer> => {
   const { io } = session;
+  if (options.wait !== true && options.timeout !== undefined)
+    throw usageFailure('--timeout limits the watching, and nothing would be watched', 'Leave it out, or wait.');
   const { before, planned } = await change.plan();
   if (before !== undefined && diffLines(before, planned, io.colors).length === 0)
     return answerOf(at, planned, 'unchanged');

@@ -54,7 +54,7 @@ const addApply = (program: Command, io: Io): void => {
   addChangeOptions(fileOption(command)).action(
     runs(io, async (session, options: FileOption & ChangeOptions) => {
       const manifest = await readManifest(options.file, io);
-      return changeManifest(session, addressOf(manifest, session.namespace), manifest, options);
+      return changeManifest(session, addressOf(manifest, session), manifest, options);
     }),
   );
 };
@@ -68,7 +68,7 @@ const addDiff = (program: Command, io: Io): void => {
   fileOption(command).action(
     runs(io, async (session, { file }: FileOption) => {
       const manifest = await readManifest(file, io);
-      const { before, planned } = await planChange(session, addressOf(manifest, session.namespace), manifest);
+      const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
       const lines = diffLines(before, planned, io.colors);
       return {
         data: { spec: { before: before?.spec ?? null, after: planned.spec }, plan: planned.plan },
@@ -142,7 +142,7 @@ const addDelete = (program: Command, io: Io): void => {
   });
   addWaitOptions(addConfirmOption(fileOption(command))).action(
     runs(io, async (session, options: FileOption & DeleteOptions) =>
-      deleteCluster(session, addressOf(await readManifest(options.file, io), session.namespace), options),
+      deleteCluster(session, addressOf(await readManifest(options.file, io), session), options),
     ),
   );
 };

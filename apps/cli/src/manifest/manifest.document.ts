@@ -1,6 +1,7 @@
 import { parseAllDocuments } from 'yaml';
 import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
 import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 
 /** What is written to a file and sent to the server. All else that is wrong with it is the server's to say. */
@@ -11,13 +12,13 @@ export interface ManifestDocument extends Manifest {
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** One cluster from a YAML or JSON text. `source` names it in a complaint. */
+/** One cluster from a YAML or JSON text; empty documents say nothing. `source` names it in a complaint. */
 export const parseManifest = (text: string, source: string): ManifestDocument => {
-  const documents = parseAllDocuments(text);
+  const documents = [...parseAllDocuments(text)].filter((one) => one.errors.length > 0 || one.toJS() !== null);
   if (documents.length > 1)
     throw usageFailure(`${source} holds ${documents.length} documents`, 'Apply one cluster at a time.');
   const [document] = documents;
-  const fault = document?.errors[0]?.message.split('\n')[0];
+  const fault = document?.errors[0]?.message.split('\n')[0]?.replace(/:$/, '');
   if (document === undefined || fault !== undefined)
     throw usageFailure(`${source} ${fault === undefined ? 'is empty' : `is not YAML: ${fault}`}`);
   const manifest = document.toJS() as unknown;
@@ -30,16 +31,21 @@ export const parseManifest = (text: string, source: string): ManifestDocument =>
   return manifest as unknown as ManifestDocument;
 };
 
-export const addressOf = ({ metadata }: ManifestDocument, namespace: string): ClusterAt => ({
-  namespace: metadata.namespace ?? namespace,
-  cluster: metadata.name,
-});
+/** A namespace that was asked for is never left for the one in the file. */
+export const addressOf = (
+  { metadata: { name: cluster, namespace: own } }: ManifestDocument,
+  { namespace, namespaceOption: asked }: Pick<Session, 'namespace' | 'namespaceOption'>,
+): ClusterAt => {
+  if (own !== undefined && asked !== undefined && own !== asked)
+    throw usageFailure(`The manifest is of namespace ${own}, not of ${asked}`, 'Leave --namespace out, or change it.');
+  return { namespace: own ?? namespace, cluster };
+};
 
 /** Without what only the server knows: it can be applied to this cluster and, with another name, to a new one. */
-export const exported = ({ apiVersion, kind, metadata: { name, namespace }, spec }: ManifestView) => ({
+export const exported = ({ apiVersion, kind, metadata: { name, namespace, labels }, spec }: ManifestView) => ({
   apiVersion,
   kind,
-  metadata: { name, namespace },
+  metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
   spec: { ...spec, pools: spec.pools.map(withoutSize) },
 });
 

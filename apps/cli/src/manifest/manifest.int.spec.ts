@@ -138,6 +138,27 @@ describe('fairlead apply', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
   });
 
+  it.each([['apply'], ['diff'], ['delete']])(
+    'in another namespace than the manifest is refused: %s',
+    async (command) => {
+      const { metadata, ...rest } = manifestOf(2);
+      const io = fakeIo({ stdin: JSON.stringify({ ...rest, metadata: { ...metadata, namespace: 'prod' } }) });
+      const { code, stderr } = await ask([command, '-f', '-', '-n', 'staging'], io);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('The manifest is of namespace prod, not of staging')]);
+      expect(changes()).toEqual([]);
+    },
+  );
+
+  it('takes one manifest from a file, beside documents that are empty', async () => {
+    const document = JSON.stringify({ ...manifestOf(2), metadata: { name: 'demo' } });
+    const apply = (text: string) => ask(['apply', '-f', '-'], fakeIo({ stdin: text }));
+    expect((await apply(`---\n# nothing yet\n---\n${document}\n---\n`)).stdout).toBe('cluster/demo unchanged\n');
+    const two = await apply(`${document}\n---\n${document}\n`);
+    expect([two.code, two.stderr]).toEqual([2, expect.stringContaining('holds 2 documents')]);
+    const none = await apply('---\n# nothing yet\n');
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('Standard input is empty')]);
+  });
+
   it('shows every refusal with its field and what to do', async () => {
     const field = 'spec.pools[0].machinetype';
     const errors = [
@@ -225,6 +246,13 @@ describe('fairlead export', () => {
     const { code, stdout } = await ask(['export', 'demo']);
     const { metadata: _metadata, ...rest } = manifestOf(2);
     expect([code, parse(stdout)]).toEqual([0, { ...rest, metadata: { name: 'demo', namespace: 'default' } }]);
+  });
+
+  it('writes the labels of the cluster, which are declared, too', async () => {
+    const { metadata, ...rest } = manifestOf(2);
+    gateway.on('GET', PATH, { body: { ...rest, metadata: { ...metadata, labels: { team: 'a' } } } });
+    const { metadata: written } = parse((await ask(['export', 'demo'])).stdout);
+    expect(written).toEqual({ name: 'demo', namespace: 'default', labels: { team: 'a' } });
   });
 });
 
@@ -328,6 +356,7 @@ describe('fairlead pool', () => {
     [['--min', '2', '--max', '3', '--replicas', '2'], 'exclude each other'],
     [['--taint', 'dedicated'], 'key=value:effect'],
     [['--unhealthy-after', 'soon'], 'a duration'],
+    [['--timeout', '1m'], 'nothing would be watched'],
   ])('says what is wrong with %j', async (options, sentence) => {
     const { code, stderr } = await ask(['pool', 'create', 'demo', 'api', ...options]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);

@@ -62,7 +62,7 @@ describe('fairlead node replace', () => {
     [404, 'node.unknown', 5],
     [409, 'node.control-plane-replacement', 6],
     [409, 'cluster.paused', 6],
-  ])('that is refused with %i %s ends with %i, in the words of the server', async (status, reason, exit) => {
+  ])('that is refused with %i %s ends with %i and the message of the server', async (status, reason, exit) => {
     gateway.on('POST', REPLACE, refusal(status, reason, 'No, because.'));
     expect(await ask()).toEqual({
       code: exit,

@@ -61,7 +61,7 @@ describe('the creation of a cluster', () => {
 describe('a step that fails', () => {
   it('is open, with its attempt and when the next one comes', () => golden('trouble-retrying.txt', tree('retrying')));
 
-  it('fails the cluster after the last attempt, in the words of the outside world', () => {
+  it('fails the cluster after the last attempt, with its cause', () => {
     golden('trouble-failed.txt', tree('failed'));
     golden('trouble-lines.txt', log('requested', 'retrying', 'failed'));
   });

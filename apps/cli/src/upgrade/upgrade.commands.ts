@@ -114,26 +114,32 @@ export const runUpgrade = async (
   return watched(session, at, upgrade.id, options);
 };
 
+const howToApprove = ({ cluster }: ClusterAt, { planHash }: UpgradeView): string =>
+  `Approve it with "fairlead upgrade approve ${cluster} --plan ${planHash}"`;
+
 /** A "no" gives the plan up, so that it blocks nothing. */
-const approval = async (
-  { api, io }: Session,
-  at: ClusterAt,
-  { id, planHash }: UpgradeView,
-): Promise<'now' | 'later'> => {
+const approval = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeView): Promise<'now' | 'later'> => {
   if (io.ask === undefined) {
-    io.err(
-      `There is no terminal to ask at. Approve it with "fairlead upgrade approve ${at.cluster} --plan ${planHash}"; with --yes, nothing is asked.\n`,
-    );
+    io.err(`There is no terminal to ask at. ${howToApprove(at, upgrade)}; with --yes, nothing is asked.\n`);
     return 'later';
   }
-  const answer = await io.ask('Run this plan? [y/N] ');
+  const answer = await io.ask('Run this plan? [y/N] ').catch((error: unknown) => {
+    throw io.interrupts.first.aborted ? leftPlanned(at, upgrade) : error;
+  });
   if (/^y(es)?$/i.test(answer.trim())) return 'now';
-  await api.steerUpgrade(at, id, { action: 'abort', reason: 'its plan was not approved' });
+  await api.steerUpgrade(at, upgrade.id, { action: 'abort', reason: 'its plan was not approved' });
   throw new CliFailure('failed', {
     code: 'cli.not-approved',
     message: 'The plan was not approved: nothing was changed',
   });
 };
+
+const leftPlanned = (at: ClusterAt, upgrade: UpgradeView): CliFailure =>
+  new CliFailure('interrupted', {
+    code: 'cli.interrupted',
+    message: `Nothing was changed, and the plan ${upgrade.id} waits for an approval`,
+    help: `${howToApprove(at, upgrade)}, or give it up with "fairlead upgrade abort ${at.cluster}".`,
+  });
 
 /** What is left to say after everything was watched. */
 const watched = async (session: Session, at: ClusterAt, id: string, options: WatchOptions): Promise<Answer> => {

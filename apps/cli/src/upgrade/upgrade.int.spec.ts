@@ -89,7 +89,7 @@ describe('upgrade plan', () => {
 });
 
 describe('upgrade start', () => {
-  it('shows the plan, asks, approves its hash, and tells the rollout to its end', async () => {
+  it('shows the plan, asks, approves its hash, and follows the rollout to its end', async () => {
     const ran = ask(['upgrade', 'start', 'demo', '--to', 'v1.35.4'], fakeIo({ answer: 'y' }));
     await eventually(() => gateway.listeners === 1);
     turn(STORY.changing);
@@ -121,6 +121,16 @@ describe('upgrade start', () => {
     expect(gateway.asked('POST', `${ONE}/approve`)).toEqual([]);
   });
 
+  it('leaves the plan to be approved at Ctrl-C, and says how it is approved and given up', async () => {
+    const io = fakeIo({ answer: '' });
+    const pressed = { ...io, ask: () => Promise.reject(new Error('aborted')).finally(() => io.pressCtrlC()) };
+    const { code, stderr } = await ask(['upgrade', 'start', 'demo', '--reboot'], pressed);
+    expect([code, gateway.asked('POST', `${ONE}/abort`)]).toEqual([130, []]);
+    expect(stderr).toContain('waits for an approval');
+    expect(stderr).toContain(`fairlead upgrade approve demo --plan ${HASH}`);
+    expect(stderr).toContain('fairlead upgrade abort demo');
+  });
+
   it('leaves the plan to be approved where no one can be asked', async () => {
     const { code, stderr, stdout } = await ask(['upgrade', 'start', 'demo', '--reboot']);
     expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([0, 0]);
@@ -150,7 +160,7 @@ describe('upgrade start', () => {
     await eventually(() => gateway.listeners === 0);
   });
 
-  it('that comes while another is open ends with 6, in the words of the server', async () => {
+  it('that comes while another is open ends with 6, with the message of the server', async () => {
     gateway.on('POST', `${ROOT}/upgrades`, refusal(409, 'upgrade.open', 'Unable to upgrade.'));
     expect(await ask(['upgrade', 'start', 'demo', '--reboot', '--yes'])).toMatchObject({ code: 6 });
   });
@@ -177,7 +187,7 @@ describe('upgrade status', () => {
   });
 });
 
-describe('an upgrade that there is', () => {
+describe('an upgrade that exists', () => {
   it.each([
     [['pause', 'demo', '--reason', 'lunch'], 'pause', { reason: 'lunch' }],
     [['resume', 'demo'], 'resume', undefined],
@@ -192,7 +202,7 @@ describe('an upgrade that there is', () => {
     expect(gateway.asked('POST', `${ONE}/${action}`)[0]?.body).toEqual(body);
   });
 
-  it('is approved only by naming the plan, which is then told', async () => {
+  it('is approved only by naming the plan, which is then followed', async () => {
     const { code, stderr } = await ask(['upgrade', 'approve', 'demo']);
     expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([2, 0]);
     expect(stderr).toContain(HASH);

@@ -43,14 +43,14 @@ describe('a rollout', () => {
     expect(tree(STORY.completed, { agoMs: 60_000 })).toBe(tree(STORY.completed));
   });
 
-  it('is told line by line where nothing can be redrawn', () => {
+  it('is printed line by line where nothing can be redrawn', () => {
     const { planned, started, changing, workers, halted, completed } = STORY;
     const views = [planned, started, changing, workers, halted, completed];
     const lines = views.flatMap((view, index) => linesBetweenUpgrades(views[index - 1], view));
     golden('lines.txt', `${lines.join('\n')}\n`);
   });
 
-  it('that has not changed is not told again', () =>
+  it('that has not changed is not printed again', () =>
     expect(linesBetweenUpgrades(STORY.workers, { ...STORY.workers, elapsedMs: 999_000 })).toEqual([]));
 });
 

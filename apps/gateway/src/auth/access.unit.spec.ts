@@ -110,7 +110,7 @@ describe('the limit of failures', () => {
   const fail = (limit: FailureLimit, times: number, address = 'a'): readonly number[] =>
     Array.from({ length: times }, (_, time) => limit.failed(address, `wrong-${time}`));
 
-  it('tells an address after twenty to slow down, for a minute at most, and no other address', () => {
+  it('holds an address back after twenty, for a minute at most, and no other address', () => {
     const limit = new FailureLimit();
     expect(new Set(fail(limit, 20))).toEqual(new Set([0]));
     const [seconds = 0] = fail(limit, 1);

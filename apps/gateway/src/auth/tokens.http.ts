@@ -30,7 +30,7 @@ export class TokensHttp {
     id: 'listTokens',
     tag: 'tokens',
     summary:
-      'The API tokens that open something, or ended in the last 30 days; to an administrator of some namespaces, those of these namespaces',
+      'The API tokens that are valid, or expired in the last 30 days; to an administrator of some namespaces, those of these namespaces',
     answers: [{ status: 200, description: 'The tokens, without what makes them tokens', schema: TokenList }],
     refusals: ['list.continue-invalid'],
   })
@@ -50,7 +50,7 @@ export class TokensHttp {
   @Documented({
     id: 'createToken',
     tag: 'tokens',
-    summary: 'Make an API token, with roles in namespaces of which the caller is an administrator',
+    summary: 'Create an API token, with roles in namespaces of which the caller is an administrator',
     answers: [{ status: 201, description: 'The token, shown this once', schema: CreatedTokenView }],
     refusals: [
       'token.namespace-unknown',

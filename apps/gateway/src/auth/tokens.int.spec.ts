@@ -92,7 +92,7 @@ describe('a token that ends', () => {
     return { ...body, expiresAt };
   };
 
-  it('opens nothing from its moment on, at any replica, and its holder alone is told why', async () => {
+  it('opens nothing from its moment on, at any replica, and only its holder learns why', async () => {
     const { token, expiresAt, id } = await ending('short', 1_500, grant('default', 'viewer'));
     expect((await gateway.ask('GET', '/version', { token })).status).toBe(200);
     await sleepUntil(expiresAt);
@@ -204,7 +204,7 @@ describe('a revoked token', () => {
 });
 
 describe('the name of a token', () => {
-  it('is not its identity: what two of one name do is told apart in events and audit', async () => {
+  it('is not its identity: events and audit distinguish two tokens of one name', async () => {
     const [one, other] = [
       await tokenFor('ada', grant('default', 'operator')),
       await tokenFor('ada', grant('default', 'operator')),

@@ -135,7 +135,7 @@ describe('stubs that are generated from the published .proto', () => {
     expect(instances).toMatchObject([{ status: { instanceState: 'instanceRunning' } }, {}]);
   });
 
-  it('get the code and the words of a refusal', async () => {
+  it('get the code and the message of a refusal', async () => {
     const failure = await generated()('NodeGroupIncreaseSize', { id: 'worker-1', delta: 100 }).catch((error) => error);
     expect(failure).toMatchObject({ code: grpc.status.OUT_OF_RANGE, details: expect.stringContaining('worker-1') });
   });

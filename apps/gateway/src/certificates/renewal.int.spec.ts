@@ -63,7 +63,7 @@ describe('F: certificates that end soon, where renewal is allowed', () => {
     expect(await requests()).toHaveLength(1);
   });
 
-  it('are only told where nothing else was said, and a window that is none is named at the start', () => {
+  it('are only reported where nothing else is configured, and an invalid window is named at the start', () => {
     expect(readSettings({}).renewal).toBe('report');
     expect(() => readSettings({ CERTIFICATE_RENEWAL_WINDOWS: 'sometimes' })).toThrow(/sometimes/);
   });

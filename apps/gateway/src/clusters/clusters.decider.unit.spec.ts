@@ -409,6 +409,11 @@ describe('the removal of a node', () => {
       .then(request('w-1'));
   });
 
+  it('is refused while the cluster is being deleted, with the text of CB-Ladybug [CB-Ladybug 3]', () =>
+    given(...provisioned, deletionRequested)
+      .when(remove('w-1'))
+      .thenRefused('cluster.not-ready', "Unable to remove a node. status is 'Deleting'."));
+
   it('is refused for a node that is not there', () => {
     given(...provisioned)
       .when(remove('w-9'))

@@ -138,8 +138,8 @@ export class ClustersHttp {
   @Documented({
     id: 'createCluster',
     tag: 'clusters',
-    summary: 'Ask for a cluster',
-    description: `It is checked and recorded at once, and built afterwards. ${PROVISIONING} The same request repeated by the same caller is answered as the first was.`,
+    summary: 'Create a cluster',
+    description: `The request is checked and recorded, and the cluster is created afterwards. ${PROVISIONING} A repeated request of the same caller gets the first answer.`,
     answers: [
       {
         status: 202,
@@ -191,9 +191,9 @@ export class ClustersHttp {
   @Documented({
     id: 'deleteCluster',
     tag: 'clusters',
-    summary: 'Ask for the end of a cluster',
+    summary: 'Delete a cluster',
     description:
-      'Everything that it made goes; its history stays. Asking again while it goes is the same as asking once.',
+      'Everything that was created for it is deleted, with the load balancers of its services and the volumes that go with their claims; its history stays. A repeated request has no further effect.',
     answers: [
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
@@ -214,8 +214,8 @@ export class ClustersHttp {
   @Documented({
     id: 'retryCluster',
     tag: 'clusters',
-    summary: 'Try again what failed',
-    description: `A failed cluster goes on from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. ${PROVISIONING}`,
+    summary: 'Retry what failed',
+    description: `A failed cluster continues from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. ${PROVISIONING}`,
     answers: [
       { status: 202, description: 'The request is recorded; Location is the operation', schema: ClusterView },
       { status: 200, description: 'With Prefer: wait=N: how it ended', schema: ClusterView },

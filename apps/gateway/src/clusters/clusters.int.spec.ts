@@ -16,9 +16,17 @@ const about = async (cluster: string): Promise<readonly string[]> =>
   (await gateway.log(`evt.*.default.${cluster}.>`)).map(({ type }) => type);
 
 describe('a request for a cluster', () => {
-  it('is recorded and answered at once, and can be read where Location says', async () => {
+  it('is recorded and answered at once with its operation, and can be read where Location says [CB-Ladybug 1]', async () => {
     const { status, headers, body } = await create('first');
     expect([status, body.status.phase, body.k8sVersion]).toEqual([202, 'Pending', 'v1.34.4']);
+    expect(body.progress?.operation).toBe('create');
+    const { body: operations } = await gateway.ask<OperationList>(
+      'GET',
+      `${headers.get('location')}/operations?minSeq=${seqOf(headers)}`,
+    );
+    expect(operations.items.map(({ seq, kind, phase }) => [seq, kind, phase])).toEqual([
+      [seqOf(headers), 'create', 'Running'],
+    ]);
     const read = await gateway.ask<ClusterView>('GET', `${headers.get('location')}?minSeq=${seqOf(headers)}`);
     expect([read.status, read.body]).toEqual([200, body]);
     const [event] = await gateway.log('evt.*.default.first.>');
@@ -61,7 +69,7 @@ describe('a request for a cluster', () => {
 
 describe('a wrong request', () => {
   it.each(WRONG_REQUESTS)(
-    'with $rule is refused by code, sentence and field, and nothing is recorded [ORBITER 2, CB-Ladybug 6]',
+    'with $rule is refused by code, sentence and field, and nothing is recorded [ORBITER 2, CB-Ladybug 3, CB-Ladybug 6]',
     async (wrong) => {
       const before = (await gateway.log()).length;
       const { status, body } = await gateway.ask<ErrorView>('POST', clusters, { body: wrong.body });
@@ -122,7 +130,7 @@ describe('a wrong request', () => {
     expect(error).toMatchObject(error.errors[0]!);
   });
 
-  it('is refused when namespace or connection are not there, or the name is taken', async () => {
+  it('is refused when namespace or connection are not there, or the name is taken [CB-Ladybug 3]', async () => {
     const nowhere = await gateway.ask<ErrorView>('POST', '/ns/nowhere/clusters', { body: request('x') });
     expect([nowhere.status, nowhere.body.message]).toEqual([
       404,
@@ -210,7 +218,7 @@ describe('a caller that waits', () => {
     return uidOf(name);
   };
 
-  it('gets the finished cluster, or the failed one', async () => {
+  it('gets the finished cluster, or the failed one [CB-Ladybug 1]', async () => {
     for (const [name, outcome, phase] of [
       ['wait-ready', 'ClusterReady', 'Provisioned'],
       ['wait-failed', 'ClusterFailed', 'Failed'],
@@ -257,7 +265,7 @@ describe('a caller that waits', () => {
 });
 
 describe('a deletion and a retry', () => {
-  it('are requests of their own, with an operation at Location', async () => {
+  it('are requests of their own, with an operation at Location; a repeated deletion is one, and an unknown cluster is 404 [CB-Ladybug 32]', async () => {
     const { body: made } = await create('life');
     const uid = made.uid as never;
     const early = await gateway.ask<ErrorView>('POST', `${clusters}/life/retry`);

@@ -19,7 +19,7 @@ describe('the rules of a request for a cluster', () => {
     expect(faultsOfCluster(goodRequest, [])).toEqual([]);
   });
 
-  it('tell all that is wrong at once, the namespace between shape and counts as CB-Ladybug does [CB-Ladybug 6]', () => {
+  it('report everything that is wrong at once, the namespace between shape and counts as CB-Ladybug does [CB-Ladybug 6]', () => {
     const request = {
       ...goodRequest,
       name: '',
@@ -47,7 +47,7 @@ describe('the rules of a request for a cluster', () => {
     [7, []],
     [1, ['cluster.etcd-external-count']],
     [4, ['cluster.etcd-external-count', 'cluster.control-plane-even']],
-  ])('have their say of an external etcd of %d members: %j [CB-Ladybug 22]', (count, codes) => {
+  ])('judge an external etcd of %d members: %j [CB-Ladybug 22]', (count, codes) => {
     const request = {
       ...goodRequest,
       controlPlane: [{ connection: 'lab', count, spec: 'lab.medium' }],

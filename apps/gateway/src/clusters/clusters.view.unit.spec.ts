@@ -45,6 +45,11 @@ describe('the view of a cluster', () => {
     for (let length = 1; length <= CREATE.length; length += 1) viewAfter(CREATE.slice(0, length));
   });
 
+  it('is Pending, Provisioning and Provisioned in turn while the cluster is created [CB-Ladybug 1]', () => {
+    const phases = CREATE.map((_, at) => viewAfter(CREATE.slice(0, at + 1)).status.phase);
+    expect(phases.filter((phase, at) => phase !== phases[at - 1])).toEqual(['Pending', 'Provisioning', 'Provisioned']);
+  });
+
   it('has the fields of CB-Ladybug, and no secret of it [CB-Ladybug 34]', () => {
     const view = viewAfter(CREATE);
     expect(view).toMatchObject({
@@ -211,7 +216,7 @@ describe('the view of a cluster', () => {
     });
   });
 
-  it('tells of a failed attempt while it goes on, until it gets further', () => {
+  it('shows a failed attempt until the creation gets further', () => {
     const cause = { operation: 'ssh', target: 'demo-cp-1', message: 'refused' };
     const attempt: Fact = {
       type: 'BootstrapStepFailed',

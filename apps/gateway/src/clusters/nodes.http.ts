@@ -115,7 +115,7 @@ export class NodesHttp {
   @Documented({
     id: 'addNodes',
     tag: 'nodes',
-    summary: 'Ask for more workers',
+    summary: 'Add workers',
     answers: [
       { status: 202, description: 'The request is recorded; the nodes as they are now', schema: NodeList },
       { status: 200, description: 'With Prefer: wait=N: it is over; the nodes as they are now', schema: NodeList },
@@ -155,9 +155,9 @@ export class NodesHttp {
   @Documented({
     id: 'abandonNodes',
     tag: 'nodes',
-    summary: 'Give up requests for nodes that are not done',
+    summary: 'Abandon requests for nodes that are not complete',
     description:
-      'Requests that are under way, and requests that failed and were kept. Their nodes and machines go; nodes that are part of the cluster stay.',
+      'Requests that are in progress, and requests that failed and were kept. Their nodes and machines are deleted; nodes that are part of the cluster stay.',
     answers: [{ status: 202, description: 'The request is recorded; the nodes as they are now', schema: NodeList }],
     refusals: [
       'namespace.unknown',
@@ -204,7 +204,7 @@ export class NodesHttp {
   @Documented({
     id: 'removeNode',
     tag: 'nodes',
-    summary: 'Ask for a node to be drained and removed',
+    summary: 'Drain and remove a node',
     answers: [
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
       { status: 200, description: 'With Prefer: wait=N: it is gone', schema: StatusView },
@@ -245,7 +245,7 @@ export class NodesHttp {
     tag: 'nodes',
     summary: 'Replace a node',
     description:
-      'A new node of the same pool comes, and this one is drained and removed with its machine. The pool keeps its size.',
+      'A new node joins the same pool, and this one is drained and removed with its machine. The pool keeps its size.',
     answers: [
       { status: 202, description: 'The request is recorded; Location is the operation', schema: NodeList },
       { status: 200, description: 'With Prefer: wait=N: it is over; the nodes as they are now', schema: NodeList },

@@ -55,7 +55,7 @@ describe('a cluster that is being built', () => {
 });
 
 describe('the nodes of a cluster', () => {
-  it('and its machines can be listed, and each be had by name', async () => {
+  it('and its machines are listed, and each is read by its name; a name without a node is 404 [CB-Ladybug 3]', async () => {
     const nodes = (await gateway.ask<NodeList>('GET', `${path}/nodes`)).body;
     expect([nodes.kind, nodes.items.map(({ name, role, phase }) => `${name} ${role} ${phase}`)]).toEqual([
       'NodeList',
@@ -79,7 +79,7 @@ describe('the nodes of a cluster', () => {
     expect([none.status, none.body.message]).toEqual([404, "Could not be found a node-entity 'demo-w-9'"]);
   });
 
-  it('can be asked to be more, once for all repetitions of one key', async () => {
+  it('are added once for all repetitions of one key', async () => {
     const headers = { 'idempotency-key': 'more-1' };
     const first = await gateway.ask<NodeList>('POST', `${path}/nodes`, { body: { worker }, headers });
     const second = await gateway.ask<NodeList>('POST', `${path}/nodes`, { body: { worker }, headers });
@@ -103,18 +103,24 @@ describe('the nodes of a cluster', () => {
   });
 
   it.each([
-    [{ controlPlane: worker, worker }, 400, 'node.control-plane-unsupported', 'controlPlane'],
-    [{ worker: [] }, 400, 'cluster.worker-missing', 'worker'],
-    [{ worker: [{ ...worker[0], connection: 'moon' }] }, 422, 'connection.unknown', 'worker[0].connection'],
-    [{ workers: [] }, 400, 'request.unknown-field', 'workers'],
-  ])('cannot be asked to be more by %j [CB-Ladybug 30]', async (body, status, reason, field) => {
+    {
+      body: { controlPlane: worker, worker },
+      refused: [400, 'node.control-plane-unsupported', 'Control plane node is not supported', 'controlPlane'],
+    },
+    { body: { worker: [] }, refused: [400, 'cluster.worker-missing', 'Worker node must be at least one', 'worker'] },
+    {
+      body: { worker: [{ ...worker[0], connection: 'moon' }] },
+      refused: [422, 'connection.unknown', 'Connection does not exist. (moon)', 'worker[0].connection'],
+    },
+    { body: { workers: [] }, refused: [400, 'request.unknown-field', 'Unknown field workers', 'workers'] },
+  ])('cannot be added by $body [CB-Ladybug 3, CB-Ladybug 30]', async ({ body, refused }) => {
     const before = (await gateway.log()).length;
-    const answer = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body });
-    expect([answer.status, answer.body.reason, answer.body.field]).toEqual([status, reason, field]);
+    const { status, body: error } = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body });
+    expect([status, error.reason, error.message, error.field]).toEqual(refused);
     expect((await gateway.log()).length).toBe(before);
   });
 
-  it('can be asked to be replaced, as a pool: once for one key, shown as an operation, and by no other request meanwhile', async () => {
+  it('are replaced as a pool: once for one key, shown as an operation, and by no other request meanwhile', async () => {
     const replacements = `${path}/nodes/replacements`;
     const headers = { 'idempotency-key': 'replace-1' };
     const body = { select: { pools: ['worker-1'] }, reason: 'bad disks' };
@@ -135,7 +141,7 @@ describe('the nodes of a cluster', () => {
     expect((await gateway.ask('POST', `${path}/nodes/abandon`)).status).toBe(202);
   });
 
-  it('can be asked to go, but not the leader', async () => {
+  it('can be removed below the base of CB-Ladybug, except the leader [CB-Ladybug 3]', async () => {
     const leader = await gateway.ask<ErrorView>('DELETE', `/ladybug${path}/nodes/demo-cp-1`);
     expect([leader.status, leader.body.message]).toEqual([409, 'Could not be delete a control-plane leader node.']);
     const answer = gateway.ask<StatusView>('DELETE', `${path}/nodes/demo-w-2`, { headers: { prefer: 'wait=30' } });
@@ -215,7 +221,7 @@ describe("an operator's kubeconfig", () => {
     }
   });
 
-  it('is refused in the words of a cluster that does not sign, and for a time that is not allowed', async () => {
+  it('is refused with the error of a cluster that does not sign, and for a time that is not allowed', async () => {
     const issuer = await playIssuer(gateway);
     try {
       issuer.words = 'connect ECONNREFUSED 198.18.7.1:6443';

@@ -72,7 +72,7 @@ describe('a connection', () => {
     }
   });
 
-  it('names a provider that there is, and is told which there are', async () => {
+  it('is refused with an unknown provider, and the refusal lists the supported ones', async () => {
     const before = (await gateway.log()).length;
     const { status, body } = await put('cloud', { ...lab, provider: 'aws' });
     expect([status, body.reason, body.field]).toEqual([422, 'connection.provider-unknown', 'provider']);
@@ -294,6 +294,17 @@ describe('a connection', () => {
     expect((await put('site', ssh(1, 4))).status).toBe(200);
   });
 
+  it('to own hosts adopts no machine: the answer says that a free host becomes a node when a pool grows', async () => {
+    const hosts = [{ name: 'rack-1', address: '198.51.100.11' }];
+    await put('racks', { provider: 'ssh', settings: { hosts, secret: 'key' } });
+    const { status, body } = await gateway.ask<ErrorView>('POST', '/connections/racks/orphans/rack-1/adopt', {
+      body: { namespace: 'default', cluster: 'shop', pool: 'web' },
+    });
+    expect([status, body.reason]).toEqual([422, 'connection.adoption-unsupported']);
+    expect(body.message).toContain('a free one becomes a node when a pool grows');
+    expect(body.help).toContain('Scale the pool');
+  });
+
   it('of one tenant is used by no other: a namespace that it is not granted to gets no cluster and no worker on it', async () => {
     await gateway.ask('POST', '/ns', { body: { name: 'tenant' } });
     await put('private', { ...lab, namespaces: ['default'] });
@@ -417,7 +428,7 @@ describe('the list of specs', () => {
     expect([status, body.reason]).toEqual([409, 'spec-list.unverified']);
   });
 
-  it('is what the provider offers, in the shape of CB-Ladybug, filtered [CB-Ladybug 33]', async () => {
+  it('is what the provider offers, in the shape of CB-Ladybug, filtered [CB-Ladybug 2, CB-Ladybug 33]', async () => {
     const verified: Fact = { type: 'ConnectionVerified', data: { connection: 'lab' as never, offer } };
     const { meta } = await gateway.state(verified, NOWHERE);
     const connection = await gateway.ask<ConnectionView>('GET', `/connections/lab?minSeq=${meta.seq}`);
@@ -456,7 +467,7 @@ describe('the list of specs', () => {
     ],
     ['?cpu-min=two', 'spec-list.number', 'cpu-min is not a number: two'],
     ['?control-plane=maybe', 'request.malformed', undefined],
-  ])('refuses %s [CB-Ladybug 33]', async (query, reason, message) => {
+  ])('refuses %s [CB-Ladybug 3, CB-Ladybug 33]', async (query, reason, message) => {
     const { status, body } = await specs(query);
     expect([status, body.reason]).toEqual([400, reason]);
     if (message !== undefined) expect(body.message).toBe(message);

@@ -155,6 +155,7 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
       case 'HostKeyPinned':
       case 'OrphanVmFound':
       case 'OrphanVmGone':
+      case 'OrphanVmAdopted':
       case 'OrphanVmDeleted':
       case 'OrphanVmKept':
         return [event.data.connection];

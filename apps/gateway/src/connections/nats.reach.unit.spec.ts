@@ -8,7 +8,7 @@ const loopback: Reach = { agentNatsUrls: ['nats://127.0.0.1:4222'], ownAddresses
 
 describe('a connection whose hosts are other machines', () => {
   it.each([['nats://127.0.0.1:4222'], ['tls://localhost:4222'], ['nats://[::1]:4222']])(
-    'is refused while agents are told %s, with the option that helps',
+    'is refused while agents get %s, with the option that helps',
     (url) =>
       expect(
         unreachableNats('site', settings('192.0.2.1', '198.51.100.7'), { ...loopback, agentNatsUrls: [url] }),

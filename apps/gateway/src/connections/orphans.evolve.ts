@@ -4,12 +4,13 @@ import type { OrphanView, StoredEvent } from '@fairlead/contracts';
 export type Orphans = Readonly<Record<string, OrphanView>>;
 
 type OrphanEvent = StoredEvent<
-  'OrphanVmFound' | 'OrphanVmGone' | 'OrphanVmDeleted' | 'OrphanVmKept' | 'OrphanVmRemovalRequested'
+  'OrphanVmFound' | 'OrphanVmGone' | 'OrphanVmAdopted' | 'OrphanVmDeleted' | 'OrphanVmKept' | 'OrphanVmRemovalRequested'
 >;
 
 const TYPES: ReadonlySet<string> = new Set<OrphanEvent['type']>([
   'OrphanVmFound',
   'OrphanVmGone',
+  'OrphanVmAdopted',
   'OrphanVmDeleted',
   'OrphanVmKept',
   'OrphanVmRemovalRequested',
@@ -37,6 +38,7 @@ export const orphansAfter = (orphans: Orphans, event: OrphanEvent): Orphans => {
     case 'OrphanVmKept':
       return change(orphans, id, { deletion: 'refused', reason: event.data.reason });
     case 'OrphanVmGone':
+    case 'OrphanVmAdopted':
     case 'OrphanVmDeleted':
       return Object.fromEntries(Object.entries(orphans).filter(([known]) => known !== id));
   }

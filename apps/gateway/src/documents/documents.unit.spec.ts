@@ -86,7 +86,7 @@ describe('the AsyncAPI document', () => {
 });
 
 describe('the references', () => {
-  it('tell of every event and every refusal, and of none that is gone', () => {
+  it('list every event and every refusal, and none that no longer exists', () => {
     const events = [...read('events.md').matchAll(/^### (\w+)$/gm)].map(([, type]) => type);
     expect([...events].sort()).toEqual(Object.keys(EVENTS).sort());
     const refusals = [...read('refusals.md').matchAll(/^\| `([a-z.-]+)`/gm)].map(([, code]) => code);

@@ -101,7 +101,7 @@ export class EtcdHttp {
   @Documented({
     id: 'takeEtcdSnapshot',
     tag: 'etcd',
-    summary: 'Ask for a snapshot of etcd',
+    summary: 'Take a snapshot of etcd',
     answers: ANSWERS,
     refusals: REFUSALS,
   })
@@ -121,7 +121,7 @@ export class EtcdHttp {
   @Documented({
     id: 'verifyEtcdSnapshot',
     tag: 'etcd',
-    summary: 'Ask for a snapshot of etcd to be verified',
+    summary: 'Verify a snapshot of etcd',
     description:
       'The snapshot is restored into a scratch etcd on a control plane, which is read and deleted. The etcd of the cluster is not touched.',
     answers: ANSWERS,
@@ -140,7 +140,7 @@ export class EtcdHttp {
   @Documented({
     id: 'restoreEtcd',
     tag: 'etcd',
-    summary: 'Ask for etcd to be set back to a snapshot',
+    summary: 'Restore etcd from a snapshot',
     description:
       'Everything that happened in the cluster since the snapshot is lost: workloads, secrets, nodes. It has to be confirmed by the name of the cluster.',
     answers: ANSWERS,
@@ -160,7 +160,7 @@ export class EtcdHttp {
   @Documented({
     id: 'getEtcdRequest',
     tag: 'etcd',
-    summary: 'What became of a request about etcd',
+    summary: 'The outcome of a request about etcd',
     answers: [{ status: 200, description: 'How far it is', schema: EtcdRequestView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'etcd.request-unknown', 'wait.seq-ahead', 'wait.too-long'],
   })

@@ -73,7 +73,7 @@ describe('a restore of etcd', () => {
   });
 });
 
-it('tells what became of each request, and how old each snapshot is', () => {
+it('shows the outcome of each request, and how old each snapshot is', () => {
   const failed: Fact = {
     type: 'EtcdRestoreFailed',
     data: { uid, requestId: 'r2', snapshot: 's1', cause: { operation: 'restore', target: 'demo-cp-1', message: 'no' } },

@@ -91,7 +91,7 @@ describe('the events of a cluster', () => {
 });
 
 describe('the stream of events', () => {
-  it('tells what was and then what comes, each once and in order', async () => {
+  it('sends past events and then new ones, each once and in order', async () => {
     const heard = take(5, stream());
     for (let index = 0; index < 3; index += 1) await gateway.state(step(index));
     const types = (await heard).map(({ type }) => type);
@@ -161,7 +161,7 @@ describe('the stream of events', () => {
 });
 
 describe('the audit of a cluster', () => {
-  it('tells who did what and why, and finds every chain intact', async () => {
+  it('shows who did what and why, and finds every chain intact', async () => {
     const { body } = await gateway.ask<AuditView>('GET', `${path}/audit`);
     expect(body.verification).toMatchObject({ intact: true, faults: [] });
     expect(body.verification.events).toBe(body.items.length);
@@ -198,7 +198,7 @@ describe('a long history', () => {
     for (let count = 0; count < 40; count += 1) await gateway.state({ type: 'VmsPlanned', data }, at);
   }, 60_000);
 
-  it('is audited page by page: chains and causes go on, at any replica, and nothing is told twice', async () => {
+  it('is audited page by page: chains and causes go on, at any replica, and nothing is listed twice', async () => {
     const whole = await gateway.ask<AuditView>('GET', `${path}/audit`);
     expect(whole.body.next).toBeNull();
     const items: AuditView['items'] = [];

@@ -86,7 +86,7 @@ export class ExecutionsHttp {
   @Documented({
     id: 'getNodeExec',
     tag: 'nodes',
-    summary: 'What came of a command on a node',
+    summary: 'The outcome of a command on a node',
     description: 'With Prefer: wait=N the answer waits for its end. Its output can be read for five minutes.',
     answers: [{ status: 200, description: 'How far it is', schema: NodeExecView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'node.exec-unknown', 'conflict.concurrent'],

@@ -101,10 +101,10 @@ const PREFER = ApiHeader({
 
 export const HONOURS_WAIT = 'fairlead:honours-wait';
 
-/** Headers that a command understands; one that `ends` later than its answer can be waited for. */
 /** A route whose answer may wait for an end, and which is not repeated under a key. */
 export const WaitHeader = (): MethodDecorator => applyDecorators(PREFER, SetMetadata(HONOURS_WAIT, true));
 
+/** Headers that a command understands; one that `ends` later than its answer can be waited for. */
 export const CommandHeaders = ({ ends }: { readonly ends: boolean }): MethodDecorator =>
   applyDecorators(
     ...(ends ? [PREFER, SetMetadata(HONOURS_WAIT, true)] : []),

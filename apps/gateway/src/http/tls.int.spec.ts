@@ -65,7 +65,7 @@ describe('a gateway that other machines reach', () => {
       /TLS_CERT_FILE, TLS_KEY_FILE: .*mismatch/,
     ));
 
-  it('speaks TLS, nothing else, and shows a new certificate when its files change', async () => {
+  it('serves TLS only, and presents a new certificate when its files change', async () => {
     const replica = await gateway.startReplica({ ...OPEN, TLS_CERT_FILE: served, TLS_KEY_FILE: served });
     expect(await version(replica, first.ca)).toBe(200);
     expect(await version(replica, second.ca)).toMatch(/certificate|issuer/);

@@ -15,7 +15,9 @@ export const fieldPath = (path: Path): string =>
 
 const malformed = (issue: Issue): Refusal => {
   const field = fieldPath(issue.path);
-  const detail = field === '' ? issue.message : `${field}: ${issue.message}`;
+  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+  const words = isMissing ? 'it is missing' : issue.message;
+  const detail = field === '' ? issue.message : `${field}: ${words}`;
   return refuse('request.malformed', { detail }, field === '' ? undefined : field);
 };
 
@@ -42,12 +44,13 @@ const unknownField = (schema: unknown, path: Path, key: string): Refusal => {
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${fieldPath([...path, nearest])}?` };
 };
 
-const refusalsOfIssues = (schema: unknown, issues: readonly Issue[]): readonly Refusal[] =>
-  issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => unknownField(schema, issue.path, key))
-      : [malformed(issue)],
-  );
+/** A misspelt field comes before the one that is missing for it. */
+const refusalsOfIssues = (schema: unknown, issues: readonly Issue[]): readonly Refusal[] => [
+  ...issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((key) => unknownField(schema, issue.path, key)) : [],
+  ),
+  ...issues.filter(({ code }) => code !== 'unrecognized_keys').map(malformed),
+];
 
 /** A body that is no request's as it came, by its schema. */
 export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {

@@ -69,3 +69,47 @@ export const SAMPLE_CLUSTERS: readonly (readonly [what: string, body: Readonly<R
 ];
 
 export const SAMPLE_NODES = { controlPlane: [], worker: [set(1, { region: 'x' })], count: 1 };
+
+const everyNode = (count: number, role: string) => ({
+  ...{ connection: 'lab', count, spec: 'lab.medium', role },
+  rootDisk: { type: 'ssd', size: '40' },
+});
+
+/** A request in which no field of CB-Ladybug is left out, and none has its default. */
+export const EVERY_FIELD = {
+  name: 'every-field',
+  controlPlane: [everyNode(3, 'control-plane-role')],
+  worker: [everyNode(2, 'worker-role')],
+  serviceType: 'single',
+  config: {
+    installMonAgent: 'yes',
+    kubernetes: {
+      version: '1.34.4',
+      networkCni: 'calico',
+      podCidr: '10.200.0.0/16',
+      serviceCidr: '10.97.0.0/16',
+      serviceDnsDomain: 'every.local',
+      storageclass: { nfs: { server: '10.0.0.5', path: '/data' } },
+      loadbalancer: 'nlb',
+      etcd: 'external',
+    },
+  },
+  label: 'team=a',
+  description: 'all of it',
+};
+
+/** The fields of CB-Ladybug's answers by their `kind`, except the private key of a node (`credential`), which is no part of an answer. */
+export const FIELDS_OF: Readonly<Record<string, readonly string[]>> = {
+  Cluster: [
+    ...['name', 'kind', 'status', 'mcis', 'namespace', 'k8sVersion', 'clusterConfig', 'cpLeader', 'cpGroup'],
+    ...['networkCni', 'label', 'installMonAgent', 'loadbalancer', 'etcd', 'description', 'createdTime', 'serviceType'],
+    'nodes',
+  ],
+  Node: [
+    ...['name', 'kind', 'publicIp', 'privateIp', 'role', 'spec', 'csp', 'createdTime'],
+    ...['cspLabel', 'regionLabel', 'zoneLabel'],
+  ],
+  ClusterList: ['kind', 'items'],
+  NodeList: ['kind', 'items'],
+  Status: ['kind', 'code', 'message'],
+};

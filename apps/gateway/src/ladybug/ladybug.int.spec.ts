@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { playIssuer, type PlayedIssuer } from '../clusters/issuer.fixtures.js';
 import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
-import { SAMPLE_CLUSTERS, SAMPLE_NODES } from './ladybug.fixtures.js';
+import { EVERY_FIELD, FIELDS_OF, SAMPLE_CLUSTERS, SAMPLE_NODES } from './ladybug.fixtures.js';
 
 let gateway: TestGateway;
 let uid: string;
@@ -66,6 +66,27 @@ describe("a body of CB-Ladybug's own clients", () => {
     for (const { version } of KUBERNETES_RELEASES) expect(refused.body.message).toContain(version);
   });
 
+  it('may have every field of CB-Ladybug, by its name, also in any other place [CB-Ladybug 2]', async () => {
+    const made = await gateway.ask<ClusterView>('POST', clusters, { body: EVERY_FIELD });
+    expect([made.status, made.body]).toMatchObject([
+      202,
+      {
+        ...{ name: 'every-field', serviceType: 'single', label: 'team=a', description: 'all of it' },
+        ...{ installMonAgent: 'yes', networkCni: 'calico', loadbalancer: 'nlb', etcd: 'external' },
+        ...{ k8sVersion: 'v1.34.4', podCidr: '10.200.0.0/16', serviceCidr: '10.97.0.0/16' },
+        serviceDnsDomain: 'every.local',
+      },
+    ]);
+    const [requested] = await gateway.log('evt.*.default.every-field.request.ClusterRequested');
+    expect(requested?.data).toMatchObject({
+      spec: {
+        controlPlane: { ...EVERY_FIELD.controlPlane[0] },
+        workers: [{ ...EVERY_FIELD.worker[0] }],
+        kubernetes: { storageclass: EVERY_FIELD.config.kubernetes.storageclass },
+      },
+    });
+  });
+
   it('is as wrong as ever in any other place', async () => {
     const [, body] = SAMPLE_CLUSTERS[1]!;
     const refused = await gateway.ask<ErrorView>('POST', clusters, { body: { name: 'strict', ...body } });
@@ -103,6 +124,28 @@ describe('an answer below the base of CB-Ladybug', () => {
     expect(JSON.stringify(outside.body)).not.toContain(KEY);
   });
 
+  it('has the field names of CB-Ladybug in clusters, nodes, status and lists, and no private key [CB-Ladybug 2]', async () => {
+    const read = async (method: string, path: string) =>
+      (await gateway.ask<Record<string, unknown>>(method, `/ladybug${path}`)).body;
+    const list = await read('GET', clusters);
+    const cluster = await read('GET', `${clusters}/demo`);
+    const nodes = (await read('GET', `${clusters}/demo/nodes`)) as { kind: string; items: { name: string }[] };
+    const node = await read('GET', `${clusters}/demo/nodes/${nodes.items[0]?.name}`);
+    await gateway.ask('POST', ladybug, { body: request('short-lived') });
+    const status = await read('DELETE', `${clusters}/short-lived`);
+    const answers = { Cluster: cluster, ClusterList: list, Node: node, NodeList: nodes, Status: status };
+    for (const [kind, answer] of Object.entries(answers))
+      expect([answer['kind'], Object.keys(answer)]).toEqual([
+        kind,
+        expect.arrayContaining([...(FIELDS_OF[kind] ?? [])]),
+      ]);
+    expect(Object.keys(node)).not.toContain('credential');
+    expect([list['items'], nodes.items.length]).toEqual([
+      expect.arrayContaining([expect.objectContaining({ kind: 'Cluster', name: 'demo' })]),
+      5,
+    ]);
+  });
+
   it('keeps no kubeconfig in the answers that are repeated', async () => {
     const headers = { 'idempotency-key': 'ladybug-1', prefer: 'wait=1' };
     const body = { ...request('keyed'), label: '' };
@@ -112,7 +155,7 @@ describe('an answer below the base of CB-Ladybug', () => {
     expect(JSON.stringify(await gateway.log())).not.toContain(KEY);
   });
 
-  it('says what CB-Ladybug says when a name is taken, also while its cluster is being deleted', async () => {
+  it('says what CB-Ladybug says when a name is taken, also while its cluster is being deleted [CB-Ladybug 3]', async () => {
     const text = "The cluster 'going' already exists. (namespace=default)";
     await gateway.ask('POST', ladybug, { body: request('going') });
     const taken = await gateway.ask<ErrorView>('POST', ladybug, { body: request('going', { description: 'x' }) });

@@ -58,7 +58,8 @@ export class LadybugInterceptor implements NestInterceptor {
   }
 
   private reworded({ refusals: [first, ...others] }: Refused, { params, body }: HttpRequest): Refused {
-    const place = { namespace: params['namespace'] ?? '', cluster: params['cluster'] ?? nameIn(body) };
+    const { namespace = '', cluster } = params;
+    const place = { namespace, cluster: cluster ?? nameIn(body), ofNodes: cluster !== undefined };
     return new Refused(inItsWords(first, place), ...others.map((other) => inItsWords(other, place)));
   }
 

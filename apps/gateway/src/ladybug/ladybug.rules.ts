@@ -63,15 +63,19 @@ export const ladybugRouteOf = (method: string, path: string): LadybugRoute =>
 export interface Place {
   readonly namespace: string;
   readonly cluster: string;
+  /** The request is about nodes of the cluster, and not about the cluster. */
+  readonly ofNodes: boolean;
 }
 
-/** CB-Ladybug knows no code for these, and a text of its own. */
-const SENTENCES: { readonly [C in RefusalCode]?: (place: Place) => string } = {
-  'cluster.deleting': (place) => refuse('cluster.name-taken', { ...place }).message,
+/** CB-Ladybug has a text of its own for these. */
+const SENTENCES: { readonly [C in RefusalCode]?: (place: Place, message: string) => string } = {
+  'cluster.deleting': ({ namespace, cluster }) => refuse('cluster.name-taken', { namespace, cluster }).message,
+  'cluster.single-connection': ({ ofNodes }, message) =>
+    ofNodes ? message.replace(/^All nodes/u, 'The new node') : message,
 };
 
 /** The refusal in CB-Ladybug's words, where it has some. */
 export const inItsWords = (refusal: Refusal, place: Place): Refusal => {
   const sentence = SENTENCES[refusal.code];
-  return sentence === undefined ? refusal : { ...refusal, message: sentence(place) };
+  return sentence === undefined ? refusal : { ...refusal, message: sentence(place, refusal.message) };
 };

@@ -1,8 +1,8 @@
-import { ClusterRequest } from '@fairlead/contracts';
+import { ClusterRequest, refuse } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { goodRequest } from '../clusters/clusters.fixtures.js';
-import { ladybugRouteOf, withoutEmpty, withoutUnknown } from './ladybug.rules.js';
+import { inItsWords, ladybugRouteOf, withoutEmpty, withoutUnknown } from './ladybug.rules.js';
 
 describe('a body below the base of CB-Ladybug', () => {
   it('loses empty text and null, at any depth, and nothing else', () => {
@@ -49,5 +49,22 @@ describe('a body below the base of CB-Ladybug', () => {
     ['PUT', 'connections/x', []],
   ])('of %s %s is read leniently in %j', (method, path, parts) => {
     expect(Object.keys(ladybugRouteOf(method, path))).toEqual(parts);
+  });
+});
+
+describe('a refusal below the base of CB-Ladybug', () => {
+  const place = { namespace: 'default', cluster: 'demo', ofNodes: false };
+  const other = refuse('cluster.single-connection', { connection: 'moon' }, 'worker[0].connection');
+
+  it.each([
+    [false, 'All nodes must be the same connection config. (connection=moon)'],
+    [true, 'The new node must be the same connection config. (connection=moon)'],
+  ])('has its text for a second connection, of new nodes (%s) as of a cluster [CB-Ladybug 3]', (ofNodes, message) =>
+    expect(inItsWords(other, { ...place, ofNodes })).toEqual({ ...other, message }),
+  );
+
+  it('is the same where it has no text of its own', () => {
+    const refusal = refuse('cluster.worker-missing', {}, 'worker');
+    expect(inItsWords(refusal, place)).toEqual(refusal);
   });
 });

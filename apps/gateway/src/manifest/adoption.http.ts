@@ -1,4 +1,4 @@
-import { OrphanAdoption, OrphanPath, refuse, StatusView } from '@fairlead/contracts';
+import { adoptionFault, OrphanAdoption, OrphanPath, refuse, StatusView } from '@fairlead/contracts';
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { RoleEverywhere } from '../access/access.js';
 import { ConnectionAccess } from '../connections/connection.access.js';
@@ -35,6 +35,7 @@ export class AdoptionHttp {
     refusals: [
       ...CHANGE_REFUSALS,
       'connection.not-found',
+      'connection.adoption-unsupported',
       'connection.orphan-unknown',
       'connection.orphan-unfit',
       'pool.unknown',
@@ -46,7 +47,9 @@ export class AdoptionHttp {
     @Body({ schema: OrphanAdoption }) { pool, ...address }: OrphanAdoption,
     @FromExchange() exchange: Exchange,
   ): Promise<StatusView> {
-    const { orphans = {} } = await this.access.one(connection, exchange.caller.identity);
+    const { registration, orphans = {} } = await this.access.one(connection, exchange.caller.identity);
+    const fault = adoptionFault({ name: connection, provider: registration.provider });
+    if (fault !== undefined) throw new Refused(fault);
     if (orphans[id] === undefined) throw new Refused(refuse('connection.orphan-unknown', { connection, orphan: id }));
     const applied = await this.commands.adopt({ ...address, pool }, { connection, id }, exchange.caller);
     const message = `Machine '${id}' will be checked, and becomes a node of pool ${pool} of ${address.namespace}/${address.cluster}.`;

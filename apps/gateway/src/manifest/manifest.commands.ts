@@ -111,7 +111,7 @@ export class ManifestCommands {
       const { cluster: name, namespace } = address;
       const { labels = {}, spec } = declared;
       const current = { ...METADATA, metadata: { name, namespace, labels }, spec };
-      const manifest = parseBody(ClusterManifest, mergePatch(current, patch));
+      const manifest = withoutRemoved(parseBody(ClusterManifest, mergePatch(current, patch)));
       refuseAny(sizeFaults(manifest.spec.pools, spec.pools));
       return { manifest, named: [] };
     };
@@ -304,6 +304,13 @@ export class ManifestCommands {
     return orRefuse(await this.handle(manifests, stream, command, causeOf({ identity, requestId })));
   }
 }
+
+/** A manifest that leaves these out leaves them as they are; a patch that removes them does not. */
+const withoutRemoved = ({ metadata, spec, ...others }: ClusterManifest): ClusterManifest => ({
+  ...others,
+  metadata: { ...metadata, labels: metadata.labels ?? {} },
+  spec: { ...spec, paused: spec.paused ?? false },
+});
 
 const elsewhere = (
   { name: pool, connection }: DeclaredPool,

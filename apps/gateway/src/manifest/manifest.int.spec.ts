@@ -1,12 +1,13 @@
-import type {
-  ClusterManifestView,
-  ClusterUid,
-  ClusterView,
-  ErrorView,
-  Fact,
-  OperationList,
-  ScaleView,
-  UpgradeId,
+import {
+  DeclaredSpec,
+  type ClusterManifestView,
+  type ClusterUid,
+  type ClusterView,
+  type ErrorView,
+  type Fact,
+  type OperationList,
+  type ScaleView,
+  type UpgradeId,
 } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { request, useGateway } from '../gateway.fixtures.js';
@@ -53,6 +54,14 @@ describe('the manifest of a cluster that was made by POST', () => {
     });
   });
 
+  it('has its fields in the order of its schema, which people read', async () => {
+    const { spec } = await read();
+    const own = Object.keys(DeclaredSpec.shape);
+    expect(Object.keys(spec)).toEqual(own.filter((field) => field in spec));
+    const [pool = {}] = spec.pools;
+    expect(Object.keys(pool).slice(0, 5)).toEqual(['name', 'replicas', 'connection', 'machineType', 'rootDisk']);
+  });
+
   it('changes nothing when it is sent back [ORBITER 1, azimuth 35]', async () => {
     const before = await logLength();
     const answer = await put(await read());
@@ -78,15 +87,14 @@ describe('a change of a manifest', () => {
     const pools = [{ name: 'web', replicas: 1, connection: 'lab', machinetype: 'lab.small' }];
     const answer = await put({ ...manifest, spec: { ...manifest.spec, pools } });
     expect(answer.status).toBe(400);
-    expect(answer.body.errors).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({
-          reason: 'request.unknown-field',
-          field: 'spec.pools[0].machinetype',
-          help: 'Did you mean spec.pools[0].machineType?',
-        }),
-      ]),
-    );
+    expect(answer.body.errors).toMatchObject([
+      {
+        reason: 'request.unknown-field',
+        field: 'spec.pools[0].machinetype',
+        help: 'Did you mean spec.pools[0].machineType?',
+      },
+      { reason: 'request.malformed', message: 'spec.pools[0].machineType: it is missing' },
+    ]);
     const patched = await patch({ spec: { netwrok: {} } });
     expect([patched.status, patched.body.errors[0]?.help]).toEqual([400, 'Did you mean spec.network?']);
   });
@@ -444,5 +452,18 @@ describe('a change that requests several operations at once', () => {
     const listed = list.body.items.filter(({ id }) => body.operations?.includes(id));
     expect(listed).toHaveLength(3);
     expect(listed.map(({ seq }) => seq)).toEqual(listed.map(({ seq }) => seq).toSorted((one, two) => one - two));
+  });
+});
+
+describe('a field that a merge patch sets to null', () => {
+  it('is declared no more, also where a manifest that leaves it out would leave it as it is', async () => {
+    await patch({ metadata: { labels: { team: 'a', tier: 'b' } } });
+    await patch({ metadata: { labels: { tier: null } } });
+    expect((await read()).metadata.labels).toEqual({ team: 'a' });
+    await patch({ metadata: { labels: null } });
+    expect((await read()).metadata.labels).toBeUndefined();
+    expect((await patch({ spec: { paused: true } })).status).toBe(200);
+    expect((await patch({ spec: { paused: null } })).status).toBe(200);
+    expect((await read()).spec.paused).toBeUndefined();
   });
 });

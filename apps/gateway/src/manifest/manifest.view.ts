@@ -1,5 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
+  DeclaredSpec,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
   type ClusterManifestView,
@@ -84,7 +85,8 @@ export const manifestView = (declared: Declared, rows: ManifestRows): ClusterMan
       creationTimestamp: cluster.createdTime,
       ...(labels === undefined ? {} : { labels }),
     },
-    spec: completeSpec(spec),
+    // Rows have their keys in the order of the database.
+    spec: completeSpec(DeclaredSpec.parse(spec)),
     status: {
       phase: cluster.status.phase,
       state: cluster.status.state,

@@ -25,7 +25,7 @@ const metrics = async (replica?: number): Promise<readonly string[]> => {
 };
 
 describe('the metrics of the gateway', () => {
-  it('count clusters by phase, those that nothing is in as 0, and name none of them [ORBITER 32]', async () => {
+  it('count clusters by phase, those that nothing is in as 0, and name none of them [ORBITER 32, azimuth 34]', async () => {
     const made = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('secretive') });
     expect(made.status).toBe(202);
     const seq = made.headers.get('x-fairlead-seq');
@@ -34,6 +34,10 @@ describe('the metrics of the gateway', () => {
     expect(lines).toContain('fairlead_clusters{phase="Pending",service="gateway"} 1');
     expect(lines).toContain('fairlead_clusters{phase="Failed",service="gateway"} 0');
     expect(lines).toContain('fairlead_clusters_by_state{state="Provisioning",service="gateway"} 1');
+    expect(lines).toContain('fairlead_clusters_by_version{version="v1.34.4",service="gateway"} 1');
+    expect(lines.find((line) => line.startsWith('fairlead_clusters_not_ready_oldest_timestamp_seconds{'))).toMatch(
+      / 1\.\d+e\+09$| \d{10}/u,
+    );
     expect(lines).toContain('fairlead_clusters_by_state{state="Degraded",service="gateway"} 0');
     expect(lines).toContain('fairlead_clusters_by_reason{reason="RemediationSuspended",service="gateway"} 0');
     expect(lines).toContain('fairlead_upgrades{phase="Running",service="gateway"} 0');

@@ -28,12 +28,21 @@ const BACKUP_RESULTS: readonly string[] = ['good', 'failed', 'unverified', 'none
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
 
+type Counts = ReadonlyMap<string, number>;
+
+/** What is counted in the views of all clusters. */
 interface States {
-  readonly atMs: number;
-  readonly counts: Promise<{ readonly states: Counts; readonly reasons: Counts }>;
+  readonly states: Counts;
+  readonly reasons: Counts;
+  readonly versions: Counts;
+  /** Since when the cluster is not Ready that has been so for longest, in Unix time; undefined: all are Ready. */
+  readonly notReadySinceMs: number | undefined;
 }
 
-type Counts = ReadonlyMap<string, number>;
+interface LatestStates {
+  readonly atMs: number;
+  readonly read: Promise<States>;
+}
 
 /** A value that nothing has is reported as 0, so that an alert can count on it. */
 const readingsOf = (label: string, values: readonly string[], counts: Counts): readonly Reading[] =>
@@ -42,7 +51,7 @@ const readingsOf = (label: string, values: readonly string[], counts: Counts): r
 /** The fleet as numbers, for Prometheus: what exists, in which state. Every replica of the gateway reports the same. */
 @Injectable()
 export class FleetMetrics {
-  private states: States | undefined;
+  private latest: LatestStates | undefined;
 
   constructor(
     @Inject(METRICS) metrics: ServiceMetrics,
@@ -50,7 +59,7 @@ export class FleetMetrics {
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {
-    for (const gauge of this.gauges()) metrics.addGauge(gauge);
+    for (const gauge of [...this.gauges(), ...this.etcdGauges()]) metrics.addGauge(gauge);
   }
 
   private gauges(): readonly GaugeRequest[] {
@@ -73,6 +82,42 @@ export class FleetMetrics {
         labels: ['reason'],
         read: async () => readingsOf('reason', CONDITION_REASONS, (await this.latestStates()).reasons),
       },
+      {
+        name: 'fairlead_clusters_by_version',
+        help: 'Clusters by the Kubernetes version of their oldest control plane, at most a minute old',
+        labels: ['version'],
+        read: async () =>
+          [...(await this.latestStates()).versions].map(([version, value]) => ({ labels: { version }, value })),
+      },
+      {
+        name: 'fairlead_clusters_not_ready_oldest_timestamp_seconds',
+        help: 'Of the clusters that are not Ready, the earliest time since when, in Unix time, at most a minute old; absent while all are',
+        labels: [],
+        read: () => this.notReady(),
+      },
+      {
+        name: 'fairlead_upgrades',
+        help: 'Upgrades by phase, those that are over included',
+        labels: ['phase'],
+        read: () => this.byPhase('upgrades', UPGRADE_PHASES),
+      },
+      {
+        name: 'fairlead_nodes',
+        help: 'Nodes by phase and version of their kubelet',
+        labels: ['phase', 'kubelet'],
+        read: () => this.nodes(),
+      },
+      {
+        name: 'fairlead_certificate_first_end_timestamp_seconds',
+        help: 'When the first certificate of any control plane ends, in Unix time; absent while none is known',
+        labels: [],
+        read: () => this.firstEnd(),
+      },
+    ];
+  }
+
+  private etcdGauges(): readonly GaugeRequest[] {
+    return [
       {
         name: 'fairlead_etcd_backups',
         help: 'Clusters with snapshots of etcd by schedule: whether the last one is good',
@@ -97,24 +142,6 @@ export class FleetMetrics {
         labels: [],
         read: async () => [{ labels: {}, value: (await this.snapshots()).bytes }],
       },
-      {
-        name: 'fairlead_upgrades',
-        help: 'Upgrades by phase, those that are over included',
-        labels: ['phase'],
-        read: () => this.byPhase('upgrades', UPGRADE_PHASES),
-      },
-      {
-        name: 'fairlead_nodes',
-        help: 'Nodes by phase and version of their kubelet',
-        labels: ['phase', 'kubelet'],
-        read: () => this.nodes(),
-      },
-      {
-        name: 'fairlead_certificate_first_end_timestamp_seconds',
-        help: 'When the first certificate of any control plane ends, in Unix time; absent while none is known',
-        labels: [],
-        read: () => this.firstEnd(),
-      },
     ];
   }
 
@@ -126,28 +153,41 @@ export class FleetMetrics {
     return readingsOf('phase', phases, counts);
   }
 
-  private latestStates(): States['counts'] {
+  private latestStates(): Promise<States> {
     const atMs = this.clock.now().getTime();
-    if (this.states === undefined || atMs - this.states.atMs >= STATES_EVERY_MS) {
-      const counts = this.countStates();
-      counts.catch(() => {
-        this.states = undefined;
+    if (this.latest === undefined || atMs - this.latest.atMs >= STATES_EVERY_MS) {
+      const read = this.readStates();
+      read.catch(() => {
+        this.latest = undefined;
       });
-      this.states = { atMs, counts };
+      this.latest = { atMs, read };
     }
-    return this.states.counts;
+    return this.latest.read;
   }
 
-  private async countStates(): Promise<{ states: Counts; reasons: Counts }> {
-    const states = new Map<string, number>();
-    const reasons = new Map<string, number>();
+  private async readStates(): Promise<States> {
+    const [states, reasons, versions] = [
+      new Map<string, number>(),
+      new Map<string, number>(),
+      new Map<string, number>(),
+    ];
+    let notReadySinceMs: number | undefined;
     const count = (counts: Map<string, number>, value: string): unknown =>
       counts.set(value, (counts.get(value) ?? 0) + 1);
-    for await (const { status } of this.clusters.everywhere()) {
+    for await (const { status, k8sVersion, conditions } of this.clusters.everywhere()) {
       count(states, status.state);
+      count(versions, k8sVersion);
       for (const reason of status.reasons) count(reasons, reason);
+      const ready = conditions.find(({ type }) => type === 'Ready');
+      if (ready === undefined || ready.status === 'True') continue;
+      notReadySinceMs = Math.min(notReadySinceMs ?? Infinity, Date.parse(ready.lastTransitionTime));
     }
-    return { states, reasons };
+    return { states, reasons, versions, notReadySinceMs };
+  }
+
+  private async notReady(): Promise<readonly Reading[]> {
+    const { notReadySinceMs } = await this.latestStates();
+    return notReadySinceMs === undefined ? [] : [{ labels: {}, value: notReadySinceMs / MS }];
   }
 
   private async nodes(): Promise<readonly Reading[]> {

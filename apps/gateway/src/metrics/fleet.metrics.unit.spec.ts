@@ -6,7 +6,22 @@ import { FleetMetrics } from './fleet.metrics.js';
 interface Standing {
   readonly state: ClusterLifeState;
   readonly reasons: readonly ConditionReason[];
+  readonly version?: string;
+  /** Absent: it is Ready. */
+  readonly notReadySince?: string;
 }
+
+const viewOf = ({ version = 'v1.34.4', notReadySince, ...status }: Standing) => ({
+  status,
+  k8sVersion: version,
+  conditions: [
+    {
+      type: 'Ready',
+      status: notReadySince === undefined ? 'True' : 'False',
+      lastTransitionTime: notReadySince ?? '2026-01-01T00:00:00.000Z',
+    },
+  ],
+});
 
 /** Clusters that stand like this, and how often they were read. */
 const fleet = (standing: Standing[]) => {
@@ -16,7 +31,7 @@ const fleet = (standing: Standing[]) => {
     async *everywhere() {
       seen.reads += 1;
       if (seen.fails) throw new Error('the database is away');
-      for (const status of standing) yield { status };
+      yield* standing.map(viewOf);
     },
   };
   const metrics = { addGauge: (gauge: GaugeRequest) => void gauges.set(gauge.name, gauge) };
@@ -30,6 +45,8 @@ const fleet = (standing: Standing[]) => {
     seen,
     states: () => read('fairlead_clusters_by_state'),
     reasons: () => read('fairlead_clusters_by_reason'),
+    versions: () => read('fairlead_clusters_by_version'),
+    notReadySince: async () => Object.values(await read('fairlead_clusters_not_ready_oldest_timestamp_seconds')),
   };
 };
 
@@ -46,6 +63,19 @@ describe('clusters as numbers', () => {
   it('are counted by each reason that their state follows from', async () => {
     const { reasons } = fleet([DEGRADED, { ...DEGRADED, reasons: ['NodesLost'] }]);
     expect(await reasons()).toEqual({ ...zeros(CONDITION_REASONS), NodesLost: 2, RemediationSuspended: 1 });
+  });
+
+  it('are counted by version [azimuth 34]', async () => {
+    const { versions } = fleet([DEGRADED, DEGRADED, { ...DEGRADED, version: 'v1.33.13' }]);
+    expect(await versions()).toEqual({ 'v1.34.4': 2, 'v1.33.13': 1 });
+  });
+
+  it('have the time since when the first of those that are not Ready is not, for an alert after an hour, and none while all are [azimuth 34]', async () => {
+    const since = (notReadySince: string): Standing => ({ ...DEGRADED, notReadySince });
+    const first = '2026-01-01T08:00:00.000Z';
+    const { notReadySince } = fleet([DEGRADED, since('2026-01-01T09:00:00.000Z'), since(first)]);
+    expect(await notReadySince()).toEqual([Date.parse(first) / 1_000]);
+    expect(await fleet([DEGRADED]).notReadySince()).toEqual([]);
   });
 
   it('are read once a minute, for both metrics and however many scrape', async () => {

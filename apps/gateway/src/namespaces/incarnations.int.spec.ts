@@ -63,7 +63,7 @@ describe('a namespace that was deleted and created again', () => {
     expect((await gateway.ask('GET', '/ns/reborn/clusters', { token: fresh })).status).toBe(200);
   });
 
-  it('does not tell the tokens of the old one to its administrators', async () => {
+  it('does not show the tokens of the old one to its administrators', async () => {
     await create('listed');
     await tokenFor({ namespace: 'listed', role: 'viewer' });
     await remove('listed');

@@ -54,7 +54,7 @@ describe('the network configuration that a manifest declares', () => {
     expect((await patch({ firewall: { ssh: ['everywhere'] } })).status).toBe(400);
   });
 
-  it('is shown of each node, with the words of what failed, and is applied again on request', async () => {
+  it('is shown for each node, with the error of what failed, and is applied again on request', async () => {
     expect(networkOf(await clusterNow())).toEqual({ condition: undefined, node: undefined });
     await gateway.state(about(desired));
     expect(networkOf(await clusterNow())).toMatchObject({

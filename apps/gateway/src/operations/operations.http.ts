@@ -35,7 +35,7 @@ export class OperationsHttp {
   @Documented({
     id: 'listOperations',
     tag: 'operations',
-    summary: 'What became of each request about a cluster, oldest first',
+    summary: 'The operations on a cluster, oldest first',
     description: 'Also of a cluster that is gone, until another takes its name.',
     answers: [{ status: 200, description: 'The operations', schema: OperationList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
@@ -68,7 +68,7 @@ export class OperationsHttp {
   @Documented({
     id: 'getOperation',
     tag: 'operations',
-    summary: 'What became of one request',
+    summary: 'An operation on a cluster',
     answers: [{ status: 200, description: 'The operation', schema: OperationView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'operation.unknown', 'wait.seq-ahead', 'wait.too-long'],
   })

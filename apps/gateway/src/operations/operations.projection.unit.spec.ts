@@ -151,7 +151,7 @@ describe('the operation of a create', () => {
     expect(done.views.map(({ phase }) => phase)).toEqual(['Failed', 'Succeeded']);
   });
 
-  it('fails at the check when the world says no', () => {
+  it('fails at the check when the provider refuses', () => {
     const rejected: Fact = {
       type: 'ClusterRejected',
       data: { uid, code: 'cluster.spec-cpu', message: 'too few CPUs' },
@@ -185,7 +185,7 @@ describe('the operation of more workers', () => {
     expect(views[0]?.phase).toBe('Succeeded');
   });
 
-  it('ends when the cluster is ready again, or when the world says no', () => {
+  it('ends when the cluster is ready again, or when the provider refuses', () => {
     const done = world([
       ...CREATE,
       request,
@@ -303,6 +303,34 @@ describe('the operation of a removal', () => {
       [[], 'Succeeded', null],
     ]);
     expect(nodes.map(({ name }) => name)).toEqual(NODES.filter((name) => name !== 'demo-w-2'));
+  });
+});
+
+describe('the operation of a replacement', () => {
+  const data = { requestId: 'r1', order: 'create-first' as const, reason: '' };
+  const request = nodeFact('NodeReplacementRequested', 'demo-w-1', data);
+  const fresh = ['demo-w-3'];
+  const plan = { ...planned(fresh), data: { ...planned(fresh).data, requestId: 'r1' } } as Fact;
+
+  it('counts the new node alone: the old one was made long ago, and is only drained and removed', () => {
+    const [, replacement] = world([...CREATE, request, plan]).views;
+    expect(outline(replacement!)).toEqual([
+      'done plan-machines',
+      'running create-machines 0/1',
+      'waiting reach-hosts 0/1',
+      'waiting start-agents 0/1',
+      'waiting install-software 0/1',
+      'waiting verify-hosts 0/1',
+      'waiting join-workers 0/1',
+      'waiting nodes-ready 0/1',
+      'waiting drain',
+      'waiting remove-node',
+      'waiting delete-machine',
+    ]);
+    expect(replacement?.nodes.map(({ name }) => name)).toEqual(['demo-w-1', 'demo-w-3']);
+    const begun = world([...CREATE, request, plan, ...created(fresh)]).views[1]!;
+    const [, made] = begun.steps;
+    expect([made?.state, made!.startedAt! >= begun.startedAt]).toEqual(['done', true]);
   });
 });
 

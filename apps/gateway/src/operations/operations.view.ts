@@ -30,6 +30,10 @@ const nodesOf = ({ course, planSeqs, node, acted }: OperationDoc, nodes: readonl
   }
 };
 
+/** The old node of a replacement was made long ago: no step about nodes is about it. */
+const leaves = ({ course, node }: OperationDoc, { name }: NodeDoc): boolean =>
+  (course === 'replace-node' || course === 'replace-node-first') && name === node;
+
 /** A node that an attempt failed on says so, until it gets further. */
 const withFailure = (view: NodeProgressView, failures: readonly (StepFailureView | null)[]): NodeProgressView => {
   const failure = failures.find((one) => one?.node === view.name);
@@ -69,7 +73,7 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     planned: doc.planSeqs.length === 0 ? doc.requested : doc.planned,
     deleted: doc.deleted,
     acted: doc.acted,
-    nodes: own,
+    nodes: own.filter((node) => !leaves(doc, node)),
     failures,
     failedStep: doc.failedStep,
   });

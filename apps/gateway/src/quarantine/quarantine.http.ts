@@ -48,7 +48,7 @@ export class QuarantineHttp {
     id: 'listQuarantined',
     tag: 'quarantine',
     summary:
-      'Clusters whose events a consumer of a service could not take, and messages in the log that are not events',
+      'Clusters whose events a consumer of a service could not process, and messages in the log that are not events',
     answers: [{ status: 200, description: 'What waits for an operator', schema: QuarantineList }],
     refusals: ['wait.seq-ahead', 'wait.too-long'],
   })

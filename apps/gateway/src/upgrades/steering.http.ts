@@ -67,7 +67,7 @@ export class SteeringHttp {
   @Steers({
     id: 'approveUpgrade',
     path: 'approve',
-    summary: 'Let the plan with this hash run',
+    summary: 'Approve the plan with this hash',
     waits: 'how the rollout ended',
     refusals: ['upgrade.not-planned', 'upgrade.not-approvable', 'upgrade.hash-mismatch'],
   })
@@ -83,7 +83,7 @@ export class SteeringHttp {
   @Steers({
     id: 'pauseUpgrade',
     path: 'pause',
-    summary: 'Let no further node begin',
+    summary: 'Pause a rollout',
     description: 'Nodes that are under way are finished.',
     waits: 'it pauses',
     refusals: [],
@@ -100,7 +100,7 @@ export class SteeringHttp {
   @Steers({
     id: 'resumeUpgrade',
     path: 'resume',
-    summary: 'Let a rollout that pauses or has halted go on',
+    summary: 'Resume a rollout that is paused or has halted',
     waits: 'how the rollout ended',
     refusals: [],
   })
@@ -115,7 +115,7 @@ export class SteeringHttp {
   @Steers({
     id: 'abortUpgrade',
     path: 'abort',
-    summary: 'End an upgrade before its end',
+    summary: 'Abort an upgrade',
     description: 'Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.',
     waits: 'it has ended',
     refusals: [],
@@ -132,7 +132,7 @@ export class SteeringHttp {
   @Steers({
     id: 'retryUpgrade',
     path: 'retry',
-    summary: 'Try what failed again',
+    summary: 'Retry what failed',
     waits: 'how the rollout ended',
     refusals: ['upgrade.nothing-failed'],
   })
@@ -180,7 +180,7 @@ export class SteeringHttp {
   @Steers({
     id: 'rollBackUpgradeNode',
     path: 'rollback',
-    summary: 'Give a failed worker the software back that it had',
+    summary: 'Restore the previous software of a failed worker',
     waits: 'how the rollout ended',
     refusals: [
       'upgrade.not-planned',

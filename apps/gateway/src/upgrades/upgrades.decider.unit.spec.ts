@@ -97,7 +97,7 @@ describe('a request for an upgrade', () => {
       .then(upgradeRequested({ ...otherId, requestHash: 'other' } as never));
   });
 
-  it('is told which one is in the way, how it stands, and how it goes on or ends', () => {
+  it('is refused with the upgrade that is in the way, its phase, and how to continue or end it', () => {
     const other = request({ ...otherId, requestHash: 'other' } as never);
     const told = (history: readonly Fact[]): string => {
       const state = inLog(history).reduce(upgrades.evolve, upgrades.initial);

@@ -68,7 +68,7 @@ export class UpgradesHttp {
   @Documented({
     id: 'requestUpgrade',
     tag: 'upgrades',
-    summary: 'Ask for a change of versions, software, certificates or boots',
+    summary: 'Request an upgrade: versions, software, certificates or reboots',
     description:
       'The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the rollout.',
     answers: [

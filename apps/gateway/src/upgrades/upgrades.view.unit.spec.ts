@@ -90,7 +90,7 @@ const told = (facts: readonly Fact[], from: readonly Fact[]): readonly string[] 
   });
 
 describe('a node in an upgrade', () => {
-  it('tells in one sentence what it waits for, from its turn to its end', () =>
+  it('shows in one sentence what it waits for, from its turn to its end', () =>
     expect(told(done, planned)).toEqual([
       'Waiting: the rollout to begin',
       'Waiting: its turn',
@@ -123,7 +123,7 @@ describe('a node in an upgrade', () => {
   it('waits for those before it', () =>
     expect(nodeAfter('demo-w-2', started).waitsFor).toBe('its turn: demo-w-1 is under way'));
 
-  it('is told with its real time beside the predicted one', () => {
+  it('has its real time beside the predicted one', () => {
     expect(nodeAfter('demo-w-1', started, 7_000)).toMatchObject({
       elapsedMs: 7_000,
       predictedMs: 90_000,
@@ -133,7 +133,7 @@ describe('a node in an upgrade', () => {
     expect([elapsedMs, finishedAt]).toEqual([(done.length - started.length) * 1_000, expect.any(String)]);
   });
 
-  it('that failed is told with its words, its attempt and when the next one is [ORBITER 18]', () => {
+  it('that failed has its error, its attempt and the time of the next one [ORBITER 18]', () => {
     const next = '2026-01-01T00:10:00.000Z';
     expect(nodeAfter('demo-w-1', [...started, operationFailed('op-5', 'demo-w-1', next)])).toMatchObject({
       phase: 'Preparing',
@@ -336,7 +336,7 @@ describe('an upgrade', () => {
     expect([view.nodesDone, view.nodesTotal, view.predictedMs]).toEqual([1, 5, 460_000]);
   });
 
-  it('tells of a gate that holds a node back', () => {
+  it('shows a gate that holds a node back', () => {
     const gate = { operation: 'op-2', stage: 'before', gate: 'etcd-healthy', rule: 'B3', node: null, facts: {} };
     const closed = [...begun, upgradeFact('GateFailed', { ...gate, message: 'demo-cp-2 is learning' })];
     expect(nodeAfter('demo-cp-1', closed).waitsFor).toBe('the gate etcd-healthy: demo-cp-2 is learning');

@@ -23,6 +23,8 @@ export interface ProviderUnderTest {
   readonly publicKey: string;
   /** The range of a network that the provider can make; absent: any private one. */
   readonly cidr?: string;
+  /** Machines can move into another group. */
+  readonly adopts?: true;
   stop(): Promise<void>;
 }
 
@@ -225,7 +227,7 @@ export const describeProvider = (name: string, start: () => Promise<ProviderUnde
 
     it('moves a machine that is adopted into another group, once, with its id, and from no other group than the one that is named', async () => {
       const provider = under.open();
-      if (provider.canAdopt !== true) return;
+      if (under.adopts !== true) return;
       const from = newGroup();
       const [stray] = await collect(provider.ensureMachines(desired(from, 1), signal()));
       const listed = (await provider.listMachines(signal())).find(({ id }) => id === stray!.id);

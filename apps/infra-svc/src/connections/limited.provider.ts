@@ -73,9 +73,8 @@ const answersUntil = async function* (
  */
 export const limitedProvider = (provider: InfrastructureProvider, target: string): InfrastructureProvider => {
   const ended = limitedFor(target);
-  const { canAdopt, checkCapacity, recover, accept } = provider;
+  const { checkCapacity, recover, accept } = provider;
   return {
-    ...(canAdopt && { canAdopt }),
     verify: (signal) => ended('verify connection', signal, (late) => provider.verify(late)),
     listSpecs: (signal) => ended('list specs', signal, (late) => provider.listSpecs(late)),
     resolveRegion: (region, signal) => ended('resolve region', signal, (late) => provider.resolveRegion(region, late)),

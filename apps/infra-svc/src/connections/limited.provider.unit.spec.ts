@@ -67,7 +67,7 @@ describe('a provider with limits', () => {
     expect([provider.recover, provider.accept, provider.checkCapacity]).toEqual([undefined, undefined, undefined]);
   });
 
-  it('fails in the words of the provider', async () => {
+  it('fails with the error of the provider', async () => {
     const before = async (): Promise<void> => {
       throw new WorldFailure({ operation: 'list specs', target: 'lab', message: 'HTTP 503' });
     };

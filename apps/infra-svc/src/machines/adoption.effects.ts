@@ -1,4 +1,4 @@
-import { refuse, WorldFailure, type NodeSet, type Refusal } from '@fairlead/contracts';
+import { adoptionFault, refuse, WorldFailure, type NodeSet, type Refusal } from '@fairlead/contracts';
 import { parseResult, renderStep } from '@fairlead/node-scripts';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import type { HostAddress, HostShell } from '@fairlead/service-kit/ssh';
@@ -37,7 +37,8 @@ export class Adoption {
 
   async check({ task, id, set, prepared }: Question): Promise<Adopted | Refusal> {
     const { connection, provider } = prepared.open;
-    if (provider.canAdopt !== true) return refuse('connection.adoption-unsupported', { provider: connection.provider });
+    const fault = adoptionFault(connection);
+    if (fault !== undefined) return fault;
     const about = { connection: connection.name, orphan: id };
     const found = (await provider.listMachines(task.signal)).find((machine) => machine.id === id);
     if (found === undefined) return refuse('connection.orphan-unknown', about);

@@ -1,7 +1,10 @@
 import type { EventData, Fact, NodeName } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { LATER_UID, nodeSet, requested, UID } from '../../test/fixtures.js';
+import { LAB, LATER_UID, nodeSet, requested, UID } from '../../test/fixtures.js';
 import { Story } from '../../test/story.js';
+import { rowFrom } from '../connections/connections.projection.js';
+import { resourcesStream } from '../resources/resources.decider.js';
+import { resourcesProjection } from '../resources/resources.projection.js';
 import { machineName } from './machines.planner.js';
 
 const ADOPTED = machineName('demo', UID, 'worker', 3);
@@ -55,6 +58,16 @@ describe('a machine that no cluster has planned, and that a pool adopts', () => 
       false,
       undefined,
     ]);
+  });
+
+  it('is no orphan any more once it runs as a node, and the history of its connection says which one', async () => {
+    const { id, name, group } = stray;
+    const found = { connection: LAB, id, name, group, status: 'running' } as const;
+    await story.log.say(resourcesStream(LAB), { type: 'OrphanVmFound', data: found });
+    await story.request(adoption());
+    const of = { namespace: 'default', cluster: 'demo', uid: UID, node: ADOPTED };
+    expect(story.last('OrphanVmAdopted')).toEqual({ connection: LAB, id, ...of });
+    expect(rowFrom(resourcesProjection, story.log.events, LAB)?.orphans).toEqual([]);
   });
 
   it('is deleted with its node, as any other', async () => {

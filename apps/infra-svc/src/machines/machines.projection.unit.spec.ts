@@ -41,14 +41,14 @@ describe('the rows of machines', () => {
 describe('the row of a cluster', () => {
   const rowOf = (...facts: readonly Fact[]) => rowsAfter(clustersProjection, requested(), ...facts).get('default/demo');
 
-  it('tells where it is', () => {
+  it('shows how far the cluster is', () => {
     expect(rowOf()).toMatchObject({ uid: UID, status: 'requested', failure: null });
     expect(rowOf(about('ClusterAccepted'))).toMatchObject({ status: 'desired' });
     const balanced: Fact = { type: 'LoadBalancerReady', data: { uid: UID, kind: 'nlb', host: 'h', port: 6443 } };
     expect(rowOf(about('ClusterAccepted'), balanced)).toMatchObject({ status: 'made' });
   });
 
-  it('tells why it failed, until it is tried again', () => {
+  it('has the cause of its failure, until it is retried', () => {
     expect(rowOf(failed)).toMatchObject({ status: 'failed', failure: { message: 'no luck' } });
     expect(rowOf(failed, about('ClusterRetryRequested'))).toMatchObject({ failure: null });
   });

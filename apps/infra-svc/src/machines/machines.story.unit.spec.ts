@@ -124,7 +124,7 @@ describe('the machines of a cluster', () => {
     await story.settle();
   };
 
-  it('come into being as this sequence tells [CB-Ladybug 7, ORBITER 6]', async () => {
+  it('are created in this order, and then balanced with the port and the health check of their API [CB-Ladybug 7, CB-Ladybug 15, ORBITER 6]', async () => {
     await story.request(requested());
     expect(story.types()).toEqual([
       'NamespaceCreated',
@@ -157,8 +157,28 @@ describe('the machines of a cluster', () => {
       ssh: { keyRef: 'infra-svc.ssh-key.lab' },
     });
     const [balancer] = [...story.cloud.balancers.values()];
-    expect(balancer).toMatchObject({ name: 'default.demo', targetPort: 6443, kind: 'haproxy' });
+    expect(balancer).toMatchObject({
+      ...{ name: 'default.demo', kind: 'haproxy', targetPort: 6443, healthPath: '/readyz' },
+    });
     expect(balancer?.targets).toEqual(CONTROL_PLANES.map((name) => `m-${name}`));
+  });
+
+  it('are requested in one call on each connection; the initial control plane is planned first, and stays the same when others fail [CB-Ladybug 10]', async () => {
+    const other = 'other' as ConnectionName;
+    const elsewhere = machineName('demo', UID, 'worker', 3);
+    await story.log.say(CONNECTIONS_STREAM, registered({ name: other }));
+    story.cloud.bootFailures.set(controlPlane(2), 'no luck');
+    await story.request(requested(clusterSpec({ workers: [nodeSet(2), nodeSet(1, { connection: other })] })));
+    expect(story.cloud.requests).toEqual([
+      { group: 'default.demo.lab', machines: [...CONTROL_PLANES, worker(1), worker(2)] },
+      { group: 'default.demo.other', machines: [elsewhere] },
+    ]);
+    const initial = (machines: readonly { name: NodeName; leader: boolean }[]) =>
+      machines.filter(({ leader }) => leader).map(({ name }) => name);
+    expect(initial(story.last('VmsPlanned').machines)).toEqual([controlPlane(1)]);
+    story.cloud.bootFailures.clear();
+    await story.request(of('ClusterRetryRequested'));
+    expect(initial(story.last('VmsCreated').machines)).toEqual([controlPlane(1)]);
   });
 
   it('belong to a pool from their plan on; on a connection without a pool nothing is provisioned [Cluster API 1]', async () => {
@@ -226,6 +246,33 @@ describe('the machines of a cluster', () => {
     expect(story.cloud.creations.get(`machine ${worker(2)}`)).toBe(2);
     expect(story.types().filter((type) => type === 'VmCreated')).toHaveLength(5);
   });
+
+  it.each([
+    ['InvalidMCIRReason', 'verify connection'],
+    ['InvalidMCIRReason', 'list specs'],
+    ['InvalidMCIRReason', 'resolve region'],
+    ['GetMCISFailedReason', 'describe machines'],
+    ['CreateVpcFailedReason', 'ensure network'],
+    ['CreateSecurityGroupFailedReason', 'ensure firewall'],
+    ['CreateSSHKeyFailedReason', 'ensure SSH key'],
+    ['CreateVmImageFailedReason', 'resolve image'],
+    ['CreateVmSpecFailedReason', 'resolve spec'],
+    ['CreateMCISFailedReason', 'create machines'],
+    ['CreateNLBFailedReason', 'ensure load balancer'],
+  ] as const)(
+    'fail with %s and its cause when "%s" fails, and are created by a retry [CB-Ladybug 25]',
+    async (reason, operation) => {
+      story = new Story();
+      Object.assign(story, { outage: 'the provider says no', outageOf: operation });
+      await story.begin();
+      await story.request(requested());
+      const cause = { operation, message: 'the provider says no' };
+      expect(story.last('InfrastructureFailed')).toMatchObject({ reason, cause });
+      story.outage = undefined;
+      await story.request(of('ClusterRetryRequested'));
+      expect(story.last('VmsCreated').machines).toHaveLength(5);
+    },
+  );
 
   it('fail at once, and not after several tries, when there is no room for them', async () => {
     story.cloud.machinesMax = 2;
@@ -330,7 +377,7 @@ describe('the machines of a cluster', () => {
     );
   });
 
-  it('go with their cluster, every planned one is stated as gone, and its name is free', async () => {
+  it('go with their cluster after its load balancer, every planned one is stated as gone, and its name is free [CB-Ladybug 32]', async () => {
     await story.request(requested());
     await dismantle();
     expect(typesOf(story.log, UID).slice(-7)).toEqual([
@@ -383,7 +430,7 @@ describe('the machines of a cluster', () => {
     expect(typesOf(story.log, UID).at(-1)).toBe('ClusterDeleted');
   });
 
-  it('that the provider still shows after the deadline are named', async () => {
+  it('that the provider still shows after the deadline are named [CB-Ladybug 32]', async () => {
     await story.request(requested());
     story.cloud.undeletable.add(worker(1));
     await dismantle();
@@ -397,7 +444,7 @@ describe('the machines of a cluster', () => {
     expect(typesOf(story.log, UID).filter((type) => type === 'VmDeleted')).toHaveLength(5);
   });
 
-  it('that the provider does not delete are deleted by the next attempt, without a request', async () => {
+  it('that the provider does not delete are deleted by the next attempt, without a request [CB-Ladybug 32]', async () => {
     await story.request(requested());
     story.cloud.undeletable.add(worker(1));
     await dismantle();

@@ -2,6 +2,7 @@ import {
   c8MayRemove,
   isMassDisappearance,
   replacementIn,
+  without,
   type ClusterUid,
   type ConnectionName,
   type Fact,
@@ -151,9 +152,6 @@ export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly Sight
     ...vanished(cluster, vanishing, look),
   ];
 };
-
-const without = <T>(record: Readonly<Record<string, T>>, gone: string): Readonly<Record<string, T>> =>
-  Object.fromEntries(Object.entries(record).filter(([key]) => key !== gone));
 
 /** The machine is deleted: nothing more follows for it. */
 const withoutSight = ({ goneEver, paused, lost, departing, ...lists }: Sights, name: NodeName): Sights => ({

@@ -193,7 +193,7 @@ describe('a surge in a story', () => {
     expect(story.types().filter((type) => type === 'VmDeleted')).toHaveLength(1);
   });
 
-  it('that the provider refuses leaves the cluster as it was, in the words of the provider', async () => {
+  it('that the provider refuses leaves the cluster as it was, with the message of the provider', async () => {
     const story = await begun();
     const before = names(story);
     story.cloud.machinesMax = before.length;

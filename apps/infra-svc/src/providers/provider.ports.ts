@@ -217,8 +217,6 @@ export interface LoadBalancer {
  * - It ends soon after `signal` aborts, and leaves nothing running.
  */
 export interface InfrastructureProvider {
-  /** Machines can move into a group (`DesiredMachine.adopts`). */
-  readonly canAdopt?: true;
   /** The provider answers, and the credentials are good. */
   verify(signal: AbortSignal): Promise<Capabilities>;
   listSpecs(signal: AbortSignal): Promise<readonly MachineSpec[]>;

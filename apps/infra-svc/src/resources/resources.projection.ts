@@ -36,6 +36,7 @@ export const resourcesProjection: Projection<ResourcesRow> = {
     switch (event.type) {
       case 'OrphanVmFound':
       case 'OrphanVmGone':
+      case 'OrphanVmAdopted':
       case 'OrphanVmDeleted':
         return [event.data.connection];
       default: {
@@ -68,6 +69,7 @@ export const resourcesProjection: Projection<ResourcesRow> = {
       case 'OrphanVmFound':
         return { ...row, orphans: [...(row.orphans ?? []), { id: event.data.id }] };
       case 'OrphanVmGone':
+      case 'OrphanVmAdopted':
       case 'OrphanVmDeleted':
         return { ...row, orphans: (row.orphans ?? []).filter(({ id }) => id !== event.data.id) };
       default:

@@ -1,4 +1,11 @@
-import type { ClusterName, Namespace, NodeName, RotationHost, StoredEvent } from '@fairlead/contracts';
+import {
+  without,
+  type ClusterName,
+  type Namespace,
+  type NodeName,
+  type RotationHost,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Fold } from '@fairlead/event-sourcing/jetstream';
 
 interface Machine {
@@ -30,9 +37,6 @@ interface Cluster {
 export type RotationHosts = ReadonlyMap<string, Cluster>;
 
 const NEW: Replaced = { key: '', former: [], gone: [] };
-
-const without = <Value>(record: Readonly<Record<string, Value>>, name: string): Readonly<Record<string, Value>> =>
-  Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
 
 const planned = (machines: Cluster['machines'], { data, meta }: StoredEvent<'VmsPlanned'>): Cluster['machines'] => ({
   ...machines,

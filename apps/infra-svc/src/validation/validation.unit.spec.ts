@@ -113,7 +113,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(story.cloud.machines.size).toBe(6);
   });
 
-  it('refuses a name under which the provider still has machines of another cluster [CB-Ladybug 6]', async () => {
+  it('refuses a name under which the provider still has machines of another cluster [CB-Ladybug 3, CB-Ladybug 6]', async () => {
     const group = groupOf({ namespace: 'default' as never, uid: LATER_UID, spec: clusterSpec() }, LAB);
     const left = { id: 'm', name: 'demo-w-1-zzzzz' as never, group: group.name, uid: LATER_UID };
     const rest = {
@@ -131,7 +131,7 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('refuses a provider that does not exist', async () => {
+  it('refuses a provider that does not exist [CB-Ladybug 3]', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ provider: 'mars' }));
     expect(await verdict({})).toMatchObject({
       code: 'connection.provider-unknown',
@@ -144,7 +144,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(await verdict({})).toMatchObject({ code: 'connection.settings-invalid' });
   });
 
-  it('refuses machine sizes that do not exist or are too small, by role', async () => {
+  it('refuses a machine size that does not exist [CB-Ladybug 3]', async () => {
     expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.none' })] })).toMatchObject({
       code: 'cluster.spec-unknown',
       message: "Could not be found a spec 'lab.none'. (connection=lab, csp=lab)",
@@ -152,9 +152,10 @@ describe('what is asked of the world before anything is made', () => {
     });
   });
 
-  it('refuses a control plane with less than 2 CPUs, and lets a worker have one [CB-Ladybug 7]', async () => {
+  it('refuses a control plane with less than 2 CPUs, and lets a worker have one [CB-Ladybug 3, CB-Ladybug 7]', async () => {
     expect(await verdict({ controlPlane: nodeSet(1, { spec: 'lab.thin' }) })).toMatchObject({
       code: 'cluster.spec-cpu',
+      message: 'Kubernetes control plane node needs 2 cpu at least. (spec=lab.thin, cpu=1)',
       field: 'controlPlane[0].spec',
     });
     const other = new Story();
@@ -163,7 +164,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(other.types()).toContain('ClusterAccepted');
   });
 
-  it('refuses less than 2 GiB anywhere [CB-Ladybug 7]', async () =>
+  it('refuses less than 2 GiB anywhere [CB-Ladybug 3, CB-Ladybug 7]', async () =>
     expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.tiny' })] })).toMatchObject({
       code: 'cluster.spec-memory',
       message: 'kubernetes node needs 2 GiB or more of RAM. (spec=lab.tiny, memory=1)',
@@ -185,7 +186,7 @@ describe('what is asked of the world before anything is made', () => {
     }),
   );
 
-  it('refuses a region, and a zone of it, that the provider does not have', async () => {
+  it('refuses a region, and a zone of it, that the provider does not have [CB-Ladybug 3]', async () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ region: 'lab-9' }));
     expect(await verdict({})).toMatchObject({
       code: 'cluster.region-unknown',
@@ -210,7 +211,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(story.cloud.networks.size).toBe(0);
   });
 
-  it('refuses a network load balancer where the provider has none', async () => {
+  it('refuses a network load balancer where the provider has none [CB-Ladybug 3]', async () => {
     story.cloud.nlb = false;
     await story.log.say(CONNECTIONS_STREAM, registered());
     await story.settle();

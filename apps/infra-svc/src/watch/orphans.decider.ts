@@ -1,4 +1,4 @@
-import type { ConnectionName, Fact, StoredEvent } from '@fairlead/contracts';
+import type { ConnectionName, EventData, Fact, StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import type { Orphan } from './comparison.planner.js';
 
@@ -9,10 +9,11 @@ type Of<Data> = { readonly connection: ConnectionName } & Data;
 
 export type OrphansCommand =
   | Command<'RecordOrphans', Of<{ readonly found: readonly Orphan[]; readonly gone: readonly string[] }>>
+  | Command<'RecordOrphanAdopted', EventData<'OrphanVmAdopted'>>
   | Command<'RecordOrphanDeleted', Of<{ readonly id: string }>>
   | Command<'RecordOrphanKept', Of<{ readonly id: string; readonly reason: string }>>;
 
-type OrphansFact = Fact<'OrphanVmFound' | 'OrphanVmGone' | 'OrphanVmDeleted' | 'OrphanVmKept'>;
+type OrphansFact = Fact<'OrphanVmFound' | 'OrphanVmGone' | 'OrphanVmAdopted' | 'OrphanVmDeleted' | 'OrphanVmKept'>;
 
 /** Ids of the machines that carry the marks of a connection and that no cluster has planned. */
 export type Orphans = ReadonlySet<string>;
@@ -30,6 +31,8 @@ const decide = (state: Orphans, command: OrphansCommand): readonly OrphansFact[]
         ...fresh.map((orphan): OrphansFact => ({ type: 'OrphanVmFound', data: { connection, ...orphan } })),
       ];
     }
+    case 'RecordOrphanAdopted':
+      return state.has(command.data.id) ? [{ type: 'OrphanVmAdopted', data: command.data }] : nothing;
     case 'RecordOrphanDeleted': {
       const { id } = command.data;
       return state.has(id) ? [{ type: 'OrphanVmDeleted', data: { connection, id } }] : nothing;
@@ -46,6 +49,7 @@ const evolve = (state: Orphans, event: StoredEvent): Orphans => {
     case 'OrphanVmFound':
       return new Set(state).add(event.data.id);
     case 'OrphanVmGone':
+    case 'OrphanVmAdopted':
     case 'OrphanVmDeleted':
       return new Set([...state].filter((id) => id !== event.data.id));
     default:

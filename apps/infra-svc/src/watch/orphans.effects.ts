@@ -1,4 +1,4 @@
-import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { ClusterName, Namespace, WorldFailure, type ConnectionName, type EventData } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, OnJob, type Handle, type Job, type JobContext } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject, Injectable } from '@nestjs/common';
@@ -8,16 +8,25 @@ import type { Connections, InfrastructureProvider, ListedMachine } from '../prov
 import { resourcesStream } from '../resources/resources.decider.js';
 import { CONNECTIONS } from '../tokens.js';
 import { orphans, type OrphansCommand } from './orphans.decider.js';
+import { RECORD_ADOPTION } from './orphans.process.js';
 import { PlannedMachines } from '../machines/planned.machines.effects.js';
 
 export type OfOrphan = { readonly connection: ConnectionName; readonly id: string };
 
+export type OfAdoption = Omit<EventData<'OrphanVmAdopted'>, 'namespace' | 'cluster'>;
+
 export const DELETE_ORPHAN = 'DeleteOrphan';
+
+const RETRIES = { attemptsMax: 8, backoffFirstMs: 1_000, backoffMaxMs: 60_000 };
 
 /** States what became of an orphaned machine. */
 @Injectable()
 export class OrphansLog {
   constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+
+  adopted(data: EventData<'OrphanVmAdopted'>, cause: Cause): Promise<void> {
+    return this.record({ type: 'RecordOrphanAdopted', data }, cause);
+  }
 
   deleted({ connection, id }: OfOrphan, cause: Cause): Promise<void> {
     return this.record({ type: 'RecordOrphanDeleted', data: { connection, id } }, cause);
@@ -33,7 +42,7 @@ export class OrphansLog {
   }
 }
 
-/** Deletes an orphaned machine that an administrator named: exactly that one, after it was checked again. */
+/** What follows for a connection when one of its orphaned machines is adopted or deleted. */
 @Controller()
 export class OrphanJobs {
   constructor(
@@ -42,12 +51,14 @@ export class OrphanJobs {
     @Inject(OrphansLog) private readonly log: OrphansLog,
   ) {}
 
-  @OnJob<OfOrphan>(DELETE_ORPHAN, {
-    attemptsMax: 8,
-    backoffFirstMs: 1_000,
-    backoffMaxMs: 60_000,
-    timeoutMs: 5 * 60_000,
-  })
+  @OnJob<OfAdoption>(RECORD_ADOPTION, { ...RETRIES, timeoutMs: 60_000 })
+  async adopted({ data, namespace, cluster, cause }: Job<OfAdoption>): Promise<void> {
+    const of = { namespace: Namespace.parse(namespace), cluster: ClusterName.parse(cluster) };
+    await this.log.adopted({ ...data, ...of }, cause);
+  }
+
+  /** Exactly the machine that an administrator named, after it was checked again. */
+  @OnJob<OfOrphan>(DELETE_ORPHAN, { ...RETRIES, timeoutMs: 5 * 60_000 })
   async delete({ data, cause }: Job<OfOrphan>, { signal }: Pick<JobContext, 'signal'>): Promise<void> {
     const { connection, id } = data;
     const { provider } = await openConnection(this.connections, connection, { retryable: true });

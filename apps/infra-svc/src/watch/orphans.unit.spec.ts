@@ -1,4 +1,4 @@
-import { type Fact, type NodeName } from '@fairlead/contracts';
+import type { ClusterName, Fact, Namespace, NodeName } from '@fairlead/contracts';
 import { FoldCache, makeHandle, type Job } from '@fairlead/event-sourcing/jetstream';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
@@ -35,6 +35,18 @@ describe('the orphaned machines of a connection', () => {
     given(found('a'))
       .when(record([], ['a', 'b']))
       .then({ type: 'OrphanVmGone', data: { connection: LAB, id: 'a' } });
+  });
+
+  it('are none any more once they are adopted, which is stated once', () => {
+    const at = { namespace: 'default' as Namespace, cluster: 'demo' as ClusterName, uid: UID };
+    const adopted = { connection: LAB, id: 'a', ...at, node: 'demo-w-1-aaaaa' as NodeName };
+    const command = { type: 'RecordOrphanAdopted', data: adopted } as const;
+    const fact = { type: 'OrphanVmAdopted', data: adopted } as const;
+    given(found('a')).when(command).then(fact);
+    given(found('a'), fact).when(command).thenNothing();
+    given(found('a'), fact)
+      .when(record([], ['a']))
+      .thenNothing();
   });
 
   it('are bounded in number', () => {

@@ -73,7 +73,7 @@ describe('stand-ins on a simulated host', () => {
     });
   });
 
-  it('tell the time, and leave the clock alone', async () => {
+  it('show the time, and do not set the clock', async () => {
     const seconds = Number(await must(ssh, 'date +%s'));
     expect(Math.abs(seconds - Date.now() / 1_000)).toBeLessThan(60);
     expect(await must(ssh, 'date -u +%Y-%m-%dT%H:%M:%SZ')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

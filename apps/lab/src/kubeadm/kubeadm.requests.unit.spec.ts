@@ -17,7 +17,7 @@ const hash = `sha256:${'ab'.repeat(32)}`;
 describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a configuration of %s', (api) => {
   const settings = { ...cluster, api, nodeCidrMask: 25 };
 
-  it('tells init what cluster and what node are desired', () => {
+  it('gives init the desired cluster and node', () => {
     const request = parseInitConfiguration(initConfig(settings, { ...node, schedulable: true }), 'host');
     expect(request).toMatchObject({
       clusterName: 'demo',
@@ -40,7 +40,7 @@ describe.each(['kubeadm.k8s.io/v1beta3', 'kubeadm.k8s.io/v1beta4'] as const)('a 
     );
   });
 
-  it('tells join where to go and with what', () => {
+  it('gives join the endpoint and the credentials', () => {
     const credentials = { token: 'abcdef.0123456789abcdef', caCertHash: hash };
     const worker = parseJoinConfiguration(joinWorkerConfig(settings, node, credentials), 'host');
     expect(worker).toMatchObject({ endpoint: '127.9.200.1:6443', token: credentials.token, caCertHashes: [hash] });

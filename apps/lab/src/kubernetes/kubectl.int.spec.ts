@@ -68,7 +68,7 @@ const cases = kubectls.length === 0 ? [] : kubectls.map((kubectl) => [kubectl.ve
 
   afterAll(() => bench.close());
 
-  it('is told that this cluster is a simulation where it asks for what the simulation has not', async () => {
+  it('gets the answer that this cluster is a simulation where it asks for what is not simulated', async () => {
     const pod = bench.cluster.pods().find(({ metadata }) => metadata.namespace === 'kube-system')?.metadata.name ?? '';
     const inSystem = ['-n', 'kube-system'];
     const minor = Number(client.version.split('.')[1]);

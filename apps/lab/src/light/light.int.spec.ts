@@ -100,7 +100,7 @@ describe.each([{ light: true }, { light: false }])(
       expect(inits.map(({ exit }) => exit)).toEqual([0]);
     }, 60_000);
 
-    it('fail with the words of the command that failed', async () => {
+    it('fail with the output of the command that failed', async () => {
       lab = await TestLab.start({ light });
       const machine = await lab.machine('m');
       const host = await SteppedHost.open(await lab.ssh(machine));

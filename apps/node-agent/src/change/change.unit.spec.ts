@@ -176,7 +176,7 @@ describe('a change of a control plane', () => {
     expect(host.kubelets.slice(1)).toEqual([`1.34.4 at ${OWN}, 0 static pods`, `1.34.4 at ${OWN}, 4 static pods`]);
   });
 
-  it('goes on forward where the new kubelet could not be had while the static pods were away', async () => {
+  it('continues with the new version where the new kubelet could not be installed while the static pods were away', async () => {
     const host = new ModelHost().asByKubeadm;
     host.failing.set('systemctl daemon-reload', 'no space left on device');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });

@@ -35,7 +35,7 @@ describe('a revoked user', () => {
   it('is refused no shorter because it is revoked again with a shorter lifetime', () =>
     expect(after(revocation([one]), revocation([one], 60)).get(one)).toBe(end));
 
-  it('is told of when the claims are full: those whose claims end first are left out', () => {
+  it('is reported when the claims are full: those whose claims end first are left out', () => {
     const revoked = after(revocation([one], LIFETIME_S, AT_S + 1), revocation([other]));
     expect(revocationsAt(revoked, AT_S, 1)).toEqual({ byUser: { [one]: end + 1 }, leftOut: 1 });
   });

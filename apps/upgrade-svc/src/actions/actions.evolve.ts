@@ -3,10 +3,12 @@ import {
   CHANGE_ATTEMPTS_MAX,
   replacedIn,
   replacementIn,
+  without,
   type EventData,
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
   ABSENT,
   cordons,
@@ -19,22 +21,14 @@ import {
   type Progress,
 } from './actions.state.js';
 
-const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
-  if (!(key in record)) return record;
-  const { [key]: _gone, ...others } = record;
-  return others;
-};
-
 const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   status: 'known',
   uid,
-  life: 'building',
+  ...BUILDING,
   members: {},
   open: {},
   cordons: {},
   permitted: {},
-  upgrading: false,
-  restoring: false,
   drainPolicy: {},
 });
 
@@ -305,26 +299,10 @@ const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'ClusterSpecChanged':
       return { ...state, drainPolicy: event.data.spec.drain ?? {} };
-    case 'ClusterReady':
-      return { ...state, life: 'ready' };
-    case 'ClusterFailed':
-      return { ...state, life: 'failed' };
-    case 'ClusterDeletionRequested':
-      return { ...state, life: 'deleting' };
     case 'ClusterResumed':
       return resumed(state, event.meta.time);
-    case 'RolloutStarted':
-      return { ...state, upgrading: true };
-    case 'RolloutCompleted':
-    case 'RolloutAborted':
-      return { ...state, upgrading: false };
-    case 'EtcdRestoreRequested':
-      return { ...state, restoring: true };
-    case 'EtcdRestored':
-    case 'EtcdRestoreFailed':
-      return { ...state, restoring: false };
     default:
-      return evolveOwn(state, event);
+      return evolveLifecycle(state, event) ?? evolveOwn(state, event);
   }
 };
 

@@ -8,6 +8,7 @@ import type {
   NodeRole,
   PostponedReason,
 } from '@fairlead/contracts';
+import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 /** A machine of a pool, and how its node is. */
 export interface Member {
@@ -88,11 +89,9 @@ export interface Cordon {
   readonly stays: boolean;
 }
 
-export interface Known {
+export interface Known extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
-  /** building: it has never been Ready since it was requested. */
-  readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   readonly members: Readonly<Record<string, Member>>;
   /** In the order of their requests. */
   readonly open: Readonly<Record<string, Open>>;
@@ -100,8 +99,6 @@ export interface Known {
   readonly cordons: Readonly<Record<string, Cordon>>;
   /** By node, the request whose reboot its agent may carry out. */
   readonly permitted: Readonly<Record<string, string>>;
-  readonly upgrading: boolean;
-  readonly restoring: boolean;
   /** How pods leave, as the manifest declares it. */
   readonly drainPolicy: DrainPolicy;
   /** Those of its drains; absent: no manifest declares any. */

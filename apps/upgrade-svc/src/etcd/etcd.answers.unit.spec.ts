@@ -44,7 +44,7 @@ describe('What the real etcdctl prints', () => {
     expect(quotaBytes).toBe(2 * 1024 ** 3);
   });
 
-  it.each(['3.5.35', '3.6.8'])('of %s tells a member that is down from those that are well', (version) => {
+  it.each(['3.5.35', '3.6.8'])('of %s distinguish a member that is down from healthy ones', (version) => {
     const { oneMemberDown, ...well } = recorded(version);
     const { members } = etcdFactsOf({ ...well, ...oneMemberDown }, NODES);
     expect(members.find(({ name }) => name === 'cp-3')).toMatchObject({ healthy: false, version: '', leader: false });

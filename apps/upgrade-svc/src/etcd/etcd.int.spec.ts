@@ -16,7 +16,7 @@ describe('etcd, through its own containers', () => {
   });
   afterEach(() => lab.stop());
 
-  it('tells members, versions, the leader and that all is well', async () => {
+  it('shows members, versions, the leader and that all are healthy', async () => {
     const { members, alarms } = await facts();
     expect(members.map(({ node, healthy, learner, version }) => [node, healthy, learner, version])).toEqual(
       [1, 2, 3].map((index) => [controlPlane(index), true, false, '3.5.35']),
@@ -25,7 +25,7 @@ describe('etcd, through its own containers', () => {
     expect(alarms).toEqual([]);
   });
 
-  it('tells a member that is down, one that learns, one that lags, and alarms', async () => {
+  it('shows a member that is down, a learner, one that lags, and alarms', async () => {
     lab.simulated.etcd.set(controlPlane(2), { running: false });
     lab.simulated.etcd.set(controlPlane(3), { behind: 5_000, alarm: 'NOSPACE' });
     const { members, alarms } = await facts();
@@ -81,7 +81,7 @@ describe('etcd, through its own containers', () => {
     });
   });
 
-  it('fails with the words of etcd when it has no quorum', async () => {
+  it('fails with the error of etcd when it has no quorum', async () => {
     for (const index of [2, 3]) lab.simulated.etcd.set(controlPlane(index), { running: false });
     await expect(facts()).rejects.toBeInstanceOf(WorldFailure);
   });

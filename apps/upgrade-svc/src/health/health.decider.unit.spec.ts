@@ -15,11 +15,11 @@ const reportLost: ReportLost = { type: 'ReportLost', data: lost().data };
 const reportRecovered = (at: string): ReportRecovered => ({ type: 'ReportRecovered', data: { uid, node, at } });
 
 describe('the health of a node', () => {
-  it('is told lost once', () => {
+  it('is recorded as lost once', () => {
     given().when(reportLost).then(lost());
     given(lost()).when(reportLost).thenNothing();
   });
-  it('is told recovered with the time since it was last seen', () =>
+  it('is recorded as recovered with the time since it was last seen', () =>
     given(lost()).when(reportRecovered('2026-01-01T00:01:00.000Z')).then(recovered(60_000)));
   it('counts from when the silence was noticed if the node was never seen', () =>
     // The spec harness writes event 1 at second 1.

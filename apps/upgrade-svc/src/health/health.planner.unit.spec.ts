@@ -15,7 +15,7 @@ const found = (nodes: readonly WatchedNode[], nowMs: number, sinceMs: number | u
 describe('silence', () => {
   it('within the limit says nothing', () => expect(found([node()], LIMIT_MS)).toEqual([]));
   it('beyond the limit makes a node lost', () => expect(found([node()], LIMIT_MS + 1)).toEqual(['lost']));
-  it('is not told again of a lost node', () => expect(found([node({ lost: true })], 100_000)).toEqual([]));
+  it('is not reported again for a lost node', () => expect(found([node({ lost: true })], 100_000)).toEqual([]));
   it('of a node that was never heard counts from when it was expected', () => {
     const silent = node({ heardAtMs: undefined, expectedSinceMs: 10_000 });
     expect(found([silent], LIMIT_MS + 10_000)).toEqual([]);

@@ -83,7 +83,7 @@ const run = (world: World, random: () => number) => {
 };
 
 describe('heartbeats that are lost, late, or not heard by us', () => {
-  it(`never make a node lost without a real silence, and tell each loss and each return once (${SEEDS} seeds)`, () => {
+  it(`never make a node lost without a real silence, and record each loss and each return once (${SEEDS} seeds)`, () => {
     let [losses, returns] = [0, 0];
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const random = seededRandom(seed);

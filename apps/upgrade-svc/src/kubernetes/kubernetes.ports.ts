@@ -14,7 +14,7 @@ export type {
 /** What upgrades use of a cluster's API. */
 export type UpgradeCluster = Omit<
   ClusterApi,
-  'apiServerAddresses' | 'label' | 'releaseLoadBalancers' | 'signClientCertificate' | 'workload'
+  'apiServerAddresses' | 'label' | 'releaseOutside' | 'signClientCertificate' | 'workload'
 >;
 
 export type KubernetesApi = ClusterApis<UpgradeCluster>;

@@ -1,6 +1,7 @@
 import {
   isAddress,
   replacedIn,
+  without,
   type ClusterUid,
   type Cni,
   type DeclaredSpec,
@@ -104,11 +105,6 @@ const withChange = (basis: NetworkBasis, name: string, change: Partial<NetworkNo
   if (known === undefined) return basis;
   const isSame = Object.entries(change).every(([field, value]) => known[field as keyof NetworkNode] === value);
   return isSame ? basis : withNode(basis, name, { ...known, ...change });
-};
-
-const without = <Value>(nodes: Readonly<Record<string, Value>>, name: string): Readonly<Record<string, Value>> => {
-  const { [name]: _gone, ...others } = nodes;
-  return others;
 };
 
 const withNode = (basis: NetworkBasis, name: string, node: NetworkNode): NetworkBasis => ({

@@ -45,7 +45,7 @@ describe('the row of a node', () => {
     });
   });
 
-  it('expects heartbeats also when the agent speaks before bootstrap-svc has said that it started', () =>
+  it('expects heartbeats also when the agent reports before bootstrap-svc has recorded its start', () =>
     expect(rowAfter(vmsPlanned(node), initialized)).toMatchObject({ agentStarted: true }));
 
   it('shows that it is lost, and that it came back', () => {

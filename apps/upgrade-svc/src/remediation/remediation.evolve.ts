@@ -1,16 +1,18 @@
 import {
   CONTROL_PLANE_POOL,
+  replacedIn,
+  replacementIn,
+  without,
   type Cause,
   type DeclaredSpec,
   type EventData,
   type HealthCheck,
   type MachinePlan,
   type NodeName,
-  replacedIn,
-  replacementIn,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
+import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
   ABSENT,
   isOurs,
@@ -21,23 +23,15 @@ import {
   type Remediation,
 } from './remediation.state.js';
 
-const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
-  if (!(key in record)) return record;
-  const { [key]: _gone, ...others } = record;
-  return others;
-};
-
 const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   status: 'known',
   uid,
-  life: 'building',
+  ...BUILDING,
   checks: {},
   members: {},
   open: {},
   requests: 0,
   suspended: {},
-  upgrading: false,
-  restoring: false,
   resumedAt: null,
   permitted: {},
 });
@@ -240,31 +234,15 @@ const evolveOwn = (state: Known, event: StoredEvent): Known => {
   }
 };
 
-/** What stops remediation of the whole cluster. */
+/** What concerns the cluster as a whole. */
 const evolveCluster = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'ClusterSpecChanged':
       return { ...state, checks: checksOf(event.data.spec) };
-    case 'ClusterReady':
-      return { ...state, life: 'ready' };
-    case 'ClusterFailed':
-      return { ...state, life: 'failed' };
-    case 'ClusterDeletionRequested':
-      return { ...state, life: 'deleting' };
-    case 'RolloutStarted':
-      return { ...state, upgrading: true };
-    case 'RolloutCompleted':
-    case 'RolloutAborted':
-      return { ...state, upgrading: false };
     case 'ClusterResumed':
       return { ...state, resumedAt: event.meta.time };
-    case 'EtcdRestoreRequested':
-      return { ...state, restoring: true };
-    case 'EtcdRestored':
-    case 'EtcdRestoreFailed':
-      return { ...state, restoring: false };
     default:
-      return evolveOwn(state, event);
+      return evolveLifecycle(state, event) ?? evolveOwn(state, event);
   }
 };
 

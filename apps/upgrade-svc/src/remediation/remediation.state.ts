@@ -8,6 +8,7 @@ import type {
   SkipReason,
   SuspensionReason,
 } from '@fairlead/contracts';
+import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 /** A machine of a pool, from its plan to its end, and how it is. */
 export interface Member {
@@ -60,11 +61,9 @@ export interface Open {
   readonly replacement: NodeName | null;
 }
 
-export interface Known {
+export interface Known extends Lifecycle {
   readonly status: 'known';
   readonly uid: ClusterUid;
-  /** building: it has never been Ready since it was requested. */
-  readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** By pool, also of control planes. */
   readonly checks: Readonly<Record<string, HealthCheck>>;
   readonly members: Readonly<Record<string, Member>>;
@@ -74,9 +73,6 @@ export interface Known {
   readonly requests: number;
   /** Pools of which it was stated that none of their nodes is remediated. */
   readonly suspended: Readonly<Record<string, SuspensionReason>>;
-  /** An upgrade runs, or a restore of etcd. */
-  readonly upgrading: boolean;
-  readonly restoring: boolean;
   /** Nothing was done while the cluster was paused: time limits start again from here; null: it never was. */
   readonly resumedAt: string | null;
   /** By node, the reboot that its agent may carry out. */

@@ -53,7 +53,7 @@ describe('a plan that is given up before it began', () => {
 });
 
 describe('B9 files and images that a source lacks', () => {
-  it('stop the rollout before any node is touched, in the words of the node, and it goes on when they are there', () => {
+  it('stop the rollout before any node is touched, with the error of the node, and it continues when they are there', () => {
     const simulation = cluster();
     simulation.dead.add(w(2));
     const message = 'the source has no Kubernetes v1.34.4';
@@ -271,7 +271,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
-  it('tells of each budget once, also when several keep its pods by turns', () => {
+  it('names each budget once, also when several protect its pods in turn', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.run();

@@ -590,7 +590,7 @@ const STORIES: readonly Story[] = [
 ];
 
 describe.each(STORIES)('the story $name', (story) => {
-  it('is told like this when everything goes in order [ORBITER 10, ORBITER 15, ORBITER 16, ORBITER 18]', () => {
+  it('has this history when nothing fails [ORBITER 10, ORBITER 15, ORBITER 16, ORBITER 18]', () => {
     const simulation = begin(story, 0);
     golden(story.name, simulation.narrative());
     expect(simulation.harm).toEqual([]);

@@ -94,7 +94,7 @@ describe('C8 the quorum of etcd', () => {
   ])('%i members, %i healthy, this one among them: %s; it may leave for good: %s', (members, healthy, itIs, may) =>
     expect(c8MayRemove({ members, healthy }, itIs)).toBe(may),
   );
-  it('is told with its numbers', () => {
+  it('is reported with its numbers', () => {
     const model = changeNode(modelOf(3, 0, '1.33.13'), cp(3), { memberHealthy: false });
     expect(c8QuorumWithout(etcdOf(model), cp(1))).toMatchObject([
       { rule: 'C8', facts: { members: 3, healthy: 2, node: cp(1), majority: 2 } },

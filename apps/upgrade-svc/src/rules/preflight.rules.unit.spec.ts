@@ -146,7 +146,7 @@ describe('B7 pods can move', () => {
     const loose = { ...budget, disruptionsAllowed: 1 };
     expect(asked({ budgets: [loose, { ...loose, name: 'shop/all' }] })).toEqual(['B7 ask']);
   });
-  it('asks about a bare pod, and tells of an emptyDir', () =>
+  it('asks about a bare pod, and names an emptyDir', () =>
     expect(asked({ pods: [pod({ bare: true, emptyDir: true })] })).toEqual(['B7 ask', 'B7 inform']));
   it('is silent about nodes that are not emptied', () =>
     expect(b7PodsCanMove({ ...healthy, pods: [pod()], budgets: [budget] }, [])).toEqual([]));
@@ -178,7 +178,7 @@ describe('B9 room and sources', () => {
     expectRefused(b9Room(withNode(w(1), { disk: { freeBytes: 1e9, neededBytes: 2e9 } }), [w(1)]), 'B9'));
   const seen = { at: AT, address: 'http://mirror/', failure: null, releases: ['v1.33.13', 'v1.34.4'] };
   const brought = (...versions: readonly string[]) => new Map([[w(1), versions]]);
-  it('refuses a node that does not reach its source, in the words of the node', () => {
+  it('refuses a node that does not reach its source, with the error of the node', () => {
     const facts = withNode(w(1), { source: { ...seen, failure: 'connection refused', releases: null } });
     expectRefused(b9Source(facts, brought('v1.34.4')), 'B9');
     expect(b9Source(facts, brought('v1.34.4'))[0]?.sentence).toBe(
@@ -215,7 +215,7 @@ describe('B10 a minor of etcd', () => {
   it('asks nothing of a patch', () => expect(b10EtcdMinor(etcd, '3.6.5-0', '3.6.8-0')).toEqual([]));
 });
 
-it('what could not be read refuses by its rule, in the words of the world', () =>
+it('what could not be read is refused by its rule, with the cause', () =>
   expect(
     unreadFindings({ ...healthy, unread: [{ what: 'etcd', rule: 'B3', message: 'connection refused' }] }),
   ).toMatchObject([{ rule: 'B3', severity: 'refuse', sentence: 'etcd could not be read: connection refused' }]));

@@ -287,8 +287,8 @@ export interface paths {
     get: operations['listClusters'];
     put?: never;
     /**
-     * Ask for a cluster
-     * @description It is checked and recorded at once, and built afterwards. Prefer: wait=N answers with the finished cluster, Provisioned or Failed. The same request repeated by the same caller is answered as the first was.
+     * Create a cluster
+     * @description The request is checked and recorded, and the cluster is created afterwards. Prefer: wait=N answers with the finished cluster, Provisioned or Failed. A repeated request of the same caller gets the first answer.
      */
     post: operations['createCluster'];
     delete?: never;
@@ -309,8 +309,8 @@ export interface paths {
     put?: never;
     post?: never;
     /**
-     * Ask for the end of a cluster
-     * @description Everything that it made goes; its history stays. Asking again while it goes is the same as asking once.
+     * Delete a cluster
+     * @description Everything that was created for it is deleted, with the load balancers of its services and the volumes that go with their claims; its history stays. A repeated request has no further effect.
      */
     delete: operations['deleteCluster'];
     options?: never;
@@ -328,8 +328,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Try again what failed
-     * @description A failed cluster goes on from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. Prefer: wait=N answers with the finished cluster, Provisioned or Failed.
+     * Retry what failed
+     * @description A failed cluster continues from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. Prefer: wait=N answers with the finished cluster, Provisioned or Failed.
      */
     post: operations['retryCluster'];
     delete?: never;
@@ -624,7 +624,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What came of a command on a node
+     * The outcome of a command on a node
      * @description With Prefer: wait=N the answer waits for its end. Its output can be read for five minutes.
      */
     get: operations['getNodeExec'];
@@ -663,7 +663,7 @@ export interface paths {
     /** The nodes of a cluster */
     get: operations['listNodes'];
     put?: never;
-    /** Ask for more workers */
+    /** Add workers */
     post: operations['addNodes'];
     delete?: never;
     options?: never;
@@ -681,8 +681,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Give up requests for nodes that are not done
-     * @description Requests that are under way, and requests that failed and were kept. Their nodes and machines go; nodes that are part of the cluster stay.
+     * Abandon requests for nodes that are not complete
+     * @description Requests that are in progress, and requests that failed and were kept. Their nodes and machines are deleted; nodes that are part of the cluster stay.
      */
     post: operations['abandonNodes'];
     delete?: never;
@@ -702,7 +702,7 @@ export interface paths {
     get: operations['getNode'];
     put?: never;
     post?: never;
-    /** Ask for a node to be drained and removed */
+    /** Drain and remove a node */
     delete: operations['removeNode'];
     options?: never;
     head?: never;
@@ -720,7 +720,7 @@ export interface paths {
     put?: never;
     /**
      * Replace a node
-     * @description A new node of the same pool comes, and this one is drained and removed with its machine. The pool keeps its size.
+     * @description A new node joins the same pool, and this one is drained and removed with its machine. The pool keeps its size.
      */
     post: operations['replaceNode'];
     delete?: never;
@@ -757,7 +757,7 @@ export interface paths {
     get: operations['listUpgrades'];
     put?: never;
     /**
-     * Ask for a change of versions, software, certificates or boots
+     * Request an upgrade: versions, software, certificates or reboots
      * @description The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the rollout.
      */
     post: operations['requestUpgrade'];
@@ -793,7 +793,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Let the plan with this hash run */
+    /** Approve the plan with this hash */
     post: operations['approveUpgrade'];
     delete?: never;
     options?: never;
@@ -811,7 +811,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Let no further node begin
+     * Pause a rollout
      * @description Nodes that are under way are finished.
      */
     post: operations['pauseUpgrade'];
@@ -830,7 +830,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Let a rollout that pauses or has halted go on */
+    /** Resume a rollout that is paused or has halted */
     post: operations['resumeUpgrade'];
     delete?: never;
     options?: never;
@@ -848,7 +848,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * End an upgrade before its end
+     * Abort an upgrade
      * @description Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.
      */
     post: operations['abortUpgrade'];
@@ -867,7 +867,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Try what failed again */
+    /** Retry what failed */
     post: operations['retryUpgrade'];
     delete?: never;
     options?: never;
@@ -921,7 +921,7 @@ export interface paths {
     };
     get?: never;
     put?: never;
-    /** Give a failed worker the software back that it had */
+    /** Restore the previous software of a failed worker */
     post: operations['rollBackUpgradeNode'];
     delete?: never;
     options?: never;
@@ -1019,7 +1019,7 @@ export interface paths {
     /** The snapshots of a cluster's etcd, latest first */
     get: operations['listEtcdSnapshots'];
     put?: never;
-    /** Ask for a snapshot of etcd */
+    /** Take a snapshot of etcd */
     post: operations['takeEtcdSnapshot'];
     delete?: never;
     options?: never;
@@ -1037,7 +1037,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Ask for a snapshot of etcd to be verified
+     * Verify a snapshot of etcd
      * @description The snapshot is restored into a scratch etcd on a control plane, which is read and deleted. The etcd of the cluster is not touched.
      */
     post: operations['verifyEtcdSnapshot'];
@@ -1057,7 +1057,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Ask for etcd to be set back to a snapshot
+     * Restore etcd from a snapshot
      * @description Everything that happened in the cluster since the snapshot is lost: workloads, secrets, nodes. It has to be confirmed by the name of the cluster.
      */
     post: operations['restoreEtcd'];
@@ -1074,7 +1074,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** What became of a request about etcd */
+    /** The outcome of a request about etcd */
     get: operations['getEtcdRequest'];
     put?: never;
     post?: never;
@@ -1132,7 +1132,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * When the certificates of a cluster's control planes and kubelets end, the first to end first
+     * The certificates of a cluster's control planes and kubelets, the first to expire first
      * @description As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.
      */
     get: operations['listCertificates'];
@@ -1152,7 +1152,7 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * What became of each request about a cluster, oldest first
+     * The operations on a cluster, oldest first
      * @description Also of a cluster that is gone, until another takes its name.
      */
     get: operations['listOperations'];
@@ -1171,7 +1171,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** What became of one request */
+    /** An operation on a cluster */
     get: operations['getOperation'];
     put?: never;
     post?: never;
@@ -1279,7 +1279,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** Clusters whose events a consumer of a service could not take, and messages in the log that are not events */
+    /** Clusters whose events a consumer of a service could not process, and messages in the log that are not events */
     get: operations['listQuarantined'];
     put?: never;
     post?: never;
@@ -1313,10 +1313,10 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The API tokens that open something, or ended in the last 30 days; to an administrator of some namespaces, those of these namespaces */
+    /** The API tokens that are valid, or expired in the last 30 days; to an administrator of some namespaces, those of these namespaces */
     get: operations['listTokens'];
     put?: never;
-    /** Make an API token, with roles in namespaces of which the caller is an administrator */
+    /** Create an API token, with roles in namespaces of which the caller is an administrator */
     post: operations['createToken'];
     delete?: never;
     options?: never;
@@ -3122,7 +3122,7 @@ export interface components {
     };
     /** @description More workers for a cluster */
     NodesRequest: {
-      /** @description Must be empty: control planes cannot be added yet */
+      /** @description Must be empty: control planes are added in the manifest */
       controlPlane?: components['schemas']['NodeSetRequest'][];
       /** @description At least one set */
       worker: components['schemas']['NodeSetRequest'][];
@@ -9026,7 +9026,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.orphan-unfit, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.adoption-unsupported, connection.orphan-unfit, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Cni, OnFailure } from '../cluster-spec.js';
+import { OUTSIDE_LEFT_MAX, OUTSIDE_NAME_MAX } from '../cluster.limits.js';
 import { Cause } from '../failures.js';
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, AGENT_CREDENTIALS_REVOKED_MAX } from '../agent.credentials.js';
 import { HOOK_POINTS } from '../hook.points.js';
@@ -440,6 +441,14 @@ export const bootstrapEvents = {
     writer: 'bootstrap-svc',
     context: 'bootstrap',
     doc: 'No bootstrap step of the cluster runs any more and what it held outside its machines is released; its machines may go.',
-    data: z.strictObject({ uid }),
+    data: z.strictObject({
+      uid,
+      left: z
+        .array(z.string().max(OUTSIDE_NAME_MAX))
+        .min(1)
+        .max(OUTSIDE_LEFT_MAX)
+        .optional()
+        .describe('Load balancers and volumes that the cluster did not release in time; absent: none'),
+    }),
   }),
 } as const;

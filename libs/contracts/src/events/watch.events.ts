@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ClusterUid, ConnectionName, NodeName } from '../ids.js';
+import { ClusterName, ClusterUid, ConnectionName, Namespace, NodeName } from '../ids.js';
 import { PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
@@ -99,6 +99,13 @@ export const watchEvents = {
     context: 'resources-<connection>',
     doc: 'The provider no longer lists an orphaned machine, or a cluster has planned it by now.',
     data: z.strictObject({ connection, id: orphanId }),
+  }),
+  OrphanVmAdopted: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'An orphaned machine has become the machine of a node, at the request of an administrator.',
+    data: z.strictObject({ connection, id: orphanId, namespace: Namespace, cluster: ClusterName, uid, node }),
   }),
   OrphanVmDeleted: defineEvent({
     version: 1,

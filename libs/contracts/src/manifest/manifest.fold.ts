@@ -6,6 +6,7 @@ import type { ReplacementOrder } from '../replacement-orders.js';
 import { replacementIn, type Replacement } from '../replacements.js';
 import { requestedSets } from '../usage.js';
 import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { without } from '../records.js';
 
 /** A request for nodes of which something is still to be known. */
 export interface RequestedNodes {
@@ -59,11 +60,6 @@ export interface Declared {
 const ABANDONED_MAX = 50;
 /** As many requests as a cluster may have open. */
 const PLANNED_MAX = 20;
-
-const without = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
-  const { [key]: _gone, ...others } = record;
-  return others;
-};
 
 const begin = ({ data: { uid, spec }, meta }: StoredEvent<'ClusterRequested'>): Declared => ({
   uid,

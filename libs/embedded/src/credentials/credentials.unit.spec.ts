@@ -31,7 +31,7 @@ describe('a minted credential', () => {
     expect(claims.exp).toBeUndefined();
   });
 
-  it('ends when it was told to', () => {
+  it('ends at the time that was given', () => {
     const { iat, exp } = claimsOfCreds(mint({ expiresInSeconds: 60 }));
     expect((exp ?? 0) - iat).toBe(60);
   });

@@ -34,7 +34,7 @@ const faultOf = (work: () => unknown): unknown => {
 };
 
 describe('a lock', () => {
-  it('is refused while its holder lives, and tells who that is', () => {
+  it('is refused while its holder lives, and names the holder', () => {
     const first = takeLock(join(parent, 'lock'));
     expect(first.status).toBe('taken');
     expect(takeLock(join(parent, 'lock'))).toEqual({ status: 'held', holder: identityOf(process.pid) });

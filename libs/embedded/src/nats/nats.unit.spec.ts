@@ -80,7 +80,7 @@ describe('the release archive', () => {
     expect(reasons).toEqual([expect.stringMatching(/its SHA-256 is [0-9a-f]{64}, not the pinned [0-9a-f]{64}$/)]);
   });
 
-  it('tells the cause when it cannot be fetched', async () => {
+  it('names the cause when it cannot be fetched', async () => {
     const fetching = (): Promise<never> =>
       Promise.reject(new TypeError('fetch failed', { cause: new Error('getaddrinfo ENOTFOUND') }));
     expect(await withReleaseDownload(() => Promise.resolve(undefined), fetching)).toEqual([

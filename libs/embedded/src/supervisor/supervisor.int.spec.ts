@@ -171,7 +171,7 @@ describe('a supervisor', () => {
     expect(waits.map(({ reason }) => reason)).toContainEqual(expect.stringMatching(/^The database is down\. /));
   });
 
-  it('gives one that says what it waits for more time, and tells of it', async () => {
+  it('gives one that reports what it waits for more time, and passes that on', async () => {
     const script = `let n = 0; const timer = setInterval(() => { if (++n < 6) return console.log('waits for the database'); clearInterval(timer); ${SERVE} }, 500)`;
     const heard: string[] = [];
     const other = new Supervisor({
@@ -313,7 +313,7 @@ describe('when the supervising process dies', () => {
     ['SIGINT', 'meek'],
     ['SIGTERM', 'meek'],
     ['SIGHUP', 'meek'],
-  ] as const)('by %s without a word, its warden ends a %s child and its child', async (signal, mode) => {
+  ] as const)('by %s without notice, its warden ends a %s child and its child', async (signal, mode) => {
     const marker = join(dataDir, `marker-${signal}`);
     const parent = new Program(program.file, { args: [dataDir, marker, mode] });
     await until(() => parent.said.includes('up'));

@@ -251,7 +251,7 @@ describe('the short way to an envelope', () => {
 });
 
 describe('a data error', () => {
-  it('is told from an outage by what PostgreSQL calls it', () => {
+  it('is distinguished from an outage by its code in PostgreSQL', () => {
     const sql = (code: string): Error => Object.assign(new Error('sql'), { code });
     for (const code of ['22P05', '22P02', '23505', '23514', '54000', '21000'])
       expect([code, isDataError(sql(code))]).toEqual([code, true]);

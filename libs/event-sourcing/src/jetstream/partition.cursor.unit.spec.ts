@@ -20,7 +20,7 @@ describe('the cursor of a partition', () => {
     expect([cursor.lowest(), cursor.highest()]).toEqual([7, 10]);
   });
 
-  it('tells how many messages would be read again after a crash', () => {
+  it('counts the messages that would be read again after a crash', () => {
     expect(cursor.aheadOfDatabase()).toBe(0);
     cursor.move(['a', 'b'], 30);
     expect(cursor.aheadOfDatabase()).toBe(26);

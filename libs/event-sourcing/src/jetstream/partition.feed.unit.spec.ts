@@ -87,6 +87,12 @@ class World {
     return this.log.filter(({ subject }) => subject === messageOf(0).subject).map(({ seq }) => seq);
   }
 
+  /** What was taken is the beginning of what there is. */
+  isInOrder(): boolean {
+    const { all } = this;
+    return this.taken.every((seq, index) => seq === all[index]);
+  }
+
   get isAhead(): boolean {
     return this.partition.isAhead();
   }
@@ -106,7 +112,8 @@ describe('what is pushed of a partition', () => {
         else if (dice < 0.9) world.catchUpReplica(Math.floor(random() * (world.all.at(-1) ?? 0)));
         else if (dice < 0.95) world.goBack();
         else world.look();
-        expect(world.taken).toEqual(world.all.slice(0, world.taken.length));
+        // Compared here and not by an expectation, which takes a hundred times as long.
+        if (!world.isInOrder()) expect(world.taken).toEqual(world.all.slice(0, world.taken.length));
       }
       world.catchUpReplica();
       world.look();

@@ -107,7 +107,7 @@ describe('the runner of tasks', () => {
     expect(store.events.map(({ type }) => type)).toEqual(['HostReached', 'WorkerJoined']);
   });
 
-  it('ends a task that is not desired, or no longer, without a word [ORBITER 8]', async () => {
+  it('ends a task that is not desired, or no longer, and records nothing [ORBITER 8]', async () => {
     const { tasks } = await runner(NOW, reached('w-1'), joined('w-1'));
     const names: string[] = [];
     for (const key of ['Join/w-1', 'Join/w-2'])

@@ -27,6 +27,7 @@ import { evictPod } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
 import { cordonNode, setTaint, uncordonNode } from './node.cordon.js';
 import { setNodeMetadata } from './node.metadata.js';
+import { releaseOutside } from './outside.resources.js';
 import { daemonSetView, deploymentView, nodeView, podView, selects } from './views.js';
 import { webhookView } from './webhooks.js';
 
@@ -234,18 +235,8 @@ export class ClientNodeCluster implements ClusterApi {
     await this.client.find(`delete node ${node}`, () => this.client.core.deleteNode({ name: node }));
   }
 
-  async releaseLoadBalancers(): Promise<number> {
-    const services = await this.client.listAll('list services', (at) =>
-      this.client.core.listServiceForAllNamespaces(at),
-    );
-    const holding = services.filter(({ spec }) => spec?.type === 'LoadBalancer');
-    for (const { metadata } of holding) {
-      const { name = '', namespace = '' } = metadata ?? {};
-      await this.client.find(`delete service ${namespace}/${name}`, () =>
-        this.client.core.deleteNamespacedService({ name, namespace }),
-      );
-    }
-    return holding.length;
+  releaseOutside(): Promise<readonly string[]> {
+    return releaseOutside(this.client);
   }
 
   async job(namespace: string, name: string): Promise<JobState> {

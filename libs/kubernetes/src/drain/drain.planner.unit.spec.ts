@@ -51,7 +51,7 @@ describe('A node is emptied', () => {
     expect(names(next([pods[0]!]).evict)).toEqual(['dns']);
   });
 
-  it('with the next group waiting until the one before is gone, not only told to go', () => {
+  it('with the next group waiting until the one before is gone, and not only evicted', () => {
     const pods = [pod('dns', { priority: 2_000_000_000 }), pod('web', { deleting: true })];
     expect(next(pods)).toEqual({ evict: [], left: pods, ending: [] });
   });

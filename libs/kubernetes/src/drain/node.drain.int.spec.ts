@@ -40,7 +40,7 @@ describe('The emptying of a node', () => {
     );
   });
 
-  it('tells which budget refuses, with its pods and its words, and goes on when the budget allows it', async () => {
+  it('names the budget that refuses, with its pods and its message, and continues when the budget allows it', async () => {
     await lab.apply(budget('web', 3));
     await eventually(
       () => lab.cluster.budgets(),
@@ -62,7 +62,7 @@ describe('The emptying of a node', () => {
     expect(drain.forcedPods).toBe(0);
   });
 
-  it('forces what a budget holds only when it is told to', async () => {
+  it('forces what a budget protects only on request', async () => {
     await lab.apply(budget('web', 3));
     const drain = new NodeDrain(lab.cluster, node, () => Date.now());
     await drain.look();

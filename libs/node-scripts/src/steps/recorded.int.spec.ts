@@ -166,7 +166,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     }
   });
 
-  it('tells whether someone listens on one port', () =>
+  it('shows whether a process listens on a port', () =>
     expect([said('apiListener').trim() !== '', said('noListener').trim() !== '']).toEqual([true, false]));
 
   it('holds what a reset looks for in the rules of iptables', () => expect(said('rules')).toMatch(/^:KUBE-/m));
@@ -174,7 +174,7 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
   it('is a route to the pods of each other node, where a network makes some', () =>
     expect(said('podRoutes')).toMatch(/^10\.244\.\d+\.0\/24 dev cni0 /));
 
-  it('tells what a host is, and who asks it', () =>
+  it('shows what a host is, and the user that asks it', () =>
     expect([said('machine'), said('user')]).toEqual(['x86_64\n', '0\n']));
 
   it.each([
@@ -201,5 +201,5 @@ describe.each(RECORDED_VERSIONS)('what the tools of a real control plane of %s p
     expect(said('units')).toBe('');
   });
 
-  it('tells the major version of the Node runtime', () => expect(said('node')).toMatch(/^v(\d+)\./));
+  it('shows the major version of the Node runtime', () => expect(said('node')).toMatch(/^v(\d+)\./));
 });

@@ -96,7 +96,7 @@ describe('every script', () => {
     expect(readdirSync(join(host.root, 'var/lib/fairlead/steps'))).toEqual([]);
   });
 
-  it('gives the last words of a command that failed, and keeps all of them in a log', async () => {
+  it('reports the last output of a command that failed, and keeps all of it in a log', async () => {
     host.standIn(
       'kubeadm',
       'i=0; while [ $i -lt 100 ]; do echo "line $i"; i=$((i + 1)); done; echo "the end" >&2; exit 7',
@@ -177,7 +177,7 @@ esac`;
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
   });
 
-  it('fails with the words of containerd where its image cannot be pulled', async () => {
+  it('fails with the error of containerd where its image cannot be pulled', async () => {
     host.standIn('ctr', 'case "$*" in *pull*) echo "no such host" >&2; exit 1;; esac').standIn('systemctl', systemctl);
     expect(await host.run(text)).toMatchObject({ code: 1, stderr: 'no such host' });
   });
@@ -567,7 +567,7 @@ describe('prepare', () => {
     expect(restarts()).toBe(2);
   });
 
-  it('fails within a minute, in the words of the agent, when it does not reach NATS, and starts it again the next time', async () => {
+  it('fails within a minute, with the error of the agent, when it does not reach NATS, and starts it again the next time', async () => {
     const words = 'nats://127.0.0.1:4222 cannot be reached from this host: connection refused';
     const deaf = `if (process.argv[2] === '--check') console.log(${JSON.stringify(words)});\n`;
     bring(deaf);
@@ -841,7 +841,7 @@ describe('kubeadm reset', () => {
 describe('the look at a host', () => {
   const text = renderStep('look', {}).script;
 
-  it('tells its size, and nothing against a host that is free', async () => {
+  it('reports its size, and no problem of a host that is free', async () => {
     host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0');
     const { result } = await host.run(text);
     expect(result).toEqual({
@@ -1100,7 +1100,7 @@ esac
   };
   const calls = (verb: string): readonly string[] => host.calls('etcdctl').filter((call) => call.includes(verb));
 
-  it('is announced as a learner, once, and is told of all members, also of itself', async () => {
+  it('is announced as a learner, once, and gets all members, also itself', async () => {
     etcdctl(voter, 2);
     const members = [
       { name: 'cp-1', peerUrl: 'https://10.0.0.1:2380' },
@@ -1151,7 +1151,7 @@ esac
     expect(said('cp-1', 'https://10.0.0.1:2380,x=http://evil:2380')).toBe(false);
   });
 
-  it('is the one that its API server uses, also where kubeadm was told of all members that there once were', async () => {
+  it('is the one that its API server uses, also where kubeadm was given all former members', async () => {
     const api = '/etc/kubernetes/manifests/kube-apiserver.yaml';
     const old = 'https://10.0.0.1:2379,https://10.0.0.2:2379';
     host

@@ -203,7 +203,21 @@ it.each([
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));
 
-describe("a kubelet is told beyond the cluster's own configuration", () => {
+describe('an API server', () => {
+  const node = { ...CONTROL_PLANE, name: 'demo-cp-2-k3m9d', address: '198.18.7.12' };
+
+  it.each([
+    ['init', initConfig(CLUSTER, { ...node, schedulable: false })],
+    ['join', joinControlPlaneConfig(CLUSTER, node, CREDENTIALS)],
+  ])(
+    'advertises the address of its own host by kubeadm %s, and the cluster names none for all [CB-Ladybug 17]',
+    (_command, text) => {
+      expect([...text.matchAll(/advertise\S* (\S+)/gu)].map(([, address]) => address)).toEqual([node.address]);
+    },
+  );
+});
+
+describe("a kubelet gets, beside the cluster's own configuration,", () => {
   it('nothing on a host of the same kind as the first control plane', () => {
     expect(kubeletPatch(CLUSTER, WORKER)).toBeUndefined();
     expect(kubeletPatch(CONTAINER_CLUSTER, CONTAINER_NODE)).toBeUndefined();

@@ -7,7 +7,7 @@ import { balancerKeeperScript } from './keeper.script.js';
 const golden = goldenBeside(import.meta.url);
 
 describe('the text that makes a balancer', () => {
-  it('balances over API servers that say they are ready', () =>
+  it('balances over the API servers whose health check succeeds [CB-Ladybug 15]', () =>
     golden(
       'haproxy.cfg.golden',
       haproxyConfig({

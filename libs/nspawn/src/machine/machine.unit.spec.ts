@@ -11,7 +11,7 @@ const FINE = {
 };
 
 describe('a machine that cannot have hosts', () => {
-  it('is told everything that is in the way at once, with what helps', () => {
+  it('is refused with everything that is in the way at once, and what helps', () => {
     const obstacles = obstaclesOf({ ...FINE, isRoot: false, missingPrograms: ['ip', 'systemd-nspawn', 'nsenter'] });
     expect(obstacles).toHaveLength(2);
     expect(obstacles[1]).toBe(
@@ -20,14 +20,14 @@ describe('a machine that cannot have hosts', () => {
     );
   });
 
-  it('is told of nothing else when it is no Linux', () =>
+  it('is refused with nothing else when it does not run Linux', () =>
     expect(obstaclesOf({ ...FINE, platform: 'darwin', isRoot: false })).toEqual([
       'local hosts need Linux; this is darwin',
     ]));
 
   it('has no obstacle when all is there', () => expect(obstaclesOf(FINE)).toEqual([]));
 
-  it('whose hosts would watch more files than its kernel lets root is told how to allow more', () => {
+  it('whose hosts would watch more files than its kernel lets root is refused with how to allow more', () => {
     expect(obstaclesOf({ ...FINE, watches: { limit: 128, used: 110 } })).toEqual([
       "a cluster of 1 + 0 hosts has up to 26 inotify instances, and 110 of root's 128 are in use. " +
         'Allow more: sysctl -w fs.inotify.max_user_instances=512',
@@ -49,7 +49,7 @@ describe('a machine that cannot have hosts', () => {
     expect(noRoomToWatch({ ...FINE.watches, used: 5 + 107 }, 3, 2)).toMatch(/^a cluster of 3 \+ 2 hosts/);
   });
 
-  it('whose disk is so full that kubelets would taint their nodes is told how much to free', () => {
+  it('whose disk is so full that kubelets would taint their nodes is refused with how much to free', () => {
     const disk = { folder: '/srv/hosts', totalBytes: 100 * 2 ** 30, freeBytes: 12 * 2 ** 30 };
     expect(obstaclesOf({ ...FINE, disk })).toEqual([
       'the file system of /srv/hosts is 88 % full, and from 85 % on kubelets taint their nodes with disk-pressure and evict pods. ' +

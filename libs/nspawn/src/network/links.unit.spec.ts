@@ -12,7 +12,7 @@ describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with 
     expect(linksIn(recorded(kubernetes, QUESTIONS.linksJson)).map(({ ifname }) => ifname)).toEqual(names);
   });
 
-  it('tells whose address a range would take', () => {
+  it('names the address that a range would take', () => {
     const taken = { device: 'host0', address: expect.stringMatching(/^198\.18\.64\.\d+$/) };
     expect(addressWithin(addresses, { cidr: '198.18.64.0/24', except: 'fl0123' })).toEqual(taken);
     expect(addressWithin(addresses, { cidr: '198.18.0.0/16', except: 'fl0123' })).toEqual(taken);
@@ -24,12 +24,15 @@ describe.each(RECORDED_VERSIONS)('what ip printed of the devices of a host with 
   });
 });
 
-it.each(RECORDED_VERSIONS)('what ip says of what is gone already is told from a failure: %s', (kubernetes) => {
-  const said = (question: 'noDevice' | 'noDeviceOfAddress' | 'noAddress'): string =>
-    recorded(kubernetes, QUESTIONS[question]);
-  expect([saysNoDevice(said('noDevice')), saysNoDevice(said('noDeviceOfAddress'))]).toEqual([true, true]);
-  expect([saysNoAddress(said('noAddress')), saysNoDevice(said('noAddress'))]).toEqual([true, false]);
-  expect([saysNoDevice('Operation not permitted'), saysNoAddress('Operation not permitted')]).toEqual([false, false]);
-});
+it.each(RECORDED_VERSIONS)(
+  'what ip says of a link that is gone already is distinguished from a failure: %s',
+  (kubernetes) => {
+    const said = (question: 'noDevice' | 'noDeviceOfAddress' | 'noAddress'): string =>
+      recorded(kubernetes, QUESTIONS[question]);
+    expect([saysNoDevice(said('noDevice')), saysNoDevice(said('noDeviceOfAddress'))]).toEqual([true, true]);
+    expect([saysNoAddress(said('noAddress')), saysNoDevice(said('noAddress'))]).toEqual([true, false]);
+    expect([saysNoDevice('Operation not permitted'), saysNoAddress('Operation not permitted')]).toEqual([false, false]);
+  },
+);
 
 it('a namespace without any device has none', () => expect(linksIn('\n')).toEqual([]));

@@ -25,6 +25,7 @@ describeProvider('lab', async () => {
     region: 'lab-1',
     spec: 'lab.medium',
     publicKey: opensshKeys.generate('spec').publicKey,
+    adopts: true,
     stop: () => lab.stop(),
   };
 });

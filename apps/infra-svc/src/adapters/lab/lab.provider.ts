@@ -80,8 +80,6 @@ const reportOf = (machine: LabMachine, uid: string): MachineReport => {
 
 /** A lab: simulated machines that are reached exactly as real ones. */
 export class LabProvider implements InfrastructureProvider {
-  readonly canAdopt = true;
-
   constructor(
     private readonly client: LabClient,
     private readonly connection: string,

@@ -17,7 +17,7 @@ import {
   SERVICES,
   STORAGE_CLASSES,
 } from '../resources/builtin.resources.js';
-import { planClaim } from '../volumes/claim.planner.js';
+import { planClaim, planRelease } from '../volumes/claim.planner.js';
 import type { Change } from '../store/object.store.js';
 import type { Controller } from './controller.js';
 import { create, type Operation } from '../operations/operation.js';
@@ -123,13 +123,15 @@ const rootCertificate = (namespace: string, caPem: string): Operation =>
 export const claimController = ({ store }: World): Controller => ({
   name: 'persistentvolume-controller',
   keysFor: (change) => {
-    if (concerns(change, PERSISTENT_VOLUME_CLAIMS)) return change.type === 'DELETED' ? [] : [objectKey(change.object)];
+    if (concerns(change, PERSISTENT_VOLUME_CLAIMS)) return [objectKey(change.object)];
     return concerns(change, STORAGE_CLASSES) ? keysOf(store, PERSISTENT_VOLUME_CLAIMS) : [];
   },
   allKeys: () => keysOf(store, PERSISTENT_VOLUME_CLAIMS),
   plan: (key) => {
-    const claim = byKey(store, PERSISTENT_VOLUME_CLAIMS, key);
-    if (claim === undefined) return [];
-    return planClaim({ claim, volumes: store.list(PERSISTENT_VOLUMES), classes: store.list(STORAGE_CLASSES) });
+    const { namespace, name } = splitKey(key);
+    const claim = store.get(PERSISTENT_VOLUME_CLAIMS, namespace, name);
+    const volumes = store.list(PERSISTENT_VOLUMES);
+    if (claim === undefined) return planRelease({ namespace, name }, volumes);
+    return planClaim({ claim, volumes, classes: store.list(STORAGE_CLASSES) });
   },
 });

@@ -65,7 +65,7 @@ describe('A node', () => {
     expect(conditionOf(withNetwork, 'Ready')?.lastTransitionTime).toBe(time(5_000));
   });
 
-  it('is NotReady in the words of its kubelet while its container runtime hangs', () => {
+  it('is NotReady with the message of its kubelet while its container runtime hangs', () => {
     const hung = nodeAfter(world({ runtimeHangs: true, atMs: 5_000 }));
 
     expect(conditionOf(hung, 'Ready')).toMatchObject({

@@ -37,7 +37,7 @@ describe('A strategic merge patch', () => {
     expect(applyStrategicPatch(target, patch)).toEqual(podSpec({ name: 'c' }, { name: 'a' }));
   });
 
-  it('tells the ports of a container by their number and those of a service by theirs', () => {
+  it('identifies the ports of a container by number and protocol, and those of a service by number', () => {
     const container = { spec: { containers: [{ name: 'a', ports: [{ containerPort: 80, name: 'http' }] }] } };
     const service = { spec: { ports: [{ port: 80, targetPort: 8080 }] } };
 

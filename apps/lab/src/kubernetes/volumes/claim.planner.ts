@@ -1,4 +1,4 @@
-import { create, event, replace, type Operation } from '../operations/operation.js';
+import { create, event, remove, replace, type Operation } from '../operations/operation.js';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES } from '../resources/builtin.resources.js';
@@ -30,6 +30,18 @@ export const planClaim = ({ claim, volumes, classes }: ClaimWorld): readonly Ope
     event(claim, 'ProvisioningSucceeded', `Successfully provisioned volume ${name} (simulated)`),
   ];
 };
+
+/** The volumes of a claim that is gone go with it, except those with the reclaim policy Retain. */
+export const planRelease = (
+  claim: { readonly namespace: string | undefined; readonly name: string },
+  volumes: readonly PersistentVolume[],
+): readonly Operation[] =>
+  volumes
+    .filter(
+      ({ spec: { claimRef, persistentVolumeReclaimPolicy: policy } }) =>
+        policy === 'Delete' && claimRef?.namespace === claim.namespace && claimRef?.name === claim.name,
+    )
+    .map((volume) => remove(PERSISTENT_VOLUMES, volume, 'its claim is gone'));
 
 const volumeFor = (
   claim: PersistentVolumeClaim,
