@@ -8,6 +8,7 @@ export { readAll, readBatch, READ_BATCH, type RawEvent } from './jetstream/direc
 export { decode, encode, entryOf, read, sha256, type Decoded } from './jetstream/envelope.codec.js';
 export { JetStreamStore } from './jetstream/jetstream.store.js';
 export { readLogState, type LogState } from './jetstream/ownership.js';
+export { RecentEntries } from './jetstream/recent.entries.js';
 export { readNewest } from './jetstream/last.reader.js';
 export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
 export { readStates, type Ask } from './jetstream/partition.store.js';

@@ -60,8 +60,8 @@ class KeptAliveConfig extends KubeConfig {
     });
   }
 
+  /** The library's own makes an agent for each request, which would be of no use. */
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
-    await super.applySecurityAuthentication(context);
     context.setAgent(this.agent);
     context.setSignal(AbortSignal.timeout(CALL_TIMEOUT_MS));
   }

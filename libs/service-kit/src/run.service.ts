@@ -15,6 +15,7 @@ import {
   PARTITIONS,
   POSITIONS,
   PostgresLeases,
+  RecentEntries,
   TAIL,
   TASK_LEASES,
   type Consumers,
@@ -90,6 +91,7 @@ interface World extends Connections {
   readonly partitions: LatePartitionConsumers;
   readonly store: EventStore;
   readonly handle: Handle;
+  readonly recent: RecentEntries;
   readonly leases: PostgresLeases;
   readonly metrics: ServiceMetrics;
   readonly signs: SignsOfLife;
@@ -197,6 +199,7 @@ const runRebuild = async (definition: ServiceDefinition, names: readonly string[
 const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connections: Connections): World => {
   const { nc, pool, database } = connections;
   const store = new JetStreamStore({ nc, source: `/${definition.name}`, now: () => new Date(), newId: randomUUID });
+  const recent = new RecentEntries();
   const world: World = {
     config,
     nc,
@@ -204,7 +207,9 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     database,
     partitions: new LatePartitionConsumers(),
     store,
-    handle: makeHandle(store),
+    // What people ask for is decided on all that is in the log; tasks begin some time after they are desired in any case.
+    handle: makeHandle(definition.reconcilers.length === 0 ? store : recent.over(store)),
+    recent,
     leases: new PostgresLeases(pool, new Logger('leases')),
     metrics: new ServiceMetrics(definition.name),
     signs: new SignsOfLife(nc, definition.name),
@@ -273,6 +278,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       reconcilers: definition.reconcilers,
       leases: world.leases,
       handle: world.handle,
+      recent: world.recent,
       progress: world.progress,
       recordJobFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,

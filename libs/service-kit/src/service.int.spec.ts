@@ -7,6 +7,7 @@ import {
   isRefusal,
   STREAMS,
   type ClusterUid,
+  clusterFilter,
   type Fact,
   type StoredEvent,
   WorldFailure,
@@ -306,6 +307,22 @@ describe('a service on the kit', () => {
     if (appended.kind === 'conflict') throw new Error('there was another writer of the stream');
     expect(await service.get<Positions>(POSITIONS).waitFor(appended.position.seq, 5_000)).toBe(true);
     expect(await rowOf('no-effect')).toBeUndefined();
+  });
+
+  it('appends several events together, or none of them where another writer was first', async () => {
+    const store = service.get<EventStore>(EVENT_STORE);
+    const stream = { namespace: 'default', cluster: 'together', context: 'bootstrap' } as const;
+    const empty = { seq: 0, streamVersion: 0, hash: '0'.repeat(64) };
+    const facts = ['w1', 'w2', 'w3'].map((node): Fact => ({
+      type: 'NodeBootstrapped',
+      data: { uid, node: node as NodeName },
+    }));
+    const outcomes = await Promise.all([1, 2].map(() => store.append(stream, empty, facts, cause)));
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['appended', 'conflict']);
+    const stored = await store.read(clusterFilter('default', 'together'), 0);
+    const appended = outcomes.flatMap((outcome) => (outcome.kind === 'appended' ? outcome.events : []));
+    expect(stored.map(({ event }) => event)).toEqual(appended);
+    expect(appended).toHaveLength(3);
   });
 
   it('rebuilds a projection from the log while it runs, and the result equals the live one', async () => {

@@ -12,6 +12,11 @@ export interface JetStreamStoreOptions {
   readonly newId: () => string;
 }
 
+interface Message {
+  readonly event: EncodedEvent;
+  readonly header: MsgHdrs;
+}
+
 const APPEND_TIMEOUT_MS = 10_000;
 
 /** Wrong last sequence: someone else wrote to the stream (nats-server error codes 10071 and 10164). */
@@ -47,9 +52,7 @@ export class JetStreamStore implements EventStore {
     cause: Cause,
   ): Promise<AppendResult> {
     const encoded = this.encodeAll(stream, expected, facts, cause);
-    const answer = await (encoded.length === 1
-      ? this.publishOne(stream, expected, encoded[0]!)
-      : this.publishBatch(stream, expected, encoded));
+    const answer = await this.publish(this.messagesOf(stream, expected, encoded));
     if (answer.error !== undefined) {
       if (CONFLICTS.has(answer.error.err_code ?? 0)) return { kind: 'conflict' };
       throw new WorldFailure({
@@ -84,27 +87,21 @@ export class JetStreamStore implements EventStore {
     });
   }
 
-  private publishOne(stream: StreamId, expected: StreamPosition, event: EncodedEvent): Promise<PublishAnswer> {
-    return this.request(event, this.expectation(stream, expected, event.id));
-  }
-
-  /** All or none (atomic batch, ADR-50 of NATS, server >= 2.12). The client's own `commit` hides a conflict, so this is ours. */
-  private async publishBatch(
-    stream: StreamId,
-    expected: StreamPosition,
-    events: readonly EncodedEvent[],
-  ): Promise<PublishAnswer> {
+  /**
+   * All or none (atomic batch, ADR-50 of NATS, server >= 2.12); one event needs no batch. The client's own `commit` hides a conflict, so
+   * this is ours.
+   */
+  private messagesOf(stream: StreamId, expected: StreamPosition, events: readonly EncodedEvent[]): readonly Message[] {
     const batchId = this.options.newId();
-    let answer: PublishAnswer = {};
-    for (const [index, event] of events.entries()) {
+    return events.map((event, index) => {
       const header = index === 0 ? this.expectation(stream, expected, event.id) : headers();
-      header.set('Nats-Batch-Id', batchId);
-      header.set('Nats-Batch-Sequence', String(index + 1));
-      if (index === events.length - 1) header.set('Nats-Batch-Commit', '1');
-      answer = await this.request(event, header);
-      if (answer.error !== undefined) return answer;
-    }
-    return answer;
+      if (events.length > 1) {
+        header.set('Nats-Batch-Id', batchId);
+        header.set('Nats-Batch-Sequence', String(index + 1));
+        if (index === events.length - 1) header.set('Nats-Batch-Commit', '1');
+      }
+      return { event, header };
+    });
   }
 
   private expectation(stream: StreamId, expected: StreamPosition, id: string): MsgHdrs {
@@ -115,13 +112,15 @@ export class JetStreamStore implements EventStore {
     return header;
   }
 
-  private async request(event: EncodedEvent, header: MsgHdrs): Promise<PublishAnswer> {
+  /** The last message is answered, for all of them. */
+  private async publish(messages: readonly Message[]): Promise<PublishAnswer> {
+    const { nc } = this.options;
+    const { event, header } = messages[messages.length - 1]!;
     try {
-      const answer = await this.options.nc.request(event.subject, event.bytes, {
-        headers: header,
-        timeout: APPEND_TIMEOUT_MS,
-      });
-      return answer.data.length === 0 ? {} : answer.json<PublishAnswer>();
+      for (const before of messages.slice(0, -1))
+        nc.publish(before.event.subject, before.event.bytes, { headers: before.header });
+      const answer = await nc.request(event.subject, event.bytes, { headers: header, timeout: APPEND_TIMEOUT_MS });
+      return answer.json<PublishAnswer>();
     } catch (error) {
       const message = wordsOf(error);
       throw new WorldFailure({ operation: 'append to the event log', target: event.subject, message, cause: error });

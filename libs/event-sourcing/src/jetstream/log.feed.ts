@@ -26,14 +26,19 @@ const rawOf = ({ headers, data }: Pick<Msg, 'headers' | 'data'>): RawEvent => ({
  */
 export class LogFeed {
   private subscription: Subscription | undefined;
-  private last = 0;
+  private lastTaken = 0;
   private from = 0;
 
   constructor(private readonly options: LogFeedOptions) {}
 
+  /** The newest message that was pushed; 0: none was. Of those before it, readers have got every one or know of the gap. */
+  get last(): number {
+    return this.lastTaken;
+  }
+
   /** A reader that begins now gets what is stored from this sequence on. */
   get next(): number {
-    return this.last + 1;
+    return this.lastTaken + 1;
   }
 
   start(): void {
@@ -51,9 +56,9 @@ export class LogFeed {
   private take(message: RawEvent): void {
     const { onGap, onMessage } = this.options;
     const isGap = message.seq > this.next;
-    if (message.seq <= this.last) return;
+    if (message.seq <= this.lastTaken) return;
     if (isGap) this.from = message.seq;
-    this.last = message.seq;
+    this.lastTaken = message.seq;
     const partition = partitionInSubject(message.subject);
     if (partition !== undefined) onMessage(partition, message, this.from);
     if (isGap) onGap();

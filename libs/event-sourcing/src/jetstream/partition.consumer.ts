@@ -138,6 +138,11 @@ export class PartitionConsumer {
     this.wakeSignal.ring();
   }
 
+  /** Reads the log if a message was pushed that it has not taken: what it read before may have come from a replica that was behind. */
+  lookIfAhead(): void {
+    if (this.feed.isAhead()) this.look();
+  }
+
   /** Up to where it has read the log. */
   position(): number {
     return this.cursor.lowest();

@@ -10,6 +10,7 @@ import { Leases } from './leases.js';
 import { LogFeed } from './log.feed.js';
 import { readBatch } from './direct.reader.js';
 import type { Stall } from './partition.progress.js';
+import type { RecentEntries } from './recent.entries.js';
 import type { Meter } from './meter.js';
 
 export interface PartitionConsumersOptions {
@@ -18,6 +19,7 @@ export interface PartitionConsumersOptions {
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly consumers: Consumers;
+  readonly recent: RecentEntries;
   readonly handlers: EventHandlers | undefined;
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];
@@ -60,7 +62,10 @@ export class PartitionConsumers implements Partitions {
     this.store = new PartitionStore(options.pool);
     this.feed = new LogFeed({
       nc: options.nc,
-      onMessage: (partition, message, from) => this.partitions.get(partition)?.push(message, from),
+      onMessage: (partition, message, from) => {
+        options.recent.push(message, from);
+        this.partitions.get(partition)?.push(message, from);
+      },
       onGap: () => this.lookEverywhere(),
     });
     this.leases = new Leases({
@@ -130,6 +135,7 @@ export class PartitionConsumers implements Partitions {
 
   private async lookOnReconnect(): Promise<void> {
     for await (const status of this.options.nc.status()) {
+      if (status.type === 'disconnect') this.options.recent.forget();
       if (status.type === 'reconnect') this.lookEverywhere();
     }
   }
@@ -138,12 +144,15 @@ export class PartitionConsumers implements Partitions {
     this.partitions.forEach((consumer) => consumer.look());
   }
 
-  /** One read for all partitions; each of them reads only if there is anything new. */
+  /** One read for all partitions; each of them reads only if there is anything after what was pushed, or it has not come so far. */
   private async look(): Promise<void> {
+    this.partitions.forEach((consumer) => consumer.lookIfAhead());
     const upTo = Math.max(0, ...[...this.partitions.values()].map((consumer) => consumer.position()));
     try {
-      const [next] = await readBatch(this.options.nc, EVERY_EVENT, this.lookedUpTo, 1);
+      const after = Math.max(this.lookedUpTo, this.feed.last);
+      const [next] = await readBatch(this.options.nc, EVERY_EVENT, after, 1);
       if (next === undefined) return;
+      this.options.recent.knownUpTo(next.seq);
       this.lookEverywhere();
       this.lookedUpTo = Math.max(next.seq, upTo);
     } catch (error) {

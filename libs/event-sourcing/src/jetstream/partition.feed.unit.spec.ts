@@ -5,6 +5,7 @@ import { headers, type Msg } from '@nats-io/transport-node';
 import type { RawEvent } from './direct.reader.js';
 import { LogFeed } from './log.feed.js';
 import { PartitionFeed } from './partition.feed.js';
+import { RecentEntries } from './recent.entries.js';
 
 const PARTITION = 3;
 const LIMIT = 4;
@@ -18,6 +19,7 @@ const messageOf = (seq: number, partition = PARTITION): RawEvent => ({
 class World {
   readonly taken: number[] = [];
   readonly feed: LogFeed;
+  readonly recent = new RecentEntries();
   private readonly log: RawEvent[] = [];
   private callback: (error: null, message: Msg) => void = () => undefined;
   private readable = 0;
@@ -28,6 +30,7 @@ class World {
     this.feed = new LogFeed({
       nc: { subscribe: (_subject: string, { callback }: { callback: never }) => (this.callback = callback) } as never,
       onMessage: (partition, message, from) => {
+        this.recent.push(message, from);
         if (partition === PARTITION) this.partition.push(message, from);
       },
       onGap: () => (this.mustRead = true),
@@ -83,6 +86,16 @@ class World {
     this.mustRead = true;
   }
 
+  /** What there is of the partition after a sequence, as far as it was pushed; undefined: it has to be read. */
+  recentAfter(seq: number): readonly number[] | undefined {
+    return this.recent.after(`evt.${PARTITION}.default.demo.>`, seq)?.map((entry) => entry.seq);
+  }
+
+  /** All of it, up to the newest message that was pushed. */
+  pushedAfter(seq: number): readonly number[] {
+    return this.all.filter((one) => one > seq && one <= this.feed.last);
+  }
+
   get all(): readonly number[] {
     return this.log.filter(({ subject }) => subject === messageOf(0).subject).map(({ seq }) => seq);
   }
@@ -119,6 +132,8 @@ describe('what is pushed of a partition', () => {
       world.look();
       while (world.step()) world.look();
       expect(world.taken).toEqual(world.all);
+      const after = Math.floor(random() * world.feed.last);
+      expect(world.recentAfter(after) ?? world.pushedAfter(after)).toEqual(world.pushedAfter(after));
     },
   );
 
@@ -177,5 +192,37 @@ describe('what is pushed of a partition', () => {
     feed.readTo(1_001, true);
     feed.push(messageOf(1_002), 1);
     expect(feed.take(10)?.map(({ seq }) => seq)).toEqual([1_002]);
+  });
+});
+
+describe('decisions', () => {
+  it('find here what was pushed since they were last made, and read what was not', () => {
+    const world = new World(() => 0);
+    for (let count = 0; count < 3; count += 1) world.append(false);
+    expect([world.recentAfter(1), world.recentAfter(3)]).toEqual([[2, 3], []]);
+    world.append(true);
+    world.append(false);
+    expect([world.recentAfter(3), world.recentAfter(4)]).toEqual([undefined, [5]]);
+    world.recent.forget();
+    expect(world.recentAfter(5)).toBeUndefined();
+  });
+
+  it('read while this process knows of more than it was pushed', async () => {
+    const world = new World(() => 0);
+    world.append(false);
+    world.recent.knownUpTo(2);
+    expect(world.recentAfter(1)).toBeUndefined();
+    world.append(false);
+    expect(world.recentAfter(1)).toEqual([2]);
+    const conflict = { append: () => Promise.resolve({ kind: 'conflict' }) } as never;
+    await world.recent.over(conflict).append({} as never, {} as never, [], {} as never);
+    expect(world.recentAfter(1)).toBeUndefined();
+  });
+
+  it('read what is too old to be kept', () => {
+    const world = new World(() => 0);
+    for (let count = 0; count < 2_001; count += 1) world.append(false);
+    expect(world.recentAfter(1)).toBeUndefined();
+    expect(world.recentAfter(1_999)).toEqual([2_000, 2_001]);
   });
 });

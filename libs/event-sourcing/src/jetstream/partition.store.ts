@@ -249,26 +249,47 @@ export interface TimerOwner {
   readonly cause: TimerOrigin['cause'];
 }
 
-/** Sets the timer, in place of one of the same key, or removes it. */
-export const writeTimer = async (
-  client: PoolClient,
-  { process, clusterKey, cause }: TimerOwner,
-  reaction: TimerReaction | CancelTimerReaction,
-): Promise<void> => {
-  if (reaction.kind === 'cancel-timer') {
-    await client.query('delete from timers where process = $1 and cluster_key = $2 and key = $3', [
-      process,
-      clusterKey,
-      reaction.key,
-    ]);
-    return;
-  }
-  await client.query(
-    `insert into timers (process, cluster_key, key, due_at, cause, data) values ($1, $2, $3, $4, $5, $6)
+type OwnedTimer = TimerOwner & { readonly reaction: TimerReaction | CancelTimerReaction };
+
+/** Which timers: the columns process, cluster_key and key. */
+const timerKeys = (timers: readonly OwnedTimer[]): readonly (readonly string[])[] => [
+  timers.map(({ process }) => process),
+  timers.map(({ clusterKey }) => clusterKey),
+  timers.map(({ reaction }) => reaction.key),
+];
+
+/** Sets timers, in place of those of the same keys, or removes them. Of several changes of one timer the last one counts. */
+const timerWrites = (timers: readonly OwnedTimer[]): readonly Write[] => {
+  const last = new Map(timers.map((one) => [JSON.stringify([one.process, one.clusterKey, one.reaction.key]), one]));
+  const cancelled: OwnedTimer[] = [];
+  const set: (OwnedTimer & { readonly reaction: TimerReaction })[] = [];
+  for (const { reaction, ...owner } of last.values())
+    if (reaction.kind === 'timer') set.push({ ...owner, reaction });
+    else cancelled.push({ ...owner, reaction });
+  const writes: Write[] = [];
+  if (cancelled.length > 0)
+    writes.push({
+      text: `delete from timers t using unnest($1::text[], $2::text[], $3::text[]) as c(process, cluster_key, key)
+      where t.process = c.process and t.cluster_key = c.cluster_key and t.key = c.key`,
+      values: timerKeys(cancelled),
+    });
+  if (set.length > 0)
+    writes.push({
+      text: `insert into timers (process, cluster_key, key, due_at, cause, data)
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::jsonb[])
      on conflict (process, cluster_key, key) do update set due_at = excluded.due_at, cause = excluded.cause, data = excluded.data`,
-    [process, clusterKey, reaction.key, reaction.dueAt, JSON.stringify(cause), JSON.stringify(reaction.data)],
-  );
+      values: [
+        ...timerKeys(set),
+        set.map(({ reaction }) => reaction.dueAt),
+        set.map(({ cause }) => JSON.stringify(cause)),
+        set.map(({ reaction }) => JSON.stringify(reaction.data)),
+      ],
+    });
+  return writes;
 };
+
+export const writeTimer = (client: PoolClient, timer: OwnedTimer): Promise<void> =>
+  inOrder(client, timerWrites([timer]));
 
 const quarantine = async (
   client: PoolClient,
@@ -286,21 +307,21 @@ const quarantine = async (
   }
 };
 
-/** What a piece changes in tables of which each row is written once. */
-const documentWrites = ({ tables, states }: Pick<Piece, 'tables' | 'states'>): readonly Write[] => [
+const writesOf = ({ tables, states, timers }: Piece): readonly Write[] => [
   ...tables.flatMap(({ table, rows }) => rowWrites(table, rows)),
   ...states.flatMap(({ process, rows }) => stateWrites(process, rows)),
+  ...timerWrites(
+    timers.map(({ caused: { reaction, event }, ...owner }) => ({ ...owner, reaction, cause: causeOfTimer(event) })),
+  ),
 ];
 
-const writePiece = async (client: PoolClient, { timers, ...documents }: Piece): Promise<void> => {
-  await inOrder(client, documentWrites(documents));
-  for (const { process, clusterKey, caused } of timers)
-    await writeTimer(client, { process, clusterKey, cause: causeOfTimer(caused.event) }, caused.reaction);
-};
+const writePiece = (client: PoolClient, piece: Piece): Promise<void> => inOrder(client, writesOf(piece));
 
-/** Nothing whose order within the batch matters. */
-const isPlain = ({ positions, timers, quarantined, released, rejected }: BatchChanges): boolean =>
-  positions.length > 0 && timers.length + quarantined.length + released.length + rejected.length === 0;
+/** Nothing whose order within the batch matters. A state that is gone takes its timers along, and then no others may be set beside. */
+const isPlain = ({ positions, states, timers, quarantined, released, rejected }: BatchChanges): boolean =>
+  positions.length > 0 &&
+  quarantined.length + released.length + rejected.length === 0 &&
+  (timers.length === 0 || states.every(({ rows }) => keysOfGone(rows).length === 0));
 
 interface QuarantinedRow {
   readonly consumer: string;
@@ -378,7 +399,7 @@ export class PartitionStore {
 
   /** What most batches change is one statement: one round trip instead of one for each table, the beginning and the end. */
   private async commitPlain(changes: BatchChanges): Promise<void> {
-    const writes = documentWrites(changes);
+    const writes = writesOf(changes);
     try {
       await this.pool.query(allOrNothing(positionsWrite(changes), changes.positions.length, writes));
     } catch (error) {

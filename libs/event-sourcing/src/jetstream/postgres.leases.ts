@@ -68,26 +68,31 @@ export class PostgresLeases implements TaskLeases {
     const first = new Map(asked.toReversed().map((one) => [JSON.stringify([one.scope, one.name]), one]));
     // In one order everywhere, so that two replicas' batches cannot wait for each other's rows.
     const desired = [...first].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
-    const got = await this.pool.query<{ holder: string }>(
-      `insert into task_leases (scope, name, holder, until)
+    const got = await this.pool.query<{ holder: string }>({
+      name: 'acquire-leases',
+      text: `insert into task_leases (scope, name, holder, until)
        select scope, name, holder, now() + make_interval(secs => $4)
          from unnest($1::text[], $2::text[], $3::text[]) as asked (scope, name, holder)
        on conflict (scope, name) do update set holder = excluded.holder, until = excluded.until
         where task_leases.until < now()
        returning holder`,
-      [
+      values: [
         desired.map(({ scope }) => scope),
         desired.map(({ name }) => name),
         desired.map(({ holder }) => holder),
         LEASE_SECONDS,
       ],
-    );
+    });
     const holders = new Set(got.rows.map(({ holder }) => holder));
     return asked.map(({ holder }) => holders.has(holder));
   }
 
   private async releaseAll(holders: readonly string[]): Promise<readonly void[]> {
-    await this.pool.query('delete from task_leases where holder = any($1)', [holders]);
+    await this.pool.query({
+      name: 'release-leases',
+      text: 'delete from task_leases where holder = any($1)',
+      values: [holders],
+    });
     return holders.map(() => undefined);
   }
 

@@ -29,6 +29,7 @@ import type { Meter } from './meter.js';
 import type { Consumers } from './consumers.js';
 import { ConcurrencyGroups } from '../concurrency.groups.js';
 import { ReconcilerTasks } from './reconciler.tasks.js';
+import type { RecentEntries } from './recent.entries.js';
 import { TaskRunner } from './task.runner.js';
 import { TimersWorker } from './timers.worker.js';
 
@@ -42,6 +43,7 @@ export interface StrategyOptions {
   readonly reconcilers: readonly AnyReconciler[];
   readonly leases: TaskLeases;
   readonly handle: Handle;
+  readonly recent: RecentEntries;
   readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
@@ -79,8 +81,9 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
     private readonly onPartitionConsumers: (partitions: PartitionConsumers) => void,
   ) {
     super();
-    const { reconcilers, handle, leases, log } = options;
-    this.tasks = new TaskRunner({ reconcilers, handle, leases, log, now: () => new Date() });
+    const { reconcilers, handle, recent, leases, log } = options;
+    const afterOther = (): void => recent.forget();
+    this.tasks = new TaskRunner({ reconcilers, handle, leases, log, now: () => new Date(), afterOther });
   }
 
   /** How many tasks of reconcilers wait in this replica, and how many run. */
@@ -89,7 +92,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { service, nc, pool, databaseUrl, consumers, log, meter } = this.options;
+    const { service, nc, pool, databaseUrl, consumers, recent, log, meter } = this.options;
     const runner = this.jobRunner();
     const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
     const groups = new ConcurrencyGroups(this.options.groupLimit);
@@ -101,6 +104,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       pool,
       databaseUrl,
       consumers,
+      recent,
       log,
       meter,
       handlers: this.eventHandlers(),
@@ -109,7 +113,10 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
         this.tasks.noticed(consumer, clusterKey, reconciled);
         queue.noticed(consumer, clusterKey, reconciled);
       },
-      onEvents: (events) => queue.passed(events),
+      onEvents: (events) => {
+        recent.knownUpTo(events.at(-1)?.meta.seq ?? 0);
+        queue.passed(events);
+      },
       onLoaded: (partition) => queue.restore(partition),
       onReleased: (partition) => queue.release(partition),
       onTimersSet: (dueAtMs) => this.timers?.wake(dueAtMs),

@@ -1,4 +1,5 @@
 import { isRefusal, WorldFailure, wordsOf, type StreamId } from '@fairlead/contracts';
+import { LRUCache } from 'lru-cache';
 import type { Command } from '../decider.js';
 import type { Decided, Handle } from '../handle.js';
 import type { JsonObject } from '../process.js';
@@ -23,6 +24,8 @@ const BUSY_AGAIN_MS = 500;
 const LOG_BEHIND_AGAIN_MS = 100;
 /** How long it takes at most until a task notices that it was withdrawn where another replica reads the cluster's events. */
 const LOOK_EVERY_MS = 5_000;
+/** How many tasks are remembered that found their lease held. */
+const BLOCKED_MAX = 1_000;
 /** The lease of all exclusive tasks of a cluster. */
 const EXCLUSIVE = 'exclusive';
 
@@ -64,6 +67,8 @@ export interface TaskRunnerOptions {
   readonly leases: TaskLeases;
   readonly now: () => Date;
   readonly log: Pick<PartitionLog, 'warn'>;
+  /** A lease is held that another holder had: what that one stated may not have been pushed to this process yet. */
+  readonly afterOther?: () => void;
 }
 
 interface Running {
@@ -96,6 +101,7 @@ const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind:
  */
 export class TaskRunner {
   private readonly running = new Set<Running>();
+  private readonly blocked = new LRUCache<string, true>({ max: BLOCKED_MAX });
   private readonly deciders: ReadonlyMap<AnyReconciler, ReturnType<typeof reconcilerDecider>>;
   private watch: NodeJS.Timeout | undefined;
 
@@ -126,8 +132,11 @@ export class TaskRunner {
     const job = queued as TaskJob;
     const name = exclusive ? EXCLUSIVE : job.data.key;
     const lease = await this.options.leases.acquire(clusterKeyOf(job), name);
-    if (lease === undefined)
+    if (lease === undefined) {
+      this.blocked.set(job.id, true);
       return { ...requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease'), isBlocked: true };
+    }
+    if (this.blocked.delete(job.id)) this.options.afterOther?.();
     const reconciler = this.reconcilerOf(job);
     const withdrawn = new AbortController();
     const running = { reconciler, job, lease: name, finishes, withdrawn, recording: 0, hasEnded: false };

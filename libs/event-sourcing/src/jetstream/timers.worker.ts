@@ -150,7 +150,7 @@ export class TimersWorker {
     for (const [index, reaction] of reactions.entries()) {
       if (reaction.kind === 'job')
         await publishJob(nc, service, jobOfTimer({ service, process, index }, origin, reaction));
-      else await writeTimer(client, origin, reaction);
+      else await writeTimer(client, { process, clusterKey, cause, reaction });
     }
   }
 }

@@ -1,7 +1,9 @@
 import 'reflect-metadata';
-import { createHash, webcrypto } from 'node:crypto';
-import { isIP } from 'node:net';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPair, randomBytes, webcrypto } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
 import * as x509 from '@peculiar/x509';
+import { certificatePem, EXTENSIONS, nameOf, type CertificateContents } from './certificate.document.js';
 
 export interface KeyPair {
   readonly certPem: string;
@@ -16,107 +18,113 @@ export interface CertificateRequest {
   readonly sans?: readonly string[];
 }
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** kubeadm's life times: authorities ten years, everything else one. */
 const AUTHORITY_DAYS = 3650;
 const LEAF_DAYS = 365;
 /** Hosts whose clocks differ a little must not meet a certificate from the future. */
 const BACKDATE_MS = 5 * 60 * 1000;
+const SERIAL_BYTES = 8;
+const NAME = nameOf({ commonName: 'kubernetes' });
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 x509.cryptoProvider.set(webcrypto);
+
+const generate = promisify(generateKeyPair);
+
+/** The public key as SubjectPublicKeyInfo in DER, the private one in PEM. */
+const newKeys = () =>
+  generate('ec', {
+    namedCurve: ALGORITHM.namedCurve,
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+
+const validity = (nowMs: number, days: number): Pick<CertificateContents, 'notBeforeMs' | 'notAfterMs'> => ({
+  notBeforeMs: nowMs - BACKDATE_MS,
+  notAfterMs: nowMs + days * DAY_MS,
+});
+
+/** Positive, and as long as it says. */
+const newSerial = (): Buffer => {
+  const serial = randomBytes(SERIAL_BYTES);
+  serial[0] = (serial[0]! & 0x3f) | 0x40;
+  return serial;
+};
 
 /** The certificate authority of one simulated cluster. */
 export class CertificateAuthority {
   private constructor(
-    private readonly certificate: x509.X509Certificate,
-    private readonly key: webcrypto.CryptoKey,
     readonly pair: KeyPair,
+    private readonly key: KeyObject,
+    /** Its name in DER. */
+    private readonly name: Uint8Array,
   ) {}
 
   static async create(nowMs: number): Promise<CertificateAuthority> {
-    const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-    const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-      serialNumber: '01',
-      name: 'CN=kubernetes',
-      notBefore: new Date(nowMs - BACKDATE_MS),
-      notAfter: new Date(nowMs + AUTHORITY_DAYS * DAY_MS),
-      keys,
-      signingAlgorithm: ALGORITHM,
-      extensions: [
-        new x509.BasicConstraintsExtension(true, undefined, true),
-        new x509.KeyUsagesExtension(
-          x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment,
-          true,
-        ),
-      ],
-    });
-    return new CertificateAuthority(certificate, keys.privateKey, {
-      certPem: pem(certificate.toString('pem')),
-      keyPem: await privatePem(keys.privateKey),
-    });
+    const { publicKey, privateKey } = await newKeys();
+    const key = createPrivateKey(privateKey);
+    const certPem = certificatePem(
+      {
+        serial: Buffer.from([1]),
+        issuer: NAME,
+        subject: NAME,
+        ...validity(nowMs, AUTHORITY_DAYS),
+        publicKey,
+        extensions: [EXTENSIONS.authority, EXTENSIONS.signsCertificates],
+      },
+      key,
+    );
+    return new CertificateAuthority({ certPem, keyPem: privateKey }, key, NAME);
   }
 
-  static async load(pair: KeyPair): Promise<CertificateAuthority> {
-    const der = x509.PemConverter.decodeFirst(pair.keyPem);
-    const key = await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, true, ['sign']);
-    return new CertificateAuthority(new x509.X509Certificate(pair.certPem), key, pair);
+  static load(pair: KeyPair): CertificateAuthority {
+    const { subjectName } = new x509.X509Certificate(pair.certPem);
+    return new CertificateAuthority(pair, createPrivateKey(pair.keyPem), new Uint8Array(subjectName.toArrayBuffer()));
   }
 
   /** The hash by which `kubeadm join` knows the authority: SHA-256 of its public key's DER form. */
   get publicKeyHash(): string {
-    return `sha256:${createHash('sha256').update(Buffer.from(this.certificate.publicKey.rawData)).digest('hex')}`;
+    const publicKey = createPublicKey(this.key).export({ type: 'spki', format: 'der' });
+    return `sha256:${createHash('sha256').update(publicKey).digest('hex')}`;
   }
 
-  async issue(request: CertificateRequest, nowMs: number): Promise<KeyPair> {
-    const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-    const server = request.usage === 'server';
-    const certificate = await x509.X509CertificateGenerator.create({
-      serialNumber: Buffer.from(webcrypto.getRandomValues(new Uint8Array(8))).toString('hex'),
-      subject: new x509.Name([
-        ...(request.organizations ?? []).map((name) => ({ O: [name] })),
-        { CN: [request.commonName] },
-      ]),
-      issuer: this.certificate.subject,
-      notBefore: new Date(nowMs - BACKDATE_MS),
-      notAfter: new Date(nowMs + LEAF_DAYS * DAY_MS),
-      publicKey: keys.publicKey,
-      signingKey: this.key,
-      signingAlgorithm: ALGORITHM,
-      extensions: [
-        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment, true),
-        new x509.ExtendedKeyUsageExtension([
-          server ? x509.ExtendedKeyUsage.serverAuth : x509.ExtendedKeyUsage.clientAuth,
-        ]),
-        ...(request.sans === undefined
-          ? []
-          : [new x509.SubjectAlternativeNameExtension(request.sans.map(alternativeName))]),
-      ],
-    });
-    return { certPem: pem(certificate.toString('pem')), keyPem: await privatePem(keys.privateKey) };
+  async issue({ usage, sans, ...subject }: CertificateRequest, nowMs: number): Promise<KeyPair> {
+    const { publicKey, privateKey } = await newKeys();
+    const certPem = certificatePem(
+      {
+        serial: newSerial(),
+        issuer: this.name,
+        subject: nameOf(subject),
+        ...validity(nowMs, LEAF_DAYS),
+        publicKey,
+        extensions: [
+          EXTENSIONS.signsAndEnciphers,
+          usage === 'server' ? EXTENSIONS.forServers : EXTENSIONS.forClients,
+          ...(sans === undefined ? [] : [EXTENSIONS.at(sans)]),
+        ],
+      },
+      this.key,
+    );
+    return { certPem, keyPem: privateKey };
   }
 
   /** A client certificate for the subject and key of a request (PEM), as kube-controller-manager signs it. @throws {Error} when its signature is wrong. */
   async sign(csr: string, nowMs: number, ttlSeconds = LEAF_DAYS * (DAY_MS / 1000)): Promise<string> {
     const request = new x509.Pkcs10CertificateRequest(csr);
     if (!(await request.verify())) throw new Error('the signature of the request is wrong');
-    const certificate = await x509.X509CertificateGenerator.create({
-      serialNumber: Buffer.from(webcrypto.getRandomValues(new Uint8Array(8))).toString('hex'),
-      subject: request.subject,
-      issuer: this.certificate.subject,
-      notBefore: new Date(nowMs - BACKDATE_MS),
-      notAfter: new Date(nowMs + ttlSeconds * 1000),
-      publicKey: request.publicKey,
-      signingKey: this.key,
-      signingAlgorithm: ALGORITHM,
-      extensions: [
-        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth]),
-        new x509.BasicConstraintsExtension(false, undefined, true),
-        await x509.AuthorityKeyIdentifierExtension.create(this.certificate),
-      ],
-    });
-    return pem(certificate.toString('pem'));
+    return certificatePem(
+      {
+        serial: newSerial(),
+        issuer: this.name,
+        subject: new Uint8Array(request.subjectName.toArrayBuffer()),
+        notBeforeMs: nowMs - BACKDATE_MS,
+        notAfterMs: nowMs + ttlSeconds * 1000,
+        publicKey: new Uint8Array(request.publicKey.rawData),
+        extensions: [EXTENSIONS.signs, EXTENSIONS.forClients, EXTENSIONS.noAuthority],
+      },
+      this.key,
+    );
   }
 }
 
@@ -140,13 +148,3 @@ export const subjectOf = (csr: string): SignableRequest | undefined => {
   if (name === undefined) return undefined;
   return { commonName: name.getField('CN')[0] ?? '', organizations: name.getField('O') };
 };
-
-const alternativeName = (name: string): x509.JsonGeneralName => ({
-  type: isIP(name) === 0 ? 'dns' : 'ip',
-  value: name,
-});
-
-const privatePem = async (key: webcrypto.CryptoKey): Promise<string> =>
-  pem(x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY'));
-
-const pem = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`);

@@ -38,10 +38,21 @@ export const parseBody = ({ mediaType, bytes }: RequestBody): Json => {
   if (!yaml && !mediaType.includes('json') && mediaType !== PROTOBUF) throw unsupportedMediaType(ACCEPTED);
   try {
     if (mediaType === PROTOBUF) return decodeKubernetesProtobuf(bytes);
-    return (yaml ? parseYaml(bytes.toString('utf8')) : JSON.parse(bytes.toString('utf8'))) as Json;
+    const text = bytes.toString('utf8');
+    return (yaml ? yamlIn(text) : JSON.parse(text)) as Json;
   } catch (error) {
     throw badRequest(`the body of the request could not be parsed: ${wordsOf(error)}`);
   }
+};
+
+/** JSON is YAML, most clients send it, and it is parsed in a hundredth of the time. */
+const yamlIn = (text: string): unknown => {
+  try {
+    if (text.startsWith('{')) return JSON.parse(text);
+  } catch {
+    // A flow mapping of YAML.
+  }
+  return parseYaml(text);
 };
 
 /** The body as an API object of the expected kind; apiVersion and kind may be left out. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { TLSSocket } from 'node:tls';
+import { TLSSocket, type PeerCertificate } from 'node:tls';
 import { unauthorized } from '../api/api.error.js';
 
 export interface Identity {
@@ -18,10 +18,8 @@ const BOOTSTRAPPERS = 'system:bootstrappers:kubeadm:default-node-token';
  */
 export const authenticate = (request: IncomingMessage, checkToken: (token: string) => boolean): Identity => {
   const bearer = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  if (request.socket instanceof TLSSocket && request.socket.authorized) {
-    const subject = request.socket.getPeerCertificate().subject;
-    if (typeof subject?.CN === 'string') return { name: subject.CN, groups: [...listed(subject.O), AUTHENTICATED] };
-  }
+  const certified = request.socket instanceof TLSSocket ? certifiedOn(request.socket) : 'none';
+  if (typeof certified === 'object') return certified;
   if (bearer !== undefined) {
     if (!checkToken(bearer)) throw unauthorized();
     return {
@@ -29,13 +27,29 @@ export const authenticate = (request: IncomingMessage, checkToken: (token: strin
       groups: ['system:bootstrappers', BOOTSTRAPPERS, AUTHENTICATED],
     };
   }
-  if (request.headers.authorization !== undefined || presentedCertificate(request)) throw unauthorized();
+  if (request.headers.authorization !== undefined || certified === 'foreign') throw unauthorized();
   return ANONYMOUS;
 };
 
-/** A certificate was sent, but not one of this cluster's authority. */
-const presentedCertificate = (request: IncomingMessage): boolean =>
-  request.socket instanceof TLSSocket && Object.keys(request.socket.getPeerCertificate() ?? {}).length > 0;
+/** `foreign`: not one of this cluster's authority. */
+type Certified = Identity | 'foreign' | 'none';
+
+/** A connection keeps its certificate, and reading it takes longer than most requests. */
+const known = new WeakMap<TLSSocket, Certified>();
+
+const certifiedOn = (socket: TLSSocket): Certified => {
+  const certified = known.get(socket) ?? readOn(socket);
+  known.set(socket, certified);
+  return certified;
+};
+
+const readOn = (socket: TLSSocket): Certified => {
+  const certificate: Partial<PeerCertificate> = socket.getPeerCertificate() ?? {};
+  const { subject } = certificate;
+  if (socket.authorized && typeof subject?.CN === 'string')
+    return { name: subject.CN, groups: [...listed(subject.O), AUTHENTICATED] };
+  return Object.keys(certificate).length > 0 ? 'foreign' : 'none';
+};
 
 /** Node gives one organisation as a string and several as a list. */
 const listed = (value: string | readonly string[] | undefined): readonly string[] =>

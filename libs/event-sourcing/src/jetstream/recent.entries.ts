@@ -1,0 +1,68 @@
+import type { EventStore, LogEntry } from '../store.js';
+import type { RawEvent } from './direct.reader.js';
+import { entryOf } from './envelope.codec.js';
+
+/** Of a busy log these are some seconds; about a kilobyte each. */
+const KEPT_MAX = 1_000;
+
+/**
+ * The end of the log as it was pushed. A decision has mostly seen all but the newest events of its cluster, so they are here. Whatever may
+ * be missing here is read: what was not pushed, what is too old, and everything while this process knows of newer events than it was pushed.
+ */
+export class RecentEntries {
+  private messages: RawEvent[] = [];
+  /** From here up to `last`, every message was pushed and is kept. */
+  private from = Infinity;
+  private last = 0;
+  /** The log is known to go on up to here. */
+  private known = 0;
+
+  /** A message of the log; everything that was stored from `from` up to it was pushed. */
+  push(message: RawEvent, from: number): void {
+    if (this.from === Infinity || from > this.last) this.keepFrom(message.seq);
+    this.messages.push(message);
+    this.last = message.seq;
+    if (this.messages.length <= 2 * KEPT_MAX) return;
+    this.messages = this.messages.slice(-KEPT_MAX);
+    this.from = this.messages[0]!.seq;
+  }
+
+  /** Something may not have been pushed. */
+  forget(): void {
+    this.keepFrom(Infinity);
+  }
+
+  knownUpTo(seq: number): void {
+    this.known = Math.max(this.known, seq);
+  }
+
+  /** Every message after a sequence that matches the filter; undefined: it has to be read. */
+  after(filter: string, afterSeq: number): readonly LogEntry[] | undefined {
+    if (afterSeq + 1 < this.from || this.last < this.known) return undefined;
+    const prefix = filter.slice(0, filter.indexOf('>'));
+    const first = this.messages.findLastIndex(({ seq }) => seq <= afterSeq) + 1;
+    return this.messages
+      .slice(first)
+      .filter(({ subject }) => subject.startsWith(prefix))
+      .map(entryOf);
+  }
+
+  /** The same store, asked only for what is not here. Its readers must do with what this process was pushed. */
+  over(store: EventStore): EventStore {
+    return {
+      read: (filter, afterSeq) => store.read(filter, afterSeq),
+      entries: async (filter, afterSeq) => this.after(filter, afterSeq) ?? store.entries(filter, afterSeq),
+      append: async (stream, expected, facts, cause) => {
+        const result = await store.append(stream, expected, facts, cause);
+        // After a conflict, the event of the other writer may not have been pushed yet.
+        this.knownUpTo(result.kind === 'appended' ? result.position.seq : this.last + 1);
+        return result;
+      },
+    };
+  }
+
+  private keepFrom(seq: number): void {
+    this.messages = [];
+    this.from = seq;
+  }
+}
