@@ -72,9 +72,11 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
   { provide: KUBERNETES_API, useFactory: adapters.kubernetes },
   {
     provide: HOOK_CALLER,
-    useFactory: (clock: Clock) =>
-      new HookCaller(adapters.hooks?.() ?? hookHttpOf(settings), clock, settings.hookAgainAfterMs),
-    inject: [CLOCK],
+    useFactory: (secrets: SecretStore, clock: Clock) => {
+      const http = adapters.hooks?.() ?? hookHttpOf(settings);
+      return new HookCaller({ http, secrets, clock, againAfterMs: settings.hookAgainAfterMs });
+    },
+    inject: [SECRETS, CLOCK],
   },
   { provide: AGENT_KIT, useFactory: () => new AgentKit(settings.agent, settings.tuning) },
   {

@@ -477,7 +477,14 @@ export class Simulation {
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
       executions: new ExecutionsEffects(hosts, secrets, clock),
       keys: new SshKeysEffects(hosts),
-      hooks: new HooksEffects(new HookCaller(this.hookHttp(pass), this.hookClock, HOOK_AGAIN_AFTER_MS)),
+      hooks: new HooksEffects(
+        new HookCaller({
+          http: this.hookHttp(pass),
+          secrets: this.secrets,
+          clock: this.hookClock,
+          againAfterMs: HOOK_AGAIN_AFTER_MS,
+        }),
+      ),
     };
     const handlers: Readonly<Record<string, (task: never) => ReturnType<TaskHandler>>> = {
       BootstrapHost: (task) => own.hosts.bootstrapHost(task),

@@ -11,6 +11,7 @@ import { addCompletionCommands } from './completion/completion.commands.js';
 import { addConnectionCommands } from './connection/connection.commands.js';
 import { addEtcdCommands } from './etcd/etcd.commands.js';
 import { addEventCommands } from './events/events.commands.js';
+import { addHookCommands } from './hook/hook.commands.js';
 import { addHandoverCommands } from './handover/handover.commands.js';
 import { addKeysCommands } from './keys/keys.commands.js';
 import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
@@ -57,6 +58,7 @@ export const buildProgram = (io: Io): Command => {
   addNodeCommands(program, io);
   addPoolCommands(program, io);
   addAutoscalerCommands(program, io);
+  addHookCommands(program, io);
   addUpgradeCommands(program, io);
   addEtcdCommands(program, io);
   addCertificateCommands(program, io);

@@ -39,6 +39,7 @@ import { ConnectionsHttp, SpecsHttp } from './connections/connections.http.js';
 import { OrphansHttp } from './connections/orphans.http.js';
 import { ConnectionQueries } from './connections/connections.queries.js';
 import { LadybugHealthHttp, VersionHttp } from './documents/system.http.js';
+import { HooksHttp } from './hooks/hooks.http.js';
 import { NetworkHttp } from './network/network.http.js';
 import { EtcdHttp } from './etcd/etcd.http.js';
 import { EtcdQueries } from './etcd/etcd.queries.js';
@@ -76,6 +77,9 @@ import { ScaleHttp } from './manifest/scale.http.js';
 import { AddressMetrics } from './metrics/address.metrics.js';
 import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
+import { NamespaceDeletionHttp } from './namespaces/deletion.http.js';
+import { HookSecretValues } from './namespaces/hook.secrets.values.js';
+import { HookSecretsHttp } from './namespaces/hook.secrets.http.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
 import { NodesHttp } from './clusters/nodes.http.js';
@@ -96,6 +100,8 @@ const logFailure: RecordJobFailure = async (job, { cause }) =>
 
 const CONTROLLERS: Type<unknown>[] = [
   NamespacesHttp,
+  NamespaceDeletionHttp,
+  HookSecretsHttp,
   ConnectionsHttp,
   OrphansHttp,
   SpecsHttp,
@@ -117,6 +123,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ReplacementsHttp,
   EtcdHttp,
   NetworkHttp,
+  HooksHttp,
   CertificatesHttp,
   RenewalEffects,
   OperationsHttp,
@@ -179,6 +186,7 @@ const PROVIDERS: Provider[] = [
   VirtualAddressChecks,
   ManifestQueries,
   NamespaceQueries,
+  HookSecretValues,
   NodeQueries,
   OperationQueries,
   LogFollower,

@@ -83,11 +83,11 @@ const providersOf = (settings: Settings): Provider[] => [
   },
   {
     provide: HOOK_CALLER,
-    useFactory: (clock: Clock) => {
+    useFactory: (secrets: SecretStore, clock: Clock) => {
       const http = new CheckedHttp({ setting: 'HOOK_ADDRESSES_ALLOWED', allowed: settings.hookAddressesAllowed });
-      return new HookCaller(http, clock, settings.hookAgainAfterMs);
+      return new HookCaller({ http, secrets, clock, againAfterMs: settings.hookAgainAfterMs });
     },
-    inject: [CLOCK],
+    inject: [SECRETS, CLOCK],
   },
   { provide: KUBERNETES_API, useFactory: () => new ClientNodeKubernetes() },
   {

@@ -147,6 +147,17 @@ const withProgress = (state: HookState, { data, meta }: StoredEvent<HookFactType
   return tidied({ ...state, calls: { ...state.calls, [key]: progress } });
 };
 
+/** Someone has let go what the hook holds. Where it holds nothing, nothing changes: it is asked at its next moment. */
+const withSkipped = (state: HookState, { data, meta }: StoredEvent<'HookSkipped'>): HookState => {
+  const skipped = keyOf({ point: data.point, node: data.node }, data.hook);
+  const calls = Object.entries(state.calls).map(([key, progress]): [string, Progress] =>
+    progress.done || !(key === skipped || key.startsWith(`${skipped}/`))
+      ? [key, progress]
+      : [key, { ...progress, done: true, answeredAt: meta.time, nextAttemptAt: null }],
+  );
+  return { ...state, calls: Object.fromEntries(calls) };
+};
+
 const withDeclared = (
   state: HookState | undefined,
   { data }: StoredEvent<'ClusterSpecChanged'>,
@@ -163,6 +174,7 @@ export const hooksAfter = (
 ): HookState | undefined => {
   if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
   if (state === undefined) return undefined;
+  if (event.type === 'HookSkipped') return withSkipped(state, event);
   switch (event.type) {
     case 'HookBlocked':
     case 'HookSucceeded':
@@ -190,6 +202,7 @@ export const upgradeHooksAfter = (
 ): HookState | undefined => {
   if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
   if (state === undefined) return undefined;
+  if (event.type === 'HookSkipped') return withSkipped(state, event);
   switch (event.type) {
     case 'UpgradePlanned':
       return { ...state, calls: {}, passed: [] };
@@ -212,6 +225,7 @@ export const upgradeHooksAfter = (
 export const actionHooksAfter = (state: HookState | undefined, event: StoredEvent): HookState | undefined => {
   if (event.type === 'ClusterSpecChanged') return withDeclared(state, event);
   if (state === undefined) return undefined;
+  if (event.type === 'HookSkipped') return withSkipped(state, event);
   switch (event.type) {
     case 'NodeActionDrained': {
       const { node, requestId: operation } = event.data;

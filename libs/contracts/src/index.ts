@@ -30,6 +30,7 @@ export * from './handover.js';
 export * from './heartbeats.js';
 export * from './hook.answers.js';
 export * from './hook.points.js';
+export * from './hook.secrets.js';
 export * from './hooks.js';
 export * from './hosts.js';
 export * from './host-keys.js';

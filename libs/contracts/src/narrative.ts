@@ -97,6 +97,8 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
 
 /** Each event as a sentence for people, in the past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
+  HookSecretSet: ({ name, secret }) => `the hook secret ${secret} of namespace ${name} was set`,
+  HookSecretDeleted: ({ name, secret }) => `the hook secret ${secret} of namespace ${name} was deleted`,
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
@@ -147,6 +149,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
+  HookSkipped: ({ hook, point, node, reason }) => `${hookOf(hook, point, node)} is skipped${because(reason)}`,
   HookBlocked: (data) => hookBlocked(data),
   HookSucceeded: (data) => hookSucceeded(data),
   HookFailed: (data) => hookFailed(data),

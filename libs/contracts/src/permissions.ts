@@ -13,6 +13,7 @@ import {
 } from './agent.subjects.js';
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
+import { HOOK_SECRETS_OWNER } from './hook.secrets.js';
 import {
   aliveSubject,
   EVERY_EVENT,
@@ -82,8 +83,10 @@ const ownJobs = (service: ServiceName): readonly string[] => [
   `$JS.ACK.${STREAMS.jobs}.${service}.>`,
 ];
 
+type ForeignSecret = readonly [writer: ServiceName, kind: string, owner: 'shared' | typeof HOOK_SECRETS_OWNER | '*'];
+
 /** Secrets of others that a service reads: the writer, the kind, and whose key seals them. */
-const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly (readonly [ServiceName, string, 'shared' | '*'])[]>> = {
+const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> = {
   gateway: [
     ['bootstrap-svc', 'kubeconfig.*', '*'],
     ['bootstrap-svc', 'reader.*', '*'],
@@ -93,9 +96,13 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly (readonly [ServiceN
   'bootstrap-svc': [
     ['gateway', 'connection.>', 'shared'],
     ['infra-svc', 'ssh-key.*', 'shared'],
+    ['gateway', 'hook.>', HOOK_SECRETS_OWNER],
     ['upgrade-svc', 'snapshot.*', '*'],
   ],
-  'upgrade-svc': [['bootstrap-svc', 'kubeconfig.*', '*']],
+  'upgrade-svc': [
+    ['bootstrap-svc', 'kubeconfig.*', '*'],
+    ['gateway', 'hook.>', HOOK_SECRETS_OWNER],
+  ],
 };
 
 /**

@@ -60,6 +60,8 @@ describe('the secrets that a service may read', () => {
     'gateway.connection.lab': ['gateway', 'infra-svc', 'bootstrap-svc'],
     'gateway.connection.lab.jump': ['gateway', 'infra-svc', 'bootstrap-svc'],
     'gateway.key.shared': ['gateway', 'infra-svc', 'bootstrap-svc'],
+    'gateway.hook.team-a.inventory': ['gateway', 'bootstrap-svc', 'upgrade-svc'],
+    'gateway.key.hooks': ['gateway', 'bootstrap-svc', 'upgrade-svc'],
     'infra-svc.ssh-key.lab': ['infra-svc', 'bootstrap-svc'],
     'infra-svc.key.shared': ['infra-svc', 'bootstrap-svc'],
     'bootstrap-svc.kubeconfig.u1': ['gateway', 'bootstrap-svc', 'upgrade-svc'],

@@ -411,6 +411,21 @@ export const REFUSALS = {
     'The firewall rule {rule} is about pool {pool}, which is not declared',
     'Name pools of the manifest, or control-plane.',
   ),
+  'hook.secret-unknown': definition(
+    404,
+    "The namespace '{namespace}' has no hook secret '{secret}'",
+    'List them with "fairlead hook secrets".',
+  ),
+  'hook.too-many-secrets': definition(
+    409,
+    "The namespace '{namespace}' has {max} hook secrets",
+    'Delete one that no hook names with "fairlead hook delete-secret <secret>".',
+  ),
+  'hook.holds-nothing': definition(
+    409,
+    'The hook {hook} holds nothing of the cluster {cluster}{about}',
+    'See what waits for which hook with "fairlead cluster describe {cluster}".',
+  ),
   'hook.name-taken': definition(400, 'Two hooks are named {hook}', 'Give each hook a name of its own.'),
   'hook.url-invalid': definition(
     400,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
+import { HOOK_POINTS } from './hook.points.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName, PoolName } from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
@@ -204,6 +205,15 @@ export const NodeActionRequest = z
   });
 export type NodeActionRequest = z.infer<typeof NodeActionRequest>;
 
+export const HookSkipRequest = z
+  .strictObject({
+    point: z.enum(HOOK_POINTS).optional().describe('Left out: at every point at which it holds something'),
+    node: NodeName.optional().describe('Left out: whatever node it is about'),
+    reason: text.min(1).describe('Why; shown in the history'),
+  })
+  .meta({ id: 'HookSkipRequest', description: 'What a hook holds is let go without its consent' });
+export type HookSkipRequest = z.infer<typeof HookSkipRequest>;
+
 export const NodeReplacementsRequest = z
   .strictObject({
     select: NodeSelection,
@@ -362,6 +372,8 @@ export const ClusterPath = z.object({ namespace: Namespace, cluster: ClusterName
 export type ClusterPath = z.infer<typeof ClusterPath>;
 export const NodePath = z.object({ namespace: Namespace, cluster: ClusterName, node: NodeName });
 export type NodePath = z.infer<typeof NodePath>;
+export const HookPath = z.object({ namespace: Namespace, cluster: ClusterName, hook: PoolName });
+export type HookPath = z.infer<typeof HookPath>;
 export const OperationPath = z.object({
   namespace: Namespace,
   cluster: ClusterName,

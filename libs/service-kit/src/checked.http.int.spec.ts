@@ -1,8 +1,11 @@
+import type { ClusterUid, Hook } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseRanges } from './addresses.rules.js';
 import { CheckedHttp, type HttpPost } from './checked.http.js';
+import { HookCaller } from './hooks.http.js';
 
 const asked: { readonly url: string; readonly body: string; readonly headers: NodeJS.Dict<string | string[]> }[] = [];
 let server: Server;
@@ -67,5 +70,54 @@ describe('a POST to a URL that a user gave', () => {
     for (const url of ['http://169.254.169.254/', 'http://localhost:1/', 'file:///etc/passwd'])
       expect((await post(url, {}, '')).kind).toBe('refused');
     expect(asked.length).toBe(before);
+  });
+});
+
+describe('a request to a hook', () => {
+  const hook: Hook = { name: 'backup', points: ['BeforeCreate'], url: '', secret: 'inventory' };
+  const subject = { namespace: 'team-a', cluster: 'demo', uid: 'u1' as ClusterUid };
+  const VALUE = 'of-the-hook-secret-inventory-of-team-a';
+  const ask = (values: Readonly<Record<string, string>>, more: Partial<Hook> = {}) =>
+    new HookCaller({
+      http: new CheckedHttp({ allowed: parseRanges('127.0.0.0/8').ranges, setting: 'HOOK_ADDRESSES_ALLOWED' }),
+      secrets: { get: async (ref) => values[ref] },
+      clock: { now: () => new Date() },
+      againAfterMs: 1_000,
+    }).ask(
+      subject,
+      { point: 'BeforeCreate', attempt: 1, hook: { ...hook, url: `${base}/ok`, ...more } },
+      new AbortController().signal,
+    );
+  /** The code of docs/hooks.md. */
+  const documented = async (): Promise<(secret: string, header: string, body: string, now?: number) => boolean> => {
+    const page = readFileSync(new URL('../../../docs/hooks.md', import.meta.url), 'utf8');
+    const [, code = ''] = /```js\n([^`]*?(?:`[^`]+`[^`]*?)*)\n```/u.exec(page) ?? [];
+    const { isFromFairlead } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+    return isFromFairlead;
+  };
+
+  it('is signed with the secret of its namespace, which the code of the documentation verifies', async () => {
+    expect(await ask({ 'gateway.hook.team-a.inventory': VALUE })).toMatchObject({ type: 'HookSucceeded' });
+    const { body = '', headers = {} } = asked.at(-1) ?? {};
+    const header = String(headers['fairlead-signature']);
+    expect(header).toMatch(/^t=\d{10},v1=[0-9a-f]{64}$/u);
+    const isFromFairlead = await documented();
+    expect(isFromFairlead(VALUE, header, body)).toBe(true);
+    expect(isFromFairlead('another secret', header, body)).toBe(false);
+    expect(isFromFairlead(VALUE, header, `${body} `)).toBe(false);
+    expect(isFromFairlead(VALUE, header.replace('t=1', 't=2'), body)).toBe(false);
+    expect(isFromFairlead(VALUE, header, body, Date.now() + 301_000)).toBe(false);
+    expect(isFromFairlead(VALUE, '', body)).toBe(false);
+  });
+
+  it('is not sent if its secret is missing, and has no signature if it names none', async () => {
+    const before = asked.length;
+    expect(await ask({ 'gateway.hook.team-b.inventory': VALUE })).toMatchObject({
+      type: 'HookFailed',
+      message: 'the namespace has no hook secret inventory; set it with "fairlead hook set-secret"',
+    });
+    expect(asked.length).toBe(before);
+    await ask({}, { secret: undefined });
+    expect(asked.at(-1)?.headers['fairlead-signature']).toBeUndefined();
   });
 });

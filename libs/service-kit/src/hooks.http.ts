@@ -1,6 +1,7 @@
 import {
   hookOutcomeOf,
   hookRequestOf,
+  hookSecretRef,
   hookTimeoutMs,
   type HookCall,
   type HookOutcome,
@@ -8,6 +9,8 @@ import {
 } from '@fairlead/contracts';
 import type { HttpAnswer, HttpPost } from './checked.http.js';
 import type { Clock } from './clock.js';
+import { SIGNATURE_HEADER, signatureOf } from './hook.signature.js';
+import type { SecretStore } from './secrets.js';
 
 const ANSWER_BYTES_MAX = 65_536;
 
@@ -16,25 +19,42 @@ export interface HookHttp {
   post(url: string, post: HttpPost, signal: AbortSignal): Promise<HttpAnswer>;
 }
 
+interface HookCallerParts {
+  readonly http: HookHttp;
+  readonly secrets: Pick<SecretStore, 'get'>;
+  readonly clock: Clock;
+  /** No hook is asked again sooner. */
+  readonly againAfterMs: number;
+}
+
 /** Asks hooks. A crash between a call and its record repeats the call with the same id. */
 export class HookCaller {
-  constructor(
-    private readonly http: HookHttp,
-    private readonly clock: Clock,
-    /** No hook is asked again sooner. */
-    private readonly againAfterMs: number,
-  ) {}
+  constructor(private readonly parts: HookCallerParts) {}
 
   async ask(subject: HookSubject, call: HookCall, signal: AbortSignal): Promise<HookOutcome> {
-    const { url, caBundle: ca, ...hook } = call.hook;
-    const { id, body } = hookRequestOf(subject, call, this.now());
-    const headers = { 'content-type': 'application/json', accept: 'application/json', 'idempotency-key': id };
-    const limits = { timeLimitMs: hookTimeoutMs(hook), answerBytesMax: ANSWER_BYTES_MAX };
-    const answer = await this.http.post(url, { body, headers, ca, ...limits }, signal);
-    return hookOutcomeOf(call, answer, { now: this.now(), againAfterMs: this.againAfterMs });
+    const { clock, againAfterMs } = this.parts;
+    const answer = await this.answer(subject, call, signal);
+    return hookOutcomeOf(call, answer, { now: clock.now().toISOString(), againAfterMs });
   }
 
-  private now(): string {
-    return this.clock.now().toISOString();
+  private async answer(subject: HookSubject, call: HookCall, signal: AbortSignal): Promise<HttpAnswer> {
+    const { http, secrets, clock } = this.parts;
+    const { url, caBundle: ca, secret: name, ...hook } = call.hook;
+    const { id, body } = hookRequestOf(subject, call, clock.now().toISOString());
+    const secret = name === undefined ? undefined : await secrets.get(hookSecretRef(subject.namespace, name));
+    // Never unsigned: whoever answers unsigned requests of this hook must not be able to let a step go on.
+    if (name !== undefined && secret === undefined)
+      return {
+        kind: 'refused',
+        why: `the namespace has no hook secret ${name}; set it with "fairlead hook set-secret"`,
+      };
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'idempotency-key': id,
+      ...(secret === undefined ? {} : { [SIGNATURE_HEADER]: signatureOf(secret, body, clock.now()) }),
+    };
+    const limits = { timeLimitMs: hookTimeoutMs(hook), answerBytesMax: ANSWER_BYTES_MAX };
+    return http.post(url, { body, headers, ca, ...limits }, signal);
   }
 }

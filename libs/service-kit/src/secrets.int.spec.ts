@@ -29,6 +29,7 @@ const secretsOf = (service: ServiceName): NatsSecrets => new NatsSecrets(connect
 const KINDS: readonly (readonly [ref: string, owner: string, readers: readonly ServiceName[]])[] = [
   ['gateway.connection.lab', 'shared', ['gateway', 'infra-svc', 'bootstrap-svc']],
   ['gateway.connection.lab.jump', 'shared', ['gateway', 'infra-svc', 'bootstrap-svc']],
+  ['gateway.hook.team-a.inventory', 'hooks', ['gateway', 'bootstrap-svc', 'upgrade-svc']],
   ['infra-svc.ssh-key.lab', 'shared', ['infra-svc', 'bootstrap-svc']],
   ['bootstrap-svc.kubeconfig.u1', 'u1', ['gateway', 'bootstrap-svc', 'upgrade-svc']],
   ['bootstrap-svc.etcd-ca.u1', 'u1', ['bootstrap-svc']],

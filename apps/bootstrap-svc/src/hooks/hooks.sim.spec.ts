@@ -146,6 +146,21 @@ describe('a hook before a step', () => {
     expect(succeeded?.data).toMatchObject({ message: ` [2J  ${'x'.repeat(993)} ` });
   });
 
+  it('lets the step go on when it is skipped, and is asked at its next moment [Cluster API 29]', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.hookAnswer = (moment) =>
+      answered(moment.includes('BeforeCreate') ? { status: 'Failure', message: 'no' } : { status: 'Success' });
+    const points: HookPoint[] = ['BeforeCreate', 'BeforeControlPlaneInitialized'];
+    await simulation.say('request', requested(3, 2), declare([hookAt('BeforeCreate', { points })]));
+    await simulation.say('machines', created(machinesOf(3, 2)), balanced);
+    await simulation.run(300);
+    expect([simulation.count('HookFailed') > 0, simulation.count('HostReached')]).toEqual([true, 0]);
+    const skip = { uid: UID, hook: 'inventory', point: 'BeforeCreate', reason: 'it is down' } as const;
+    await simulation.say('request', { type: 'HookSkipped', data: skip });
+    await simulation.run();
+    expect([simulation.count('ClusterReady'), simulation.count('HookSucceeded')]).toEqual([1, 1]);
+  });
+
   it('lets the step go on when it is taken out of the manifest', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.hookAnswer = () => answered({ status: 'Failure', message: 'no' });
@@ -230,7 +245,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expect(letGo('AfterClusterDelete')).toBeGreaterThan(firstOf(simulation, 'InfrastructureDeleted'));
         const recorded = events.filter(({ type }) => ['HookBlocked', 'HookSucceeded', 'HookFailed'].includes(type));
         const attempts = recorded.map(({ data }) =>
-          'hook' in data ? [data.point, data.node, data.hook, data.attempt].join('/') : '',
+          'hook' in data && 'attempt' in data ? [data.point, data.node, data.hook, data.attempt].join('/') : '',
         );
         expect(new Set(attempts).size).toBe(attempts.length);
         expect(new Set(simulation.world.asked.map(({ id }) => id)).size).toBeLessThanOrEqual(attempts.length);

@@ -2,6 +2,7 @@ import type { Schemas } from '@fairlead/api-client';
 import type {
   ClusterRequest,
   ConnectionRequest,
+  HookPoint,
   NodeSetRequest,
   QuarantineReleaseRequest,
   Quota,
@@ -23,6 +24,7 @@ export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
 export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
+export type HookSecretView = Schemas['HookSecret'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
@@ -120,6 +122,13 @@ export interface NodeActionFields {
   readonly expiresInSeconds?: number;
 }
 
+/** Which of what a hook holds is let go, and why. */
+export interface HookSkip {
+  readonly point?: HookPoint;
+  readonly node?: string;
+  readonly reason: string;
+}
+
 /** What the commands need of the REST API. Every method throws a `CliFailure` when the answer is no success. */
 export interface Api {
   readonly server: string;
@@ -131,6 +140,10 @@ export interface Api {
   createNamespace(name: string, description: string): Promise<NamespaceView>;
   setNamespaceQuota(name: string, quota: Quota): Promise<NamespaceView>;
   deleteNamespace(name: string): Promise<void>;
+  hookSecrets(namespace: string): Promise<readonly HookSecretView[]>;
+  /** Its value is never answered. */
+  putHookSecret(namespace: string, secret: string, value: string): Promise<HookSecretView>;
+  deleteHookSecret(namespace: string, secret: string): Promise<void>;
 
   connections(): Promise<readonly ConnectionView[]>;
   connection(name: string): Promise<ConnectionView>;
@@ -187,6 +200,8 @@ export interface Api {
   /** Answers with the cluster as it is then. */
   /** Nodes that failed at their network configuration try it again. */
   retryNetwork(at: ClusterAt): Promise<ClusterView>;
+  /** Lets go what a hook holds; answers with the cluster as it is then. */
+  skipHook(at: ClusterAt, hook: string, request: HookSkip): Promise<ClusterView>;
   pauseCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   resumeCluster(at: ClusterAt, reason: string): Promise<ClusterView>;
   /** A kubeconfig with a new client certificate for the token that is used, as YAML. Without a time: 8 hours. */

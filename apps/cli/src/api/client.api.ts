@@ -127,10 +127,16 @@ const done = async (asked: Promise<unknown>): Promise<void> => {
 
 const at = ({ namespace, cluster }: ClusterAt) => ({ params: { path: { namespace, cluster } } });
 
-const namespaceMethods = (
-  access: Access,
-  client: FairleadClient,
-): Pick<Api, 'namespaces' | 'createNamespace' | 'setNamespaceQuota' | 'deleteNamespace'> => ({
+type NamespaceMethods =
+  | 'namespaces'
+  | 'createNamespace'
+  | 'setNamespaceQuota'
+  | 'deleteNamespace'
+  | 'hookSecrets'
+  | 'putHookSecret'
+  | 'deleteHookSecret';
+
+const namespaceMethods = (access: Access, client: FairleadClient): Pick<Api, NamespaceMethods> => ({
   namespaces: () => allItemsOf(access, (query) => client.GET('/ns', { params: { query } })),
   createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
   setNamespaceQuota: (namespace, quota) =>
@@ -139,6 +145,18 @@ const namespaceMethods = (
       client.PUT('/ns/{namespace}/quota', { params: { path: { namespace } }, body: quota as Schemas['Quota'] }),
     ),
   deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
+  hookSecrets: (namespace) =>
+    itemsOf(access, client.GET('/ns/{namespace}/hook-secrets', { params: { path: { namespace } } })),
+  putHookSecret: (namespace, secret, value) =>
+    dataOf(
+      access,
+      client.PUT('/ns/{namespace}/hook-secrets/{secret}', {
+        params: { path: { namespace, secret } },
+        body: { value },
+      }),
+    ),
+  deleteHookSecret: (namespace, secret) =>
+    done(client.DELETE('/ns/{namespace}/hook-secrets/{secret}', { params: { path: { namespace, secret } } })),
 });
 
 type ConnectionMethods = Pick<
@@ -207,6 +225,7 @@ type ClusterMethods =
   | 'deleteCluster'
   | 'retryCluster'
   | 'retryNetwork'
+  | 'skipHook'
   | 'pauseCluster'
   | 'resumeCluster'
   | 'kubeconfig'
@@ -274,6 +293,14 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
   retryCluster: (address) => acceptedOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/retry', at(address))),
   retryNetwork: (address) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/network/retry', at(address))),
+  skipHook: (address, hook, request) =>
+    dataOf(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/hooks/{hook}/skip', {
+        params: { path: { ...address, hook } },
+        body: request,
+      }),
+    ),
   pauseCluster: (address, reason) =>
     dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/pause', { ...at(address), body: { reason } })),
   resumeCluster: (address, reason) =>

@@ -297,6 +297,30 @@ describe('a deletion and a retry', () => {
   });
 });
 
+describe('a hook that holds a cluster', () => {
+  it('is skipped by a request with a reason, which the history and the audit have', async () => {
+    const { body: made } = await create('skipping');
+    const of = { uid: made.uid as never, hook: 'quota', point: 'BeforeCreate', attempt: 1 } as const;
+    const held = { ...of, message: 'later', nextAttemptAt: '2099-01-01T00:00:00.000Z' };
+    await gateway.state({ type: 'HookBlocked', data: held }, { cluster: 'skipping' });
+    const skip = (body: object) =>
+      gateway.ask<Omit<ClusterView, 'kind'> & Omit<ErrorView, 'kind'>>(
+        'POST',
+        `${clusters}/skipping/hooks/quota/skip`,
+        { body },
+      );
+    expect((await skip({})).status).toBe(400);
+    const done = await skip({ reason: 'the quota service is down' });
+    expect([done.status, done.body.conditions.find(({ type }) => type === 'HookBlocked')?.status]).toEqual([
+      200,
+      'False',
+    ]);
+    expect((await about('skipping')).at(-1)).toBe('HookSkipped');
+    const again = await skip({ reason: 'once more' });
+    expect([again.status, again.body.reason]).toEqual([409, 'hook.holds-nothing']);
+  });
+});
+
 describe('a read', () => {
   it('refuses a sequence that the log has not reached', async () => {
     const { status, body } = await gateway.ask<ErrorView>('GET', `${clusters}/first?minSeq=999999`);

@@ -1,5 +1,4 @@
 import {
-  holdsStep,
   replacementIn,
   pauseAfter,
   sentenceOf,
@@ -9,7 +8,6 @@ import {
   type ClusterSpec,
   type ClusterUid,
   type DeclaredSpec,
-  type HookPoint,
   type StoredEvent,
   type SuspensionReason,
   type VirtualAddress,
@@ -17,6 +15,7 @@ import {
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
+import { heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
 import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
 
 /** What is true of a cluster, with the time since when. */
@@ -50,26 +49,9 @@ export interface ClusterDoc {
   /** Declared; absent: none. */
   readonly virtualAddresses?: readonly VirtualAddress[];
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
-  readonly hooks?: Readonly<Record<string, HeldBy>>;
+  readonly hooks?: NonNullable<HeldHooks>;
   /** RFC 3339: when a hook last let go; absent: none has. */
   readonly hooksLetGoAt?: string;
-}
-
-/** A hook that a step waits for. */
-export interface HeldBy {
-  readonly hook: string;
-  readonly point: HookPoint;
-  readonly node: string | null;
-  /** It has failed, or asked for more time. */
-  readonly failed: boolean;
-  readonly message: string;
-  /** RFC 3339. */
-  readonly since: string;
-  readonly nextAttemptAt: string;
-  /** It holds an upgrade, and lets go when that ends. */
-  readonly ofUpgrade?: true;
-  /** The request about nodes that it holds, and lets go when that is through on the node. */
-  readonly requestId?: string;
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -166,72 +148,14 @@ const changePresence = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   }
 };
 
-const withHooks = (doc: ClusterDoc, { hooks: declared = [] }: DeclaredSpec): ClusterDoc => {
-  const { hooks = {}, ...others } = doc;
-  const isDeclared = ({ hook }: HeldBy): boolean => declared.some(({ name }) => name === hook);
-  return declared.length === 0
-    ? others
-    : { ...others, hooks: Object.fromEntries(Object.entries(hooks).filter(([, held]) => isDeclared(held))) };
-};
-
-const withoutHeld = (doc: ClusterDoc, isOver: (held: HeldBy) => boolean): ClusterDoc => {
-  const { hooks } = doc;
-  if (hooks === undefined || !Object.values(hooks).some(isOver)) return doc;
-  return { ...doc, hooks: Object.fromEntries(Object.entries(hooks).filter(([, held]) => !isOver(held))) };
-};
-
-/** The time that a step takes does not run while a hook holds it. */
-const withLetGo = (before: ClusterDoc, doc: ClusterDoc, { meta }: StoredEvent): ClusterDoc => {
-  const count = ({ hooks = {} }: ClusterDoc): number => Object.keys(hooks).length;
-  return count(doc) < count(before) ? { ...doc, hooksLetGoAt: meta.time } : doc;
-};
-
-/** What steps wait for; a hook after a step holds nothing. */
-const changeHooks = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
-  switch (event.type) {
-    case 'HookBlocked':
-    case 'HookSucceeded':
-    case 'HookFailed':
-    case 'UpgradeHookBlocked':
-    case 'UpgradeHookSucceeded':
-    case 'UpgradeHookFailed':
-    case 'NodeActionHookBlocked':
-    case 'NodeActionHookSucceeded':
-    case 'NodeActionHookFailed': {
-      const { hook, point, node = null } = event.data;
-      const key = `${point}/${node ?? ''}/${hook}`;
-      const { [key]: before, ...others } = doc.hooks ?? {};
-      const nextAttemptAt = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
-      if (nextAttemptAt === null || !holdsStep(point)) return { ...doc, hooks: others };
-      const failed = 'cause' in event.data;
-      const message = 'cause' in event.data ? event.data.cause.message : event.data.message;
-      const { since = event.meta.time } = before ?? {};
-      const ofUpgrade = event.type.startsWith('Upgrade') ? { ofUpgrade: true as const } : {};
-      const ofRequest = 'requestId' in event.data ? { requestId: event.data.requestId } : {};
-      const held = { hook, point, node, failed, message, since, nextAttemptAt, ...ofUpgrade, ...ofRequest };
-      return { ...doc, hooks: { ...others, [key]: held } };
-    }
-    case 'RolloutAborted':
-    case 'RolloutCompleted':
-      return withoutHeld(doc, ({ ofUpgrade }) => ofUpgrade === true);
-    case 'OperationPostponed':
-      return withoutHeld(doc, ({ ofUpgrade, node }) => ofUpgrade === true && node === event.data.node);
-    case 'NodeActionCordoned':
-    case 'NodeActionSucceeded':
-    case 'NodeActionFailed':
-    case 'NodeActionVoided': {
-      const { data } = event;
-      return withoutHeld(doc, ({ requestId, node }) => requestId === data.requestId && node === data.node);
-    }
-    case 'NodeRemovalCancelled':
-      return withoutHeld(doc, ({ ofUpgrade, node }) => ofUpgrade !== true && node === event.data.node);
-    case 'NodeRemoved':
-      return withoutHeld(doc, ({ node }) => node === event.data.node);
-    case 'VmDeleted':
-      return withoutHeld(doc, ({ node }) => node === event.data.name);
-    default:
-      return doc;
-  }
+/** Hooks that hold a step. The time that a step takes does not run meanwhile. */
+const withHeld = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { hooks: before, ...others } = doc;
+  const hooks = heldAfter(before, event);
+  if (hooks === before) return doc;
+  const count = (held: HeldHooks = {}): number => Object.keys(held).length;
+  const letGo = count(hooks) < count(before) ? { hooksLetGoAt: event.meta.time } : {};
+  return { ...others, ...letGo, ...(hooks === undefined ? {} : { hooks }) };
 };
 
 const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
@@ -239,11 +163,7 @@ const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withLetGo(
-        doc,
-        withHooks(withAddresses(withChecks(doc, event.data.spec, time), event.data.spec), event.data.spec),
-        event,
-      );
+      return withAddresses(withChecks(doc, event.data.spec, time), event.data.spec);
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };
@@ -304,21 +224,19 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'PoolRolloutRequested':
     case 'NodesAbandoned':
       return { ...doc, reason: '', message: '' };
-    case 'VmDeleted': {
-      const after = withLetGo(doc, changeHooks(doc, event), event);
-      return after.reason === DELETION_REASON ? { ...after, reason: '', message: '' } : after;
-    }
+    case 'VmDeleted':
+      return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
     case 'ClusterRetryRequested':
       return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
     case 'ClusterPaused':
       return { ...doc, pause: pauseAfter(doc.pause ?? null, event) };
     case 'ClusterResumed':
       return { ...doc, pause: null, resumedAt: time };
-    case 'ClusterDeletionRequested': // What was held is not done any more.
-      return { ...withoutMark(withoutHeld(doc, () => true)), reason: '', message: '' };
+    case 'ClusterDeletionRequested':
+      return { ...withoutMark(doc), reason: '', message: '' };
     default:
       return replacementIn(event) === undefined
-        ? changePresence(changeHealth(withBackups(withLetGo(doc, changeHooks(doc, event), event), event), event), event)
+        ? changePresence(changeHealth(withBackups(doc, event), event), event)
         : { ...doc, reason: '', message: '' };
   }
 };
@@ -361,6 +279,7 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeActionHookBlocked',
   'NodeActionHookSucceeded',
   'NodeActionHookFailed',
+  'HookSkipped',
   'RolloutAborted',
   'RolloutCompleted',
   'OperationPostponed',
@@ -404,7 +323,7 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
-    const changed = change(doc, event);
+    const changed = change(withHeld(doc, event), event);
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },

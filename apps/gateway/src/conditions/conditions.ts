@@ -296,7 +296,7 @@ const hookBlocked: Read = ({ hooks = {}, createdAt }) => {
   return found({
     status: 'True',
     reason: held.some(({ failed }) => failed) ? 'HookFailed' : 'HookAsksForTime',
-    message: `${sentences.join('; ')}. To go on without it, take the hook out of spec.hooks`,
+    message: `${sentences.join('; ')}. To go on without it, use "fairlead hook skip", or take the hook out of spec.hooks`,
     since: first.since,
     calls: held.some(({ failed }) => failed) ? 'Degraded' : 'Maintaining',
   });

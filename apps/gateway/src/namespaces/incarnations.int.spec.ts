@@ -4,12 +4,18 @@ import type {
   ConnectionList,
   ErrorView,
   EventList,
+  HookSecretList,
+  HookSecretView,
   OperationList,
   RoleGrant,
   TokenList,
 } from '@fairlead/contracts';
 import { events } from '@fairlead/api-client';
+import { hookSecretRef } from '@fairlead/contracts';
+import { NatsSecrets } from '@fairlead/service-kit';
 import { describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { request, useGateway } from '../gateway.fixtures.js';
 
 const gateway = useGateway();
@@ -156,5 +162,49 @@ describe('a namespace that was deleted and created again', () => {
     await create('bounded');
     const { body } = await gateway.ask('GET', '/ns/bounded');
     expect(body['quota']).toEqual({});
+  });
+});
+
+describe('the hook secrets of a namespace', () => {
+  const value = 'a-value-that-no-answer-and-no-event-has';
+  const sealed = async (name: string): Promise<string | undefined> => {
+    const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
+    const nats = await gateway.environment.connect('upgrade-svc');
+    return new NatsSecrets(nats, 'upgrade-svc', key).get(hookSecretRef(name, 'inventory'));
+  };
+  const put = (name: string, body: object = { value }) =>
+    gateway.ask<HookSecretView>('PUT', `/ns/${name}/hook-secrets/inventory`, { body });
+
+  it('are sealed for the services that ask hooks, listed without their values, and gone with the namespace', async () => {
+    await create('signed');
+    const set = await put('signed');
+    expect([set.status, set.body]).toMatchObject([200, { kind: 'HookSecret', name: 'inventory' }]);
+    expect(await sealed('signed')).toBe(value);
+    const seq = set.headers.get('x-fairlead-seq');
+    const listed = await gateway.ask<HookSecretList>('GET', `/ns/signed/hook-secrets?minSeq=${seq}`);
+    expect(listed.body.items).toEqual([set.body]);
+    expect(JSON.stringify([listed.body, await gateway.log()])).not.toContain(value);
+    await remove('signed');
+    await create('signed');
+    expect(await sealed('signed')).toBeUndefined();
+    expect((await gateway.ask<HookSecretList>('GET', '/ns/signed/hook-secrets')).body.items).toEqual([]);
+  });
+
+  it('are deleted by name, and refused where they are short, or where there is no namespace', async () => {
+    await create('sealed');
+    await put('sealed');
+    expect((await gateway.ask('DELETE', '/ns/sealed/hook-secrets/inventory')).status).toBe(200);
+    expect(await sealed('sealed')).toBeUndefined();
+    const again = await gateway.ask<ErrorView>('DELETE', '/ns/sealed/hook-secrets/inventory');
+    expect([again.status, again.body.reason]).toEqual([404, 'hook.secret-unknown']);
+    expect((await put('sealed', { value: 'short' })).status).toBe(400);
+    expect((await put('no-such-namespace')).status).toBe(404);
+  });
+
+  it('are set by operators of the namespace only', async () => {
+    await create('guarded');
+    const token = await tokenFor({ namespace: 'guarded', role: 'viewer' });
+    const { status } = await gateway.ask('PUT', '/ns/guarded/hook-secrets/inventory', { body: { value }, token });
+    expect(status).toBe(403);
   });
 });

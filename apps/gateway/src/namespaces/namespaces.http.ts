@@ -9,13 +9,11 @@ import {
   ListQuery,
   ReadQuery,
   refuse,
-  StatusView,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere, RoleInNamespace } from '../access/access.js';
 import { mayIn } from '../access/identity.js';
-import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { causeOf, FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
@@ -34,7 +32,6 @@ export class NamespacesHttp {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(POSITIONS) private readonly positions: Positions,
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
-    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
   ) {}
 
   @Get()
@@ -126,28 +123,5 @@ export class NamespacesHttp {
     const doc = await this.queries.one(name);
     if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace: name }));
     return namespaceView(doc);
-  }
-
-  @Delete(':namespace')
-  @HttpCode(200)
-  @RoleEverywhere('admin')
-  @Documented({
-    id: 'deleteNamespace',
-    tag: 'namespaces',
-    summary: 'Delete an empty namespace',
-    answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
-    refusals: ['namespace.unknown', 'namespace.not-empty', 'conflict.concurrent'],
-  })
-  async delete(
-    @Param({ schema: NamespacePath }) { namespace: name }: NamespacePath,
-    @FromCaller() caller: Caller,
-    @Res({ passthrough: true }) response: HttpResponse,
-  ): Promise<StatusView> {
-    const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
-    const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
-    showSeq(response, seq);
-    // So that the roles in it open nothing any more.
-    await shownSoon(this.positions, seq);
-    return { kind: 'Status', code: 200, message: `Namespace '${name}' is deleted.` };
   }
 }

@@ -1,4 +1,4 @@
-import type { NamespaceView, Quota } from '@fairlead/contracts';
+import type { NamespaceView, Quota, StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
 export interface NamespaceDoc {
@@ -9,7 +9,25 @@ export interface NamespaceDoc {
   readonly since?: number;
   /** Absent: none was set. */
   readonly quota?: Quota;
+  /** When each was set last, by name; absent: there is none. */
+  readonly hookSecrets?: Readonly<Record<string, string>>;
 }
+
+const changed = (doc: NamespaceDoc, { type, data, meta }: StoredEvent): NamespaceDoc => {
+  const { hookSecrets = {} } = doc;
+  switch (type) {
+    case 'NamespaceQuotaSet':
+      return { ...doc, quota: data.quota };
+    case 'HookSecretSet':
+      return { ...doc, hookSecrets: { ...hookSecrets, [data.secret]: meta.time } };
+    case 'HookSecretDeleted': {
+      const { [data.secret]: _gone, ...others } = hookSecrets;
+      return { ...doc, hookSecrets: others };
+    }
+    default:
+      return doc;
+  }
+};
 
 export const namespacesProjection: Projection<NamespaceDoc> = {
   name: 'namespaces',
@@ -19,6 +37,8 @@ export const namespacesProjection: Projection<NamespaceDoc> = {
     switch (event.type) {
       case 'NamespaceCreated':
       case 'NamespaceQuotaSet':
+      case 'HookSecretSet':
+      case 'HookSecretDeleted':
       case 'NamespaceDeleted':
         return [event.data.name];
       default:
@@ -28,10 +48,11 @@ export const namespacesProjection: Projection<NamespaceDoc> = {
 
   evolve: (doc, event) => {
     if (event.type === 'NamespaceDeleted') return undefined;
-    if (event.type === 'NamespaceQuotaSet') return doc === undefined ? undefined : { ...doc, quota: event.data.quota };
-    if (event.type !== 'NamespaceCreated') return doc;
-    const { name, description } = event.data;
-    return { name, description, createdAt: event.meta.time, since: event.meta.seq };
+    if (event.type === 'NamespaceCreated') {
+      const { name, description } = event.data;
+      return { name, description, createdAt: event.meta.time, since: event.meta.seq };
+    }
+    return doc && changed(doc, event);
   },
 };
 

@@ -33,6 +33,7 @@ export type ActionEvent = StoredEvent<
   | 'NodeActionHookBlocked'
   | 'NodeActionHookSucceeded'
   | 'NodeActionHookFailed'
+  | 'HookSkipped'
   | 'NodeActionCordoned'
   | 'NodeActionEvictionRefused'
   | 'NodeActionDrained'
@@ -54,6 +55,7 @@ const actedBy = (event: ActionEvent): Acted => {
       return { state: 'waiting', since, message: POSTPONED_WORDS[event.data.reason] };
     case 'NodeActionStarted':
     case 'NodeActionHookSucceeded':
+    case 'HookSkipped':
     case 'NodeActionCordoned':
     case 'NodeActionDrained':
       return { state: 'running', since, message: sentenceOfEvent(event) };
@@ -75,9 +77,10 @@ const isAfterDrain = ({ data }: ActionEvent): boolean => 'point' in data && !hol
 
 /** What is through stays through. */
 export const actedAfter = (nodes: ActedNodes, event: ActionEvent): ActedNodes => {
-  const before = nodes[event.data.node];
+  const { node = '' } = event.data;
+  const before = nodes[node];
   if (before === undefined || isThrough(before) || isAfterDrain(event)) return nodes;
-  return { ...nodes, [event.data.node]: actedBy(event) };
+  return { ...nodes, [node]: actedBy(event) };
 };
 
 export const isThrough = ({ state }: Acted): boolean => state === 'done' || state === 'failed' || state === 'left';

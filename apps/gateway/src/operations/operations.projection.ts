@@ -396,6 +396,7 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   NodeActionHookBlocked: acted,
   NodeActionHookSucceeded: acted,
   NodeActionHookFailed: acted,
+  HookSkipped: acted,
   NodeActionCordoned: acted,
   NodeActionEvictionRefused: acted,
   NodeActionDrained: acted,

@@ -135,6 +135,11 @@ const hooked = (
   return { ...doc, held, message: held };
 };
 
+const skipped = (before: UpgradeDoc): UpgradeDoc => {
+  const doc = withoutHeld(before);
+  return { ...doc, message: before.message === before.held ? waiting(doc) : before.message };
+};
+
 const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   const { time, actor } = event.meta;
   switch (event.type) {
@@ -152,6 +157,8 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'UpgradeHookFailed':
     case 'UpgradeHookSucceeded':
       return holdsStep(event.data.point) ? hooked(doc, event) : doc;
+    case 'HookSkipped':
+      return skipped(doc);
     case 'UpgradeRuleOverridden': {
       const { rule, reason } = event.data;
       return { ...doc, overrides: [...doc.overrides, { rule, reason, actor }] };
@@ -231,6 +238,7 @@ const CHANGING: ReadonlySet<string> = new Set<EventType>([
   'UpgradeHookBlocked',
   'UpgradeHookSucceeded',
   'UpgradeHookFailed',
+  'HookSkipped',
   'RolloutStarted',
   'RolloutPaused',
   'RolloutResumed',
@@ -258,9 +266,8 @@ export const upgradesProjection: Projection<UpgradeDoc> = {
 
   keys: (event) => {
     const { namespace, cluster } = event.meta;
-    return concerns(event) && 'upgradeId' in event.data && event.data.upgradeId !== null
-      ? [upgradeKey(namespace, cluster, event.data.upgradeId)]
-      : [];
+    const id = 'upgradeId' in event.data ? (event.data.upgradeId ?? null) : null;
+    return concerns(event) && id !== null ? [upgradeKey(namespace, cluster, id)] : [];
   },
 
   evolve: (doc, event) => {

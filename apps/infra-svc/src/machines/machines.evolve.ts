@@ -279,6 +279,7 @@ const hooksOf = ({ hooks }: Cluster, event: StoredEvent): Cluster['hooks'] => {
     case 'HookBlocked':
     case 'HookSucceeded':
     case 'HookFailed':
+    case 'HookSkipped':
       return HOLDING.has(event.data.point) ? hooksAfter(hooks, event, { isCreated: true }) : hooks;
     case 'ClusterSpecChanged':
       return hooksAfter(hooks, event, { isCreated: true });

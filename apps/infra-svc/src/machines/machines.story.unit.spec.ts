@@ -101,6 +101,17 @@ describe('the machines of a cluster', () => {
     expect(story.types().includes('ClusterDeleted')).toBe(isOver);
   });
 
+  it('of a cluster whose last hook is skipped are forgotten', async () => {
+    await emptied();
+    const { attempt: _attempt, ...skipped } = asked;
+    await story.log.say(bootstrapStream, {
+      type: 'HookBlocked',
+      data: { ...asked, message: '', nextAttemptAt: AGAIN_AT },
+    });
+    await story.request({ type: 'HookSkipped', data: { ...skipped, reason: 'it is down' } });
+    expect(story.types().at(-1)).toBe('ClusterDeleted');
+  });
+
   it('of a cluster whose last hook is taken out of the manifest are forgotten', async () => {
     await emptied();
     await story.request(declare([], 2));

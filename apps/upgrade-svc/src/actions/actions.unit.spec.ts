@@ -294,6 +294,15 @@ describe('hooks of the drains that are requested', () => {
     expect(story.tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
   });
 
+  it('let a node go when they are skipped, and hold the next one [Cluster API 29]', () => {
+    const story = new Story().declare([HOOK]).ask('drain', ['w-1', 'w-2']).settle();
+    story.answered('w-1', 'Blocked', { nextAttemptAt: againAt });
+    const skip = { hook: 'traffic', point: 'BeforeNodeDrain', node: 'w-1', requestId: REQUEST, reason: 'it is down' };
+    expect(story.tell('HookSkipped', skip).tasks).toEqual([`CordonNode/w-1/${REQUEST}`]);
+    story.cordoned('w-1').drained('w-1');
+    expect(story.tasks).toContain(call('w-2'));
+  });
+
   it('are asked for each request, and nothing is remembered of one that is over', () => {
     const story = new Story().declare([HOOK]).ask('drain', ['w-1']).settle().answered('w-1', 'Succeeded');
     story.cordoned('w-1').drained('w-1').answered('w-1', 'Succeeded', { point: 'AfterNodeDrain' });

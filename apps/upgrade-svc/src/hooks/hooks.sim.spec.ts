@@ -103,6 +103,14 @@ describe('hooks before an upgrade', () => {
     expect(simulation.count('RolloutCompleted')).toBe(1);
   });
 
+  it('hold it no longer once they are skipped, and are asked by the next upgrade [Cluster API 29]', () => {
+    const simulation = begin(Array.from({ length: 1_000 }, () => WAIT));
+    const skip = { uid: UID, hook: 'backup', point: 'BeforeUpgrade', reason: 'it is down' } as const;
+    simulation.after(150, () => simulation.say('request', { type: 'HookSkipped', data: skip }));
+    simulation.run();
+    expect([simulation.count('RolloutCompleted'), simulation.count('UpgradeHookSucceeded')]).toEqual([1, 0]);
+  });
+
   it('hold nothing any more once they are taken out of the manifest', () => {
     const simulation = begin(Array.from({ length: 1_000 }, () => WAIT));
     simulation.after(150, () => simulation.say('request', declare([], 2)));

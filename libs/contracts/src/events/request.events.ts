@@ -3,7 +3,8 @@ import { AutoscalerCredentialId } from '../autoscaler.credential.js';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { Sha256 } from '../digests.js';
-import { ClusterUid, ConnectionName, Namespace, NodeName, SecretRef } from '../ids.js';
+import { HOOK_POINTS } from '../hook.points.js';
+import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, UpgradeId } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { Labels } from '../manifest/pool.fields.js';
@@ -33,6 +34,22 @@ export const requestEvents = {
     scope: 'namespace',
     doc: 'The most that the clusters of a namespace may take together; it replaces what was set before.',
     data: z.strictObject({ name: Namespace, quota: Quota }),
+  }),
+  HookSecretSet: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'Requests to hooks that name this secret are signed with its value, which is sealed; it replaces the value before.',
+    data: z.strictObject({ name: Namespace, secret: PoolName }),
+  }),
+  HookSecretDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The value of a hook secret is gone; hooks that name it fail.',
+    data: z.strictObject({ name: Namespace, secret: PoolName }),
   }),
   NamespaceDeleted: defineEvent({
     version: 1,
@@ -173,6 +190,21 @@ export const requestEvents = {
     context: 'request',
     doc: 'An operator asked to delete a cluster; everything that was created for it goes, its history stays.',
     data: z.strictObject({ uid }),
+  }),
+  HookSkipped: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'Someone has let go what a hook holds: it is not asked again at this moment.',
+    data: z.strictObject({
+      uid,
+      hook: PoolName,
+      point: z.enum(HOOK_POINTS),
+      node: NodeName.optional().describe('Absent: it is about the cluster'),
+      upgradeId: UpgradeId.optional().describe('The upgrade that it holds'),
+      requestId: z.string().optional().describe('The request about nodes that it holds'),
+      reason: z.string().describe('Why, in the words of whoever asked'),
+    }),
   }),
   NodesRequested: defineEvent({
     version: 1,

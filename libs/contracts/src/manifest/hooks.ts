@@ -24,6 +24,9 @@ export const Hook = z
       .max(CA_LENGTH_MAX)
       .optional()
       .describe('Authorities of its certificate, PEM. Left out: those that Node.js trusts'),
+    secret: PoolName.optional().describe(
+      'The hook secret of the namespace that requests are signed with. Left out: they are not signed',
+    ),
     timeout: Duration.optional().describe(
       `How long it may take to answer, at most ${TIMEOUT_MAX}. Left out: ${HOOK_TIMEOUT_DEFAULT}`,
     ),

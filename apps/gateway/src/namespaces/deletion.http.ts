@@ -1,0 +1,48 @@
+import { NamespacePath, namespaceStream, StatusView } from '@fairlead/contracts';
+import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Delete, HttpCode, Inject, Param, Res } from '@nestjs/common';
+import { RoleEverywhere } from '../access/access.js';
+import { shownSoon, showSeq } from '../http/answers.js';
+import { causeOf, FromCaller, type Caller } from '../http/caller.js';
+import { bothBases, Documented } from '../http/documented.js';
+import type { HttpResponse } from '../http/http.types.js';
+import { orRefuse } from '../http/refused.js';
+import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
+import { HookSecretValues } from './hook.secrets.values.js';
+import { namespaces } from './namespaces.decider.js';
+
+@Controller(bothBases('ns/:namespace'))
+export class NamespaceDeletionHttp {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
+    @Inject(HookSecretValues) private readonly secrets: HookSecretValues,
+  ) {}
+
+  @Delete()
+  @HttpCode(200)
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'deleteNamespace',
+    tag: 'namespaces',
+    summary: 'Delete an empty namespace',
+    answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
+    refusals: ['namespace.unknown', 'namespace.not-empty', 'conflict.concurrent'],
+  })
+  async delete(
+    @Param({ schema: NamespacePath }) { namespace: name }: NamespacePath,
+    @FromCaller() caller: Caller,
+    @Res({ passthrough: true }) response: HttpResponse,
+  ): Promise<StatusView> {
+    const secrets = await this.secrets.namesIn(name);
+    const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
+    const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
+    // They are not those of another namespace of this name.
+    for (const secret of secrets) await this.secrets.delete(name, secret);
+    showSeq(response, seq);
+    // So that the roles in it open nothing any more.
+    await shownSoon(this.positions, seq);
+    return { kind: 'Status', code: 200, message: `Namespace '${name}' is deleted.` };
+  }
+}

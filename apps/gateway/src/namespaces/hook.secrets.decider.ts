@@ -1,0 +1,49 @@
+import { HOOK_SECRETS_MAX, refuse, type Fact, type Namespace, type PoolName } from '@fairlead/contracts';
+import type { Command, Decider } from '@fairlead/event-sourcing';
+
+interface Named {
+  readonly namespace: Namespace;
+  readonly secret: PoolName;
+}
+
+export type SetHookSecret = Command<'SetHookSecret', Named>;
+export type DeleteHookSecret = Command<'DeleteHookSecret', Named>;
+
+/** The names of the hook secrets of a namespace; undefined: there is no namespace. */
+export type HookSecretsState = ReadonlySet<string> | undefined;
+
+/** Secrets that requests to hooks are signed with. Their values are in no event. */
+export const hookSecrets: Decider<
+  HookSecretsState,
+  SetHookSecret | DeleteHookSecret,
+  Fact<'HookSecretSet' | 'HookSecretDeleted'>
+> = {
+  initial: undefined,
+
+  decide: (names, { type, data: { namespace, secret } }) => {
+    if (names === undefined) return refuse('namespace.unknown', { namespace });
+    const data = { name: namespace, secret };
+    if (type === 'SetHookSecret') {
+      if (!names.has(secret) && names.size >= HOOK_SECRETS_MAX)
+        return refuse('hook.too-many-secrets', { namespace, max: HOOK_SECRETS_MAX });
+      return [{ type: 'HookSecretSet', data }];
+    }
+    if (!names.has(secret)) return refuse('hook.secret-unknown', { namespace, secret });
+    return [{ type: 'HookSecretDeleted', data }];
+  },
+
+  evolve: (names, event) => {
+    switch (event.type) {
+      case 'NamespaceCreated':
+        return new Set();
+      case 'NamespaceDeleted':
+        return undefined;
+      case 'HookSecretSet':
+        return new Set([...(names ?? []), event.data.secret]);
+      case 'HookSecretDeleted':
+        return new Set([...(names ?? [])].filter((name) => name !== event.data.secret));
+      default:
+        return names;
+    }
+  },
+};

@@ -1,0 +1,102 @@
+import {
+  HookSecretList,
+  HookSecretPath,
+  HookSecretRequest,
+  HookSecretView,
+  NamespacePath,
+  namespaceStream,
+  ReadQuery,
+  refuse,
+  StatusView,
+} from '@fairlead/contracts';
+import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { showSeq, untilShown } from '../http/answers.js';
+import { causeOf, FromExchange, type Exchange } from '../http/caller.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { orRefuse, Refused } from '../http/refused.js';
+import { hookSecrets } from './hook.secrets.decider.js';
+import { HookSecretValues } from './hook.secrets.values.js';
+import { NamespaceQueries } from './namespaces.queries.js';
+
+@Controller(bothBases('ns/:namespace/hook-secrets'))
+export class HookSecretsHttp {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(POSITIONS) private readonly positions: Positions,
+    @Inject(HookSecretValues) private readonly values: HookSecretValues,
+    @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listHookSecrets',
+    tag: 'namespaces',
+    summary: 'The names of the secrets that requests to hooks are signed with',
+    answers: [{ status: 200, description: 'The secrets, without their values', schema: HookSecretList }],
+    refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<HookSecretList> {
+    await untilShown(this.positions, minSeq);
+    const doc = await this.queries.one(namespace);
+    if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
+    const items = Object.entries(doc.hookSecrets ?? {}).map(([name, setTime]): HookSecretView => ({
+      kind: 'HookSecret',
+      name,
+      setTime,
+    }));
+    return { kind: 'HookSecretList', items: items.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
+  }
+
+  @Put(':secret')
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'putHookSecret',
+    tag: 'namespaces',
+    summary: 'Set a secret that requests to hooks are signed with',
+    description: 'It replaces the value before. Hooks name it as secret in the manifests of the namespace.',
+    answers: [{ status: 200, description: 'The secret, without its value', schema: HookSecretView }],
+    refusals: ['namespace.unknown', 'hook.too-many-secrets', 'conflict.concurrent'],
+  })
+  async put(
+    @Param({ schema: HookSecretPath }) { namespace, secret }: HookSecretPath,
+    @Body({ schema: HookSecretRequest }) { value }: HookSecretRequest,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<HookSecretView> {
+    const command = { type: 'SetHookSecret', data: { namespace, secret } } as const;
+    const decided = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    // Nothing is sealed for a request that is refused.
+    await this.values.seal(namespace, secret, value);
+    showSeq(response, decided.seq);
+    const setTime = decided.events[0]?.meta.time;
+    if (setTime === undefined) throw new Error(`setting the hook secret ${secret} decided nothing`);
+    return { kind: 'HookSecret', name: secret, setTime };
+  }
+
+  @Delete(':secret')
+  @HttpCode(200)
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'deleteHookSecret',
+    tag: 'namespaces',
+    summary: 'Delete a secret that requests to hooks are signed with',
+    description: 'Hooks that still name it fail, by their failurePolicy.',
+    answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
+    refusals: ['namespace.unknown', 'hook.secret-unknown', 'conflict.concurrent'],
+  })
+  async delete(
+    @Param({ schema: HookSecretPath }) { namespace, secret }: HookSecretPath,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<StatusView> {
+    const command = { type: 'DeleteHookSecret', data: { namespace, secret } } as const;
+    const { seq } = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
+    await this.values.delete(namespace, secret);
+    showSeq(response, seq);
+    return { kind: 'Status', code: 200, message: `The hook secret '${secret}' is deleted.` };
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { Namespace, PoolName, SecretRef } from './ids.js';
+
+/** Whose key seals hook secrets: services that ask hooks may not open what is sealed for all of the installation. */
+export const HOOK_SECRETS_OWNER = 'hooks';
+/** In each namespace. */
+export const HOOK_SECRETS_MAX = 50;
+
+const LENGTH = { min: 32, max: 256 };
+
+export const hookSecretRef = (namespace: string, name: string): SecretRef =>
+  SecretRef.parse(`gateway.hook.${namespace}.${name}`);
+
+export const HookSecretPath = z.object({ namespace: Namespace, secret: PoolName });
+export type HookSecretPath = z.infer<typeof HookSecretPath>;
+
+export const HookSecretRequest = z
+  .strictObject({
+    value: z
+      .string()
+      .min(LENGTH.min)
+      .max(LENGTH.max)
+      .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+      .describe('The key of HMAC-SHA256, as it is written here; it is sealed and never shown again'),
+  })
+  .meta({ id: 'HookSecretRequest' });
+export type HookSecretRequest = z.infer<typeof HookSecretRequest>;
+
+export const HookSecretView = z
+  .strictObject({
+    kind: z.literal('HookSecret'),
+    name: z.string(),
+    setTime: z.iso.datetime().describe('When its value was set last'),
+  })
+  .meta({ id: 'HookSecret', description: 'A secret that requests to hooks are signed with; its value is never shown' });
+export type HookSecretView = z.infer<typeof HookSecretView>;
+
+export const HookSecretList = z
+  .strictObject({ kind: z.literal('HookSecretList'), items: z.array(HookSecretView) })
+  .meta({ id: 'HookSecretList' });
+export type HookSecretList = z.infer<typeof HookSecretList>;
