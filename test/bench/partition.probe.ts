@@ -1,6 +1,6 @@
 import { partitionOf, PARTITION_COUNT } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
-import { PartitionConsumers } from '@fairlead/event-sourcing/jetstream';
+import { PartitionConsumers, RecentEntries } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type pg from 'pg';
 
@@ -33,6 +33,7 @@ export class PartitionProbe {
       databaseUrl: options.databaseUrl,
       consumers: { projections: [options.projection as Projection<unknown>], processes: [] },
       handlers: undefined,
+      recent: new RecentEntries(),
       onReconciled: () => undefined,
       onEvents: () => undefined,
       onLoaded: async () => undefined,
