@@ -79,12 +79,12 @@ const failure = (operation: ProviderOperation, message: string, retryable: boole
   new WorldFailure({ operation, target: 'fake', message, retryable });
 
 /** Like a call over the network: it ends as soon as the signal aborts. */
-const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> => {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+const orAborted = <T>(signal: AbortSignal, call: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    void call.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
-  return Promise.race([call, aborted]);
-};
 
 export class FakeProvider implements InfrastructureProvider {
   constructor(

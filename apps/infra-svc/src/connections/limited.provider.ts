@@ -10,12 +10,23 @@ const CALL_LIMIT_MS = 110_000;
 const DELETION_LIMIT_MS = 9 * MINUTE_MS;
 const RECOVERY_LIMIT_MS = 14 * MINUTE_MS;
 
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_resolve, reject) => {
-    const end = (): void => reject(signal.reason as Error);
+interface Aborted {
+  /** Rejects with the signal's reason when it aborts. */
+  readonly rejection: Promise<never>;
+  /** Without it, Node.js keeps a combined signal, and what listens to it, for as long as the process lives. */
+  readonly ignore: () => void;
+}
+
+const abortedBy = (signal: AbortSignal): Aborted => {
+  let end = (): void => undefined;
+  const rejection = new Promise<never>((_resolve, reject) => {
+    end = () => reject(signal.reason as Error);
     if (signal.aborted) end();
     else signal.addEventListener('abort', end, { once: true });
   });
+  rejection.catch(() => undefined); // Whoever races it gets the error.
+  return { rejection, ignore: () => signal.removeEventListener('abort', end) };
+};
 
 const inWords = (ms: number): string => (ms < 2 * MINUTE_MS ? `${ms / 1_000} s` : `${ms / MINUTE_MS} min`);
 
@@ -36,13 +47,15 @@ const limitedFor =
   async (operation, signal, call, limitMs = CALL_LIMIT_MS) => {
     const late = deadlineAfter(limitMs);
     const either = AbortSignal.any([signal, late.signal]);
+    const aborted = abortedBy(either);
     try {
-      return await Promise.race([call(either), aborted(either)]);
+      return await Promise.race([call(either), aborted.rejection]);
     } catch (error) {
       if (!isTimeout(either) || error instanceof WorldFailure) throw error;
       const message = late.signal.aborted ? `no answer within ${inWords(limitMs)}` : wordsOf(either.reason);
       throw new WorldFailure({ operation, target, message, cause: error });
     } finally {
+      aborted.ignore();
       late.clear();
     }
   };
@@ -53,15 +66,15 @@ const answersUntil = async function* (
   signal: AbortSignal,
 ): AsyncIterable<MachineAnswer> {
   const iterator = answers[Symbol.asyncIterator]();
-  const end = aborted(signal);
-  end.catch(() => undefined);
+  const aborted = abortedBy(signal);
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), end]);
+      const next = await Promise.race([iterator.next(), aborted.rejection]);
       if (next.done === true) return;
       yield next.value;
     }
   } finally {
+    aborted.ignore();
     // One that hangs would never return.
     void iterator.return?.().catch(() => undefined);
   }

@@ -1,5 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { getEventListeners } from 'node:events';
 import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
 import type { MachineGroup, ProviderOperation } from '../providers/provider.ports.js';
 import { limitedProvider } from './limited.provider.js';
@@ -61,6 +62,21 @@ describe('a call to a provider that hangs', () => {
 });
 
 describe('a provider with limits', () => {
+  it('leaves nothing in memory of a call that has ended', async () => {
+    const fake = new FakeProvider(new FakeCloud());
+    const signals: AbortSignal[] = [];
+    fake.listMachines = async (signal) => {
+      signals.push(signal);
+      return [];
+    };
+    const waiting = new AbortController();
+    const provider = limitedProvider(fake, 'lab');
+    await provider.listMachines(waiting.signal);
+    for await (const answer of provider.ensureMachines({ machines: [] } as never, waiting.signal))
+      signals.push(answer as never);
+    expect([...signals, waiting.signal].map((signal) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
+  });
+
   it('answers as it is, and offers what it offers', async () => {
     const provider = limitedProvider(new FakeProvider(new FakeCloud()), 'lab');
     expect(await provider.resolveRegion('lab-1', never)).toMatchObject({ name: 'lab-1' });

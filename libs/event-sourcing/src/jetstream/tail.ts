@@ -33,7 +33,8 @@ export const makeTail = (nc: NatsConnection): Tail =>
   async function* tail(filter, afterSeq, signal) {
     const wakeSignal = new WakeSignal();
     const subscription = nc.subscribe(storedSubject(filter), { callback: () => wakeSignal.ring() });
-    signal.addEventListener('abort', () => wakeSignal.ring(), { once: true });
+    const wake = (): void => wakeSignal.ring();
+    signal.addEventListener('abort', wake, { once: true });
     let after = afterSeq;
     let looks = 0;
     try {
@@ -57,6 +58,7 @@ export const makeTail = (nc: NatsConnection): Tail =>
         looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);
       }
     } finally {
+      signal.removeEventListener('abort', wake);
       subscription.unsubscribe();
     }
   };
