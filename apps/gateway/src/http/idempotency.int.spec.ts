@@ -35,6 +35,14 @@ const stateAll = async (name: string, facts: readonly Fact[], ids: Readonly<Reco
   }
 };
 
+const hookBlocked: Fact = {
+  type: 'HookBlocked',
+  data: {
+    ...{ uid: storyUid, hook: 'backup', point: 'BeforeClusterDelete', attempt: 1, message: '' },
+    nextAttemptAt: '2026-01-01T01:00:00.000Z',
+  },
+};
+
 /** A cluster that is Provisioned; answers its path. */
 const built = async (name: string, then: readonly Fact[] = []): Promise<string> => {
   const facts = [...CREATE.filter(({ type }) => BUILT.has(type)), ...then];
@@ -256,6 +264,11 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     path: async () => `${await built('inspected')}/nodes/demo-w-1/exec`,
     body: { command: ['uptime'] },
     other: { command: ['reboot'] },
+  },
+  skipHook: {
+    path: async () => `${await built('hooked', [hookBlocked])}/hooks/backup/skip`,
+    body: { reason: 'it is down' },
+    other: { reason: 'other' },
   },
   retryNetwork: { path: async () => `${await built('firewalled')}/network/retry`, other: { x: 1 } },
   issueAutoscalerCredential: {
