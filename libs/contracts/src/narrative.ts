@@ -97,8 +97,8 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
 
 /** Each event as a sentence for people, in the past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
-  HookSecretSet: ({ name, secret }) => `the hook secret ${secret} of namespace ${name} was set`,
-  HookSecretDeleted: ({ name, secret }) => `the hook secret ${secret} of namespace ${name} was deleted`,
+  HookSecretSet: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was set`,
+  HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,

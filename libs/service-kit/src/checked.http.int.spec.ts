@@ -74,7 +74,7 @@ describe('a POST to a URL that a user gave', () => {
 });
 
 describe('a request to a hook', () => {
-  const hook: Hook = { name: 'backup', points: ['BeforeCreate'], url: '', secret: 'inventory' };
+  const hook: Hook = { name: 'backup', points: ['BeforeCreate'], url: '', secretName: 'inventory' };
   const subject = { namespace: 'team-a', cluster: 'demo', uid: 'u1' as ClusterUid };
   const VALUE = 'of-the-hook-secret-inventory-of-team-a';
   const ask = (values: Readonly<Record<string, string>>, more: Partial<Hook> = {}) =>
@@ -117,7 +117,7 @@ describe('a request to a hook', () => {
       message: 'the namespace has no hook secret inventory; set it with "fairlead hook set-secret"',
     });
     expect(asked.length).toBe(before);
-    await ask({}, { secret: undefined });
+    await ask({}, { secretName: undefined });
     expect(asked.at(-1)?.headers['fairlead-signature']).toBeUndefined();
   });
 });

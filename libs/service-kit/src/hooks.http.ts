@@ -39,7 +39,7 @@ export class HookCaller {
 
   private async answer(subject: HookSubject, call: HookCall, signal: AbortSignal): Promise<HttpAnswer> {
     const { http, secrets, clock } = this.parts;
-    const { url, caBundle: ca, secret: name, ...hook } = call.hook;
+    const { url, caBundle: ca, secretName: name, ...hook } = call.hook;
     const { id, body } = hookRequestOf(subject, call, clock.now().toISOString());
     const secret = name === undefined ? undefined : await secrets.get(hookSecretRef(subject.namespace, name));
     // Never unsigned: whoever answers unsigned requests of this hook must not be able to let a step go on.

@@ -22,7 +22,7 @@ export const hookSecrets: Decider<
 
   decide: (names, { type, data: { namespace, secret } }) => {
     if (names === undefined) return refuse('namespace.unknown', { namespace });
-    const data = { name: namespace, secret };
+    const data = { name: namespace, secretName: secret };
     if (type === 'SetHookSecret') {
       if (!names.has(secret) && names.size >= HOOK_SECRETS_MAX)
         return refuse('hook.too-many-secrets', { namespace, max: HOOK_SECRETS_MAX });
@@ -39,9 +39,9 @@ export const hookSecrets: Decider<
       case 'NamespaceDeleted':
         return undefined;
       case 'HookSecretSet':
-        return new Set([...(names ?? []), event.data.secret]);
+        return new Set([...(names ?? []), event.data.secretName]);
       case 'HookSecretDeleted':
-        return new Set([...(names ?? [])].filter((name) => name !== event.data.secret));
+        return new Set([...(names ?? [])].filter((name) => name !== event.data.secretName));
       default:
         return names;
     }

@@ -59,7 +59,7 @@ export class HookSecretsHttp {
     id: 'putHookSecret',
     tag: 'namespaces',
     summary: 'Set a secret that requests to hooks are signed with',
-    description: 'It replaces the value before. Hooks name it as secret in the manifests of the namespace.',
+    description: 'It replaces the value before. Hooks name it as secretName in the manifests of the namespace.',
     answers: [{ status: 200, description: 'The secret, without its value', schema: HookSecretView }],
     refusals: ['namespace.unknown', 'hook.too-many-secrets', 'conflict.concurrent'],
   })

@@ -19,9 +19,9 @@ const changed = (doc: NamespaceDoc, { type, data, meta }: StoredEvent): Namespac
     case 'NamespaceQuotaSet':
       return { ...doc, quota: data.quota };
     case 'HookSecretSet':
-      return { ...doc, hookSecrets: { ...hookSecrets, [data.secret]: meta.time } };
+      return { ...doc, hookSecrets: { ...hookSecrets, [data.secretName]: meta.time } };
     case 'HookSecretDeleted': {
-      const { [data.secret]: _gone, ...others } = hookSecrets;
+      const { [data.secretName]: _gone, ...others } = hookSecrets;
       return { ...doc, hookSecrets: others };
     }
     default:

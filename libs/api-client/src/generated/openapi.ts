@@ -83,7 +83,7 @@ export interface paths {
     get?: never;
     /**
      * Set a secret that requests to hooks are signed with
-     * @description It replaces the value before. Hooks name it as secret in the manifests of the namespace.
+     * @description It replaces the value before. Hooks name it as secretName in the manifests of the namespace.
      */
     put: operations['putHookSecret'];
     post?: never;
@@ -2301,7 +2301,7 @@ export interface components {
       /** @description Authorities of its certificate, PEM. Left out: those that Node.js trusts */
       caBundle?: string;
       /** @description The hook secret of the namespace that requests are signed with. Left out: they are not signed */
-      secret?: string;
+      secretName?: string;
       /**
        * @description How long it may take to answer, at most 30s. Left out: 10s
        * @example 90s

@@ -41,7 +41,7 @@ export const requestEvents = {
     context: 'request',
     scope: 'namespace',
     doc: 'Requests to hooks that name this secret are signed with its value, which is sealed; it replaces the value before.',
-    data: z.strictObject({ name: Namespace, secret: PoolName }),
+    data: z.strictObject({ name: Namespace, secretName: PoolName }),
   }),
   HookSecretDeleted: defineEvent({
     version: 1,
@@ -49,7 +49,7 @@ export const requestEvents = {
     context: 'request',
     scope: 'namespace',
     doc: 'The value of a hook secret is gone; hooks that name it fail.',
-    data: z.strictObject({ name: Namespace, secret: PoolName }),
+    data: z.strictObject({ name: Namespace, secretName: PoolName }),
   }),
   NamespaceDeleted: defineEvent({
     version: 1,

@@ -24,7 +24,7 @@ export const Hook = z
       .max(CA_LENGTH_MAX)
       .optional()
       .describe('Authorities of its certificate, PEM. Left out: those that Node.js trusts'),
-    secret: PoolName.optional().describe(
+    secretName: PoolName.optional().describe(
       'The hook secret of the namespace that requests are signed with. Left out: they are not signed',
     ),
     timeout: Duration.optional().describe(
