@@ -156,7 +156,7 @@ describe('the machines of a connection', () => {
         ({ type, data }) => type === 'VmCreated' && 'machine' in data && data.machine.name === plan?.name,
       );
       expect(created).toMatchObject([{ data: { machine: { providerId: `lab://${found!.id}` } } }]);
-      const stated = (await log()).filter(({ type }) => type === 'OrphanVmAdopted');
+      const stated = (await system.events('_', '_')).filter(({ type }) => type === 'OrphanVmAdopted');
       expect(stated).toMatchObject([{ data: { connection: 'lab', id: found!.id, cluster: 'shop', node: plan?.name } }]);
       const again = await system.call<{ reason: string }>('POST', adopt, into);
       expect([again.status, again.body.reason]).toEqual([404, 'connection.orphan-unknown']);
