@@ -58,7 +58,7 @@ describe('one request becomes a real cluster on real hosts', () => {
   });
 
   it('has an endpoint of the service `kubernetes` for each control plane, with its own address [CB-Ladybug 17]', async () => {
-    const path = 'jsonpath={.endpoints[*].addresses[*]}';
+    const path = 'jsonpath={.items[*].endpoints[*].addresses[*]}';
     const addresses = (
       await kubectl('get', 'endpointslices', '--selector', 'kubernetes.io/service-name=kubernetes', '-o', path)
     ).split(' ');
