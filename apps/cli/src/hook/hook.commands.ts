@@ -15,7 +15,7 @@ export const addHookCommands = (program: Command, io: Io): void => {
   const hook = addGroup(
     program,
     'hook',
-    'Let go what a hook holds, and set the secrets that hooks are signed with',
+    'Release what a hook holds, and set the secrets that requests to hooks are signed with',
   ).alias('hooks');
   addSkip(hook, io);
   addSecrets(hook, io);
@@ -32,7 +32,7 @@ interface SkipOptions {
 const addSkip = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'skip <cluster> <hook>',
-    summary: 'Let go what a hook holds',
+    summary: 'Release what a hook holds',
     description:
       'What waits for the hook now goes on as if it had answered with Success. The history records who decided it and why. The hook is asked again at the next moment; to go on without it for good, take it out of the manifest.',
     examples: [

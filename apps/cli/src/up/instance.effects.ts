@@ -174,14 +174,14 @@ const plansOf = (
     lab,
   });
 
-/** Before its servers run, nothing is to blame them for. */
+/** What a slow start is due to, if NATS or PostgreSQL is down; undefined also before both have started. */
 const excuseOf = ({ environment }: { readonly environment?: Environment }): string | undefined =>
   environment === undefined ? undefined : downOf(environment.supervisor);
 
 /** Its machines are those of the installation that it has taken over; a lab of its own has none of them. */
 const hasTakenOver = (handover: HandoverRecord | undefined): boolean => handover?.state === 'active';
 
-/** Starts those programs whose names are meant. */
+/** Starts the programs whose names the predicate accepts. */
 type Start = (isMeant: (name: ProgramName) => boolean, title?: string) => Promise<void>;
 
 const starterOf =

@@ -1114,7 +1114,7 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Let go what a hook holds
+     * Release what a hook holds
      * @description What waits for the hook now goes on as if it had answered with Success, and the history records who decided it and why. The hook is asked again at the next moment; to go on without it for good, take it out of the manifest.
      */
     post: operations['skipHook'];
