@@ -1,5 +1,5 @@
 import { refuse, wordsOf } from '@fairlead/contracts';
-import { NATS } from '@fairlead/event-sourcing/jetstream';
+import { NATS, untilShared } from '@fairlead/event-sourcing/jetstream';
 import { Alarms, METRICS, type ServiceMetrics } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -91,7 +91,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private async follow(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(untilShared(LOOK_EVERY_MS), undefined, { signal, ref: false }).catch(() => undefined);
       if (!signal.aborted) await this.look();
     }
   }

@@ -16,6 +16,7 @@ import { Quarantine } from './partition.quarantine.js';
 import { LostOwnership, type BatchChanges, type PartitionStore } from './partition.store.js';
 import type { Meter } from './meter.js';
 import { QuarantinedClusters } from './quarantined.clusters.js';
+import { untilShared } from './shared.interval.js';
 import { decodeBatch, RejectionTeller, type DecodedBatch, type RejectedMessage } from './rejections.js';
 
 export interface PartitionLog {
@@ -205,7 +206,7 @@ export class PartitionConsumer {
     if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
     const flushes = this.cursor.aheadOfDatabase() > 0;
-    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_ROUND_MS);
+    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : untilShared(IDLE_ROUND_MS));
     if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
   }
 

@@ -9,6 +9,7 @@ import { PartitionStore } from './partition.store.js';
 import { Leases } from './leases.js';
 import { LogFeed } from './log.feed.js';
 import { readBatch } from './direct.reader.js';
+import { sharedInterval } from './shared.interval.js';
 import type { Stall } from './partition.progress.js';
 import type { RecentEntries } from './recent.entries.js';
 import type { Meter } from './meter.js';
@@ -54,7 +55,7 @@ export class PartitionConsumers implements Partitions {
   private readonly advanceListeners = new Set<AdvanceListener>();
   private readonly store: PartitionStore;
   private readonly feed: LogFeed;
-  private looking: NodeJS.Timeout | undefined;
+  private stopLooking = (): void => undefined;
   /** Up to here, every partition has looked since the event could be read. */
   private lookedUpTo = 0;
 
@@ -79,13 +80,13 @@ export class PartitionConsumers implements Partitions {
   start(): void {
     this.feed.start();
     void this.lookOnReconnect();
-    this.looking = setInterval(() => void this.look(), LOOK_MS).unref();
+    this.stopLooking = sharedInterval(LOOK_MS, () => void this.look());
     this.leases.start();
   }
 
   async stop(): Promise<void> {
     this.feed.stop();
-    clearInterval(this.looking);
+    this.stopLooking();
     await this.leases.stop();
   }
 
