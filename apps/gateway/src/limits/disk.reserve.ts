@@ -29,6 +29,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly told = new Map<string, string>();
   private freeBytes: number | undefined;
+  private following: Promise<void> | undefined;
 
   constructor(
     @Inject(SETTINGS) private readonly config: Pick<Settings, 'disk'>,
@@ -53,8 +54,10 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   async onModuleInit(): Promise<void> {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    if (this.following !== undefined) return;
+    this.following = this.follow();
     await this.look();
-    void this.follow();
   }
 
   beforeApplicationShutdown(): void {

@@ -34,7 +34,7 @@ const findingOf = (node: WatchedNode, listening: Listening): Finding | undefined
   return { kind: 'recovered', key: node.key, silentMs: silent };
 };
 
-/** When the first of them counts as lost unless it is heard before; while one is lost already, now: it may be heard at any time. */
+/** When the first of them counts as lost unless a heartbeat of it comes before; now, while one is lost already: its heartbeat may come at any time. */
 export const nextLookMs = (nodes: Iterable<WatchedNode>, { nowMs, sinceMs, limitMs }: Listening): number => {
   let next = Infinity;
   for (const { lost, heardAtMs, expectedSinceMs } of nodes) {

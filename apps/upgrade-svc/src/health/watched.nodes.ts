@@ -28,7 +28,7 @@ export class WatchedNodes {
     @Inject(NodesQueries) private readonly queries: NodesQueries,
   ) {}
 
-  /** `onChange`: others are to be watched, and will be when they are loaded again. */
+  /** `onChange`: other nodes will be watched after the next `reload`. */
   start(onChange: () => void): void {
     this.onChange = onChange;
     this.stopListening = this.partitions.onChange((owned) => this.ownedChanged(owned));

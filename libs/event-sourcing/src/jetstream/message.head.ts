@@ -22,7 +22,7 @@ const lastOf = (text: string, name: string): string => {
   return text.slice(from, text.indexOf(LINE_END, from)).trim();
 };
 
-/** How the client keeps a message whose headers nobody has asked for. */
+/** How the client keeps a message until its headers are asked for. */
 interface Undecoded {
   readonly _msg: { readonly hdr: number };
   readonly _rdata: Uint8Array;

@@ -203,11 +203,12 @@ export class PartitionConsumer {
   private async round(): Promise<void> {
     const found = await this.step();
     if (!found && this.feed.isAhead()) await this.lookAgain();
-    if (this.wakeSignal.isSet || !this.running) return;
-    await this.announce();
-    const flushes = this.cursor.aheadOfDatabase() > 0;
-    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : untilShared(IDLE_ROUND_MS));
-    if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
+    while (this.running && !this.wakeSignal.isSet) {
+      await this.announce();
+      const flushes = this.cursor.aheadOfDatabase() > 0;
+      await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : untilShared(IDLE_ROUND_MS));
+      if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
+    }
   }
 
   private async lookAgain(): Promise<void> {
