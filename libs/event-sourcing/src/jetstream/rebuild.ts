@@ -40,7 +40,7 @@ interface Shadow {
 /** So many rows are folded in memory before they are written. */
 const ROWS_KEPT_MAX = 5_000;
 
-/** Rows of the shadow table, each of which is read once and written once for many batches: until the end, no one else reads them. */
+/** Rows of the shadow table, each of which is read once and written once for many batches: until the end, nothing else reads them. */
 class ShadowRows {
   private readonly known = new Map<string, unknown>();
   private readonly changed = new Map<string, RowChange>();
