@@ -1,5 +1,3 @@
-import type { BatchChanges } from './partition.store.js';
-
 /** How long a commit waits for those of other partitions while many clusters are under way and processors are short. */
 const LINGER_MS = 20;
 /** Partitions that had a commit in this time are busy. One cluster, however large, keeps one of them busy. */
@@ -7,15 +5,20 @@ const BUSY_MS = 1_000;
 const BUSY_MIN = 6;
 const LOAD_MIN = 0.5;
 
-interface Waiting {
-  readonly changes: BatchChanges;
+/** What a partition changes. */
+interface OfPartition {
+  readonly partition: number;
+}
+
+interface Waiting<Batch> {
+  readonly changes: Batch;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
 
-export interface CommitGroupOptions {
+export interface CommitGroupOptions<Batch> {
   /** Writes all of them by one statement, or nothing. */
-  readonly write: (batches: readonly BatchChanges[]) => Promise<void>;
+  readonly write: (batches: readonly Batch[]) => Promise<void>;
   /** Whether nothing was written because of one of the batches, so that each of them has to be tried alone. */
   readonly isOfOne: (error: unknown) => boolean;
   /** How loaded the process and its machine are, between 0 and 1. */
@@ -26,13 +29,13 @@ export interface CommitGroupOptions {
  * Commits of several partitions at once. A partition has one at a time, and alone each is a round trip, a transaction and a sync of the
  * disk; so under load they wait a moment for each other.
  */
-export class CommitGroup {
-  private waiting: Waiting[] = [];
+export class CommitGroup<Batch extends OfPartition> {
+  private waiting: Waiting<Batch>[] = [];
   private readonly committedAtMs = new Map<number, number>();
 
-  constructor(private readonly options: CommitGroupOptions) {}
+  constructor(private readonly options: CommitGroupOptions<Batch>) {}
 
-  commit(changes: BatchChanges): Promise<void> {
+  commit(changes: Batch): Promise<void> {
     const nowMs = performance.now();
     this.committedAtMs.set(changes.partition, nowMs);
     return new Promise((resolve, reject) => {

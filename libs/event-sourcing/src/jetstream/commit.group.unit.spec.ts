@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { CommitGroup } from './commit.group.js';
-import type { BatchChanges } from './partition.store.js';
 
 const PARTITIONS = Array.from({ length: 8 }, (_, partition) => partition);
 
 const groupUnder = (load: number, unwritable: readonly number[] = []) => {
   const written: (readonly number[])[] = [];
-  const group = new CommitGroup({
+  const group = new CommitGroup<{ readonly partition: number }>({
     load: () => load,
     isOfOne: (error) => (error as Error).message === 'a fault of one',
     write: async (batches) => {
@@ -17,7 +16,7 @@ const groupUnder = (load: number, unwritable: readonly number[] = []) => {
     },
   });
   const commit = async (partition: number): Promise<string> =>
-    group.commit({ partition } as BatchChanges).then(
+    group.commit({ partition }).then(
       () => 'written',
       (error: Error) => error.message,
     );

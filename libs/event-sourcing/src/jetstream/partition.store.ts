@@ -391,7 +391,7 @@ interface QuarantinedRow {
 /** What partitions ask of the service's database. */
 export class PartitionStore {
   private readonly apart = pLimit(1);
-  private readonly group: CommitGroup;
+  private readonly group: CommitGroup<BatchChanges>;
 
   constructor(
     readonly pool: Pool,
