@@ -33,7 +33,8 @@ const urlOf = ({ baseUrl, of, types }: EventsOptions, after: number): URL => {
 /** One connection, until it ends. */
 async function* connect(options: EventsOptions, after: number): AsyncGenerator<FairleadEvent> {
   const headers = { 'Last-Event-ID': String(after) };
-  for await (const { data } of messages(urlOf(options, after), options, headers)) yield JSON.parse(data) as FairleadEvent;
+  for await (const { data } of messages(urlOf(options, after), options, headers))
+    yield JSON.parse(data) as FairleadEvent;
 }
 
 const isFinal = (error: unknown): boolean =>

@@ -81,7 +81,11 @@ describe("operators' commands under disorder", () => {
     await simulation.say('audit', followed(REQUESTS[0]!));
     await simulation.run();
     const [end] = simulation.store.events.filter(({ type }) => type === 'NodeLogsFollowEnded');
-    expect(end?.data).toMatchObject({ reason: 'failed', bytes: 0, cause: { message: expect.stringContaining('lost') } });
+    expect(end?.data).toMatchObject({
+      reason: 'failed',
+      bytes: 0,
+      cause: { message: expect.stringContaining('lost') },
+    });
   });
 
   it('run while the cluster is paused, and their output is deleted in time', async () => {

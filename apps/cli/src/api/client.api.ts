@@ -377,13 +377,7 @@ const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMeth
 };
 
 type ActionMethods =
-  | 'requestNodeAction'
-  | 'replaceNodes'
-  | 'cancelOperation'
-  | 'execOnNode'
-  | 'nodeExec'
-  | 'nodeLogs'
-  | 'followNodeLogs';
+  'requestNodeAction' | 'replaceNodes' | 'cancelOperation' | 'execOnNode' | 'nodeExec' | 'nodeLogs' | 'followNodeLogs';
 
 const actionMethods = (access: Access, client: FairleadClient): Pick<Api, ActionMethods> => ({
   requestNodeAction: async (address, fields, key) => {

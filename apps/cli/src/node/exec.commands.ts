@@ -140,7 +140,8 @@ const logs = async (
     ...(since === undefined ? {} : { sinceSeconds: Math.ceil(since / MS_PER_SECOND) }),
   };
   const of = { node, unit: unit ?? 'kubelet' };
-  if (follow === true) return followed(session, of, session.api.followNodeLogs(at, node, query, session.io.interrupts.first));
+  if (follow === true)
+    return followed(session, of, session.api.followNodeLogs(at, node, query, session.io.interrupts.first));
   const text = await session.api.nodeLogs(at, node, query);
   return { data: { ...of, lines: text.trimEnd().split('\n') }, table: text, names: [node] };
 };

@@ -76,10 +76,7 @@ const follow = (
   return [{ type: 'NodeLogsFollowRequested', data: { uid: there.cluster.uid, ...asked } }];
 };
 
-const request = (
-  found: ExecutionsState,
-  { data }: RequestExec,
-): readonly Fact<'NodeExecRequested'>[] | Refusal => {
+const request = (found: ExecutionsState, { data }: RequestExec): readonly Fact<'NodeExecRequested'>[] | Refusal => {
   const { cluster: name, requestId, node, purpose, command, timeoutSeconds } = data;
   const there = present(found, data);
   if (isRefusal(there)) return there;

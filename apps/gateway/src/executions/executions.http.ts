@@ -137,9 +137,7 @@ export class ExecutionsHttp {
     summary: 'The log of a unit on a node as server-sent events, and each new line as it is logged',
     description:
       'Events of type lines have { text, skipped }: skipped lines came after those of the text, faster than they could be sent. The last event, end, has { reason, message }: time-limit after an hour, failed, or stopped. That the log is followed, and the end of it, are recorded; its lines are not.',
-    answers: [
-      { status: 200, description: 'A stream that ends after an hour', contentType: 'text/event-stream' },
-    ],
+    answers: [{ status: 200, description: 'A stream that ends after an hour', contentType: 'text/event-stream' }],
     refusals: [
       ...REFUSALS.filter((code) => code !== 'node.exec-busy'),
       'node.follow-busy',

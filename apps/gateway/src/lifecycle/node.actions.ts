@@ -51,7 +51,14 @@ export const refuseBesideActionOf = (
   const found = open.find(({ nodes }) => nodes.has(node));
   if (found === undefined) return undefined;
   const { operation } = found;
-  return refuse('node.action-open', { namespace, cluster, action, node, done: ACTION_PARTICIPLES[found.action], operation });
+  return refuse('node.action-open', {
+    namespace,
+    cluster,
+    action,
+    node,
+    done: ACTION_PARTICIPLES[found.action],
+    operation,
+  });
 };
 
 /** Nodes do not change for two reasons at once (B1). */

@@ -269,8 +269,7 @@ export const LIGHT_STEPS: Steps = {
   'node-log': async (light, { unit, after, lines, waitSeconds }) => {
     const from = after?.cursor ?? null;
     const asked = from === null ? ['--lines', String(lines)] : ['--after-cursor', from];
-    const read = (): Promise<string> =>
-      must(light, 'journalctl', '--quiet', '--unit', unit, '--show-cursor', ...asked);
+    const read = (): Promise<string> => must(light, 'journalctl', '--quiet', '--unit', unit, '--show-cursor', ...asked);
     for (let waited = 0; ; waited += 1) {
       const [, text = '', cursor = null] = /^([^]*?)(?:-- cursor: (\S+)\n)?$/.exec(await read()) ?? [];
       if (text === '' && after !== null && waited < waitSeconds) {

@@ -158,7 +158,10 @@ describe('virtual addresses of a cluster', () => {
   describe('on a node that an upgrade drains', () => {
     const change = { uid, upgradeId: 'u-1', operation: 'worker/w1', node: W1 };
     const planned = (drain: boolean): Fact =>
-      ({ type: 'UpgradePlanned', data: { uid, plan: { operations: [{ id: 'worker/w1', drain }] } } }) as unknown as Fact;
+      ({
+        type: 'UpgradePlanned',
+        data: { uid, plan: { operations: [{ id: 'worker/w1', drain }] } },
+      }) as unknown as Fact;
     const allowed: Fact = { type: 'UpgradeAllowed', data: change } as Fact;
     const withdrawn = (leftFailed: boolean): Fact =>
       ({ type: 'UpgradeWithdrawn', data: { ...change, leftFailed } }) as Fact;
