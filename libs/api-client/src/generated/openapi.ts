@@ -1879,6 +1879,7 @@ export interface components {
         | 'NetworkApplied'
         | 'VirtualAddressesReady'
         | 'HookBlocked'
+        | 'HookSecretsPresent'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
         | 'Upgrading'
@@ -2254,6 +2255,8 @@ export interface components {
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
+      /** @description Of a change: what is accepted and does not work as it is */
+      warnings?: string[];
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
     };
@@ -2927,6 +2930,8 @@ export interface components {
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
+      /** @description Of a change: what is accepted and does not work as it is */
+      warnings?: string[];
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
     };
