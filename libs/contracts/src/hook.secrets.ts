@@ -40,7 +40,7 @@ export const HookSecretList = z
   .meta({ id: 'HookSecretList' });
 export type HookSecretList = z.infer<typeof HookSecretList>;
 
-/** A hook that is to be signed with a secret that its namespace does not have. */
+/** A hook that names a secret which its namespace does not have. */
 export interface UnsignedHook {
   readonly hook: string;
   readonly secret: string;

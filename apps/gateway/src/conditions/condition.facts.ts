@@ -112,7 +112,7 @@ export interface ConditionFacts {
       }
     >
   >;
-  /** Hooks that are to be signed with a secret that there is not; absent: no hook names a secret. */
+  /** Hooks whose secret does not exist; absent: no hook names a secret. */
   readonly unsigned?: { readonly since: string; readonly hooks: readonly UnsignedHook[] };
   /** When a hook last let go; absent: none has. */
   readonly hooksLetGoAt?: string;
