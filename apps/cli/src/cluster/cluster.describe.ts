@@ -16,6 +16,7 @@ import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
+import { objectTreeOf } from './object.tree.js';
 
 export interface DescribeOptions {
   readonly all: boolean;
@@ -48,10 +49,18 @@ export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> =
   };
 };
 
+/** A cluster as it was at an earlier moment. */
+export const describeAsOfAnswer = (cluster: ClusterView, options: DescribeOptions): Answer => ({
+  data: { cluster },
+  table: linesOfTree(objectTreeOf(cluster, options), options).join('\n'),
+  names: [cluster.name],
+});
+
 export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
   const { at, ...data } = described;
   const lines = [
     ...treeText(described, options),
+    ...objectsText(described.cluster, options),
     ...stateText(described.cluster),
     ...remediationText(described.cluster),
     ...networkText(described.cluster),
@@ -60,6 +69,9 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
   ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
 };
+
+const objectsText = (cluster: ClusterView | null, options: DescribeOptions): readonly string[] =>
+  cluster === null ? [] : ['', 'Objects:', ...linesOfTree(objectTreeOf(cluster, options), options)];
 
 /** The state of the cluster, with the conditions that it follows from. One that is Running needs no words. */
 const stateText = (cluster: ClusterView | null): readonly string[] => {

@@ -2,8 +2,8 @@ import type { ClusterView, ListQuery } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { clusterKey } from '../common/cluster.address.js';
-import { History } from '../common/history.js';
+import { clusterKey, type ClusterAddress } from '../common/cluster.address.js';
+import { eventsUntil, History, rowsOfEvents, type LogMoment, type RowsOf } from '../common/history.js';
 import { holdsProjection, type HoldsDoc } from '../holds/holds.projection.js';
 import { cutPage, pageRequest, type Page } from '../http/page.js';
 import { nodesProjection, type NodeDoc } from '../nodes/nodes.projection.js';
@@ -29,6 +29,20 @@ const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMa
     else group.push(item);
   }
   return groups;
+};
+
+const fromLog = (rowsOf: RowsOf, moment: Moment): ClusterView | undefined => {
+  const [row] = rowsOf(clustersProjection);
+  if (row === undefined) return undefined;
+  return clusterView({
+    cluster: row.doc,
+    seq: row.seq,
+    nodes: rowsOf(nodesProjection).map(({ doc }) => doc),
+    operations: rowsOf(operationsProjection)[0]?.doc,
+    holds: rowsOf(holdsProjection)[0]?.doc,
+    around: aroundInLog(rowsOf),
+    ...moment,
+  });
 };
 
 @Injectable()
@@ -92,18 +106,18 @@ export class ClusterQueries {
 
   /** From the log itself, while the rows are late. */
   async recorded(namespace: string, cluster: string): Promise<ClusterView | undefined> {
-    const rowsOf = await this.history.of(namespace, cluster);
-    const [row] = rowsOf(clustersProjection);
-    if (row === undefined) return undefined;
-    return clusterView({
-      cluster: row.doc,
-      seq: row.seq,
-      nodes: rowsOf(nodesProjection).map(({ doc }) => doc),
-      operations: rowsOf(operationsProjection)[0]?.doc,
-      holds: rowsOf(holdsProjection)[0]?.doc,
-      around: aroundInLog(rowsOf),
-      ...this.moment,
-    });
+    return fromLog(await this.history.of(namespace, cluster), this.moment);
+  }
+
+  /** As it was then, by what the log says after `since`; undefined: there was none. */
+  async asOf(
+    { namespace, cluster }: ClusterAddress,
+    { at, since }: { readonly at: LogMoment; readonly since: number },
+  ): Promise<ClusterView | undefined> {
+    const events = eventsUntil(await this.history.events(namespace, cluster, since), at);
+    const { now, stalledAfterMs } = this.moment;
+    const then = typeof at === 'number' ? events.at(-1)?.meta.time : new Date(at).toISOString();
+    return fromLog(rowsOfEvents(events), { now: then === undefined || then > now ? now : then, stalledAfterMs });
   }
 
   private async assemble(rows: readonly ClusterRow[]): Promise<ClusterView[]> {

@@ -14,6 +14,14 @@ import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
 import type { Surges } from './surges.js';
 
+/** Machines by their names. In a large cluster each is stored by itself, so that one more costs no more than that one. */
+export type Names = Readonly<Record<string, true>>;
+
+export const withNames = (names: Names, more: readonly NodeName[]): Names => ({
+  ...names,
+  ...Object.fromEntries(more.map((name) => [name, true] as const)),
+});
+
 /** The deletion of a machine, or of everything that a cluster made. */
 export interface Deletion {
   /** How often it has failed since it was last asked for. */
@@ -42,7 +50,7 @@ export interface Cluster {
   /** Those of them that run, by name. */
   readonly created: Readonly<Record<string, Machine>>;
   /** Names that a VmsCreated has announced to the other services. */
-  readonly announced: readonly string[];
+  readonly announced: Names;
   readonly additions: Additions;
   /** Announced machines whose nodes are leaving: zones are balanced without them. Absent: none. */
   readonly departing?: readonly NodeName[];
@@ -121,7 +129,7 @@ export const stayingOf = (cluster: Cluster): readonly MachinePlan[] =>
 
 /** Machines that are given up and were never announced: no node has to leave before them. */
 export const unannouncedOf = (cluster: Cluster): readonly MachinePlan[] =>
-  cluster.planned.filter(({ name }) => isGivenUp(cluster, name) && !cluster.announced.includes(name));
+  cluster.planned.filter(({ name }) => isGivenUp(cluster, name) && cluster.announced[name] === undefined);
 
 /** Machines of a batch that are to stay. */
 export const stayingIn = (cluster: Cluster, batch: string | null): readonly MachinePlan[] =>
