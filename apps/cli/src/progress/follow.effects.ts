@@ -95,11 +95,14 @@ const failureOf = ({ cluster }: ClusterAt, operation: OperationView): CliFailure
   new CliFailure('failed', {
     code: operation.reason || 'cli.failed',
     message: operation.message || `${cluster} failed`,
-    help:
-      courseOf(operation) === 'create'
-        ? `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`
-        : undefined,
+    help: courseOf(operation) === 'create' ? helpAfterCreate(cluster, operation) : undefined,
   });
+
+/** A request that was rejected has created nothing, and its manifest cannot be changed. */
+const helpAfterCreate = (cluster: string, { phase }: OperationView): string =>
+  phase === 'Rejected'
+    ? `Nothing was created. "fairlead cluster retry ${cluster}" checks the request again; to change it, delete the cluster first: "fairlead cluster delete ${cluster}".`
+    : `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`;
 
 const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { cluster }: ClusterAt): CliFailure =>
   new CliFailure(exit, {
