@@ -11,7 +11,7 @@ import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { describeAnswer, describeAsOfAnswer, describedOf } from './cluster.describe.js';
+import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { silentServices } from './silent.services.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
@@ -135,6 +135,7 @@ const addList = (parent: Command, io: Io): void => {
 
 interface DescribeFlags {
   readonly all?: true;
+  readonly objects?: true;
   readonly at?: number | string;
 }
 
@@ -147,14 +148,16 @@ const addDescribe = (parent: Command, io: Io): void => {
     examples: [
       ['fairlead cluster describe demo', 'What matters now'],
       ['fairlead cluster describe demo --all', 'Every operation, every step and every node'],
-      ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'What it was then, by the log'],
-      ['fairlead cluster describe demo --at 4711', 'What it was after the event with this sequence'],
+      ['fairlead cluster describe demo --objects', 'Conditions, pools and nodes, equal ones in one line'],
+      ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'What they were then, by the log'],
+      ['fairlead cluster describe demo --at 4711', 'What they were after the event with this sequence'],
     ],
   })
     .option('--all', 'open everything, earlier operations too')
-    .option('--at <moment>', 'as it was at this sequence of the log, or at this time', moment)
+    .option('--objects', 'its conditions, pools and nodes instead of its operations')
+    .option('--at <moment>', 'its objects as they were at this sequence of the log, or at this time', moment)
     .action(
-      runs(io, async (session, name: string, { all, at: then }: DescribeFlags) => {
+      runs(io, async (session, name: string, { all, objects, at: then }: DescribeFlags) => {
         const at = clusterAt(session, name);
         const options = {
           all: all === true,
@@ -162,7 +165,8 @@ const addDescribe = (parent: Command, io: Io): void => {
           columns: io.isLive ? io.columns() : Number.POSITIVE_INFINITY,
           colors: io.colors,
         };
-        if (then !== undefined) return describeAsOfAnswer(await session.api.clusterAsOf(at, then), options);
+        if (then !== undefined) return objectsAnswer(await session.api.clusterAsOf(at, then), options);
+        if (objects === true) return objectsAnswer(await session.api.cluster(at), options);
         for (const sentence of await silentServices(session.api)) io.err(`${sentence}\n`);
         return describeAnswer(await describedOf(session.api, at), options);
       }),

@@ -49,8 +49,8 @@ export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> =
   };
 };
 
-/** A cluster as it was at an earlier moment. */
-export const describeAsOfAnswer = (cluster: ClusterView, options: DescribeOptions): Answer => ({
+/** The objects of a cluster as they are, or were at an earlier moment. */
+export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions): Answer => ({
   data: { cluster },
   table: linesOfTree(objectTreeOf(cluster, options), options).join('\n'),
   names: [cluster.name],
@@ -60,7 +60,6 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
   const { at, ...data } = described;
   const lines = [
     ...treeText(described, options),
-    ...objectsText(described.cluster, options),
     ...stateText(described.cluster),
     ...remediationText(described.cluster),
     ...networkText(described.cluster),
@@ -69,9 +68,6 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
   ];
   return { data, table: lines.join('\n'), names: [at.cluster] };
 };
-
-const objectsText = (cluster: ClusterView | null, options: DescribeOptions): readonly string[] =>
-  cluster === null ? [] : ['', 'Objects:', ...linesOfTree(objectTreeOf(cluster, options), options)];
 
 /** The state of the cluster, with the conditions that it follows from. One that is Running needs no words. */
 const stateText = (cluster: ClusterView | null): readonly string[] => {

@@ -53,7 +53,8 @@ const conditionBranches = ({ conditions, status }: ClusterView, all: boolean): r
   const shown = [...wrong.filter(decides), ...wrong.filter((condition) => !decides(condition)), ...(all ? well : [])];
   const branches = shown.map(conditionBranch);
   if (all || well.length === 0) return branches;
-  return [...branches, { mark: 'done', label: `${well.length} conditions are as they should be`, children: [] }];
+  const label = `${well.length} other ${well.length === 1 ? 'condition is as it' : 'conditions are as they'} should be`;
+  return [...branches, { mark: 'done', label, children: [] }];
 };
 
 const conditionBranch = ({ type, status, reason, message, lastTransitionTime }: Condition): Branch => ({

@@ -1,32 +1,21 @@
 import {
-  ClusterList,
   ClusterPath,
-  ClusterQuery,
   ClusterRequest,
   ClusterView,
-  ListQuery,
   NamespacePath,
-  refuse,
   StatusView,
   type ClusterName,
   type RefusalCode,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Body, Controller, Delete, Inject, Param, Post } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
-import type { LogMoment } from '../common/history.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
-import { IsWhole } from '../http/page.js';
-import { Refused } from '../http/refused.js';
-import { TokenSlots } from '../limits/token.slots.js';
-import { Incarnations } from '../namespaces/incarnations.js';
-import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { operationsProjection } from '../operations/operations.projection.js';
 import { isGrowing } from '../lifecycle/additions.js';
 import { ClusterCommands } from './clusters.commands.js';
@@ -112,31 +101,8 @@ export class ClustersHttp {
   constructor(
     @Inject(ClusterCommands) private readonly commands: ClusterCommands,
     @Inject(ClusterQueries) private readonly queries: ClusterQueries,
-    @Inject(NamespaceQueries) private readonly namespaces: NamespaceQueries,
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
-    @Inject(Incarnations) private readonly incarnations: Incarnations,
-    @Inject(TokenSlots) private readonly slots: TokenSlots,
   ) {}
-
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
-    id: 'listClusters',
-    tag: 'clusters',
-    summary: 'The clusters of a namespace',
-    answers: [{ status: 200, description: 'The clusters, with their nodes', schema: ClusterList }],
-    refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
-  })
-  async list(
-    @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
-    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
-    @IsWhole() isWhole: boolean,
-  ): Promise<ClusterList> {
-    await this.answers.shown(minSeq);
-    if ((await this.namespaces.one(namespace)) === undefined)
-      throw new Refused(refuse('namespace.unknown', { namespace }));
-    return { kind: 'ClusterList', ...(await this.queries.page(namespace, query, isWhole)) };
-  }
 
   @Post()
   @OperatorCommand()
@@ -170,29 +136,6 @@ export class ClustersHttp {
       done: 201,
       view: ({ ended, seq, decided }) => (ended ? this.viewAfter(address, seq) : this.justRequested(address, decided)),
     });
-  }
-
-  @Get(':cluster')
-  @RoleInNamespace('viewer')
-  @Documented({
-    id: 'getCluster',
-    tag: 'clusters',
-    summary: 'A cluster',
-    description:
-      'With at: as it was at an earlier moment, also if it is deleted since. What other nouns say (connections, quarantines) is left out then.',
-    answers: [{ status: 200, description: 'The cluster, with its nodes', schema: ClusterView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long', 'token.too-many-audits'],
-  })
-  async get(
-    @Param({ schema: ClusterPath }) path: ClusterPath,
-    @Query({ schema: ClusterQuery }) { minSeq = 0, at }: ClusterQuery,
-    @FromExchange() exchange: Exchange,
-  ): Promise<ClusterView> {
-    await this.answers.shown(Math.max(minSeq, typeof at === 'number' ? at : 0));
-    const view =
-      at === undefined ? await this.queries.one(path.namespace, path.cluster) : await this.asOf(path, at, exchange);
-    if (view === undefined) throw new Refused(clusterUnknown(path));
-    return view;
   }
 
   @Delete(':cluster')
@@ -246,17 +189,6 @@ export class ClustersHttp {
       isOverAlready: isBuilt,
       view: ({ seq }) => this.viewAfter(path, seq),
     });
-  }
-
-  /** It replays the history of the name, as an audit does. */
-  private async asOf(
-    path: ClusterPath,
-    at: LogMoment,
-    { caller: { identity }, response }: Exchange,
-  ): Promise<ClusterView | undefined> {
-    const since = await this.incarnations.visibleAfter(path.namespace, identity);
-    this.slots.take('audits', identity.tokenId, response);
-    return this.queries.asOf(path, { at, since });
   }
 
   private viewAfter(address: ClusterAddress, seq: number): Promise<ClusterView> {

@@ -2,16 +2,17 @@ import type { ClusterView, ListQuery } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { clusterKey, type ClusterAddress } from '../common/cluster.address.js';
-import { eventsUntil, History, rowsOfEvents, type LogMoment, type RowsOf } from '../common/history.js';
-import { holdsProjection, type HoldsDoc } from '../holds/holds.projection.js';
+import { clusterKey } from '../common/cluster.address.js';
+import { History } from '../common/history.js';
+import type { HoldsDoc } from '../holds/holds.projection.js';
 import { cutPage, pageRequest, type Page } from '../http/page.js';
-import { nodesProjection, type NodeDoc } from '../nodes/nodes.projection.js';
-import { operationsProjection, type OperationsDoc } from '../operations/operations.projection.js';
-import { clustersProjection, type ClusterDoc } from './clusters.projection.js';
-import { aroundInLog, AroundClusters, type Moment } from './around.queries.js';
+import type { NodeDoc } from '../nodes/nodes.projection.js';
+import type { OperationsDoc } from '../operations/operations.projection.js';
+import type { ClusterDoc } from './clusters.projection.js';
+import { AroundClusters, type Moment } from './around.queries.js';
 import { NOTHING_AROUND } from './clusters.facts.js';
 import { clusterView } from './clusters.view.js';
+import { viewFromLog } from './past.queries.js';
 
 interface ClusterRow {
   readonly key: string;
@@ -29,20 +30,6 @@ const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMa
     else group.push(item);
   }
   return groups;
-};
-
-const fromLog = (rowsOf: RowsOf, moment: Moment): ClusterView | undefined => {
-  const [row] = rowsOf(clustersProjection);
-  if (row === undefined) return undefined;
-  return clusterView({
-    cluster: row.doc,
-    seq: row.seq,
-    nodes: rowsOf(nodesProjection).map(({ doc }) => doc),
-    operations: rowsOf(operationsProjection)[0]?.doc,
-    holds: rowsOf(holdsProjection)[0]?.doc,
-    around: aroundInLog(rowsOf),
-    ...moment,
-  });
 };
 
 @Injectable()
@@ -106,18 +93,7 @@ export class ClusterQueries {
 
   /** From the log itself, while the rows are late. */
   async recorded(namespace: string, cluster: string): Promise<ClusterView | undefined> {
-    return fromLog(await this.history.of(namespace, cluster), this.moment);
-  }
-
-  /** As it was then, by what the log says after `since`; undefined: there was none. */
-  async asOf(
-    { namespace, cluster }: ClusterAddress,
-    { at, since }: { readonly at: LogMoment; readonly since: number },
-  ): Promise<ClusterView | undefined> {
-    const events = eventsUntil(await this.history.events(namespace, cluster, since), at);
-    const { now, stalledAfterMs } = this.moment;
-    const then = typeof at === 'number' ? events.at(-1)?.meta.time : new Date(at).toISOString();
-    return fromLog(rowsOfEvents(events), { now: then === undefined || then > now ? now : then, stalledAfterMs });
+    return viewFromLog(await this.history.of(namespace, cluster), this.moment);
   }
 
   private async assemble(rows: readonly ClusterRow[]): Promise<ClusterView[]> {
