@@ -25,13 +25,13 @@ import {
 import {
   targetsOf,
   unannouncedOf,
-  withNames,
   type Balancer,
   type Cluster,
   type Deletion,
   type Machines,
   type PresentMachines,
 } from './machines.state.js';
+import { withNames } from './names.js';
 import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
 import { NO_SIGHTS, sightsAfter } from './sights.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';

@@ -10,17 +10,10 @@ import type {
 } from '@fairlead/contracts';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
+import type { Names } from './names.js';
 import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
 import type { Surges } from './surges.js';
-
-/** Machines by their names. In a large cluster each is stored by itself, so that one more costs no more than that one. */
-export type Names = Readonly<Record<string, true>>;
-
-export const withNames = (names: Names, more: readonly NodeName[]): Names => ({
-  ...names,
-  ...Object.fromEntries(more.map((name) => [name, true] as const)),
-});
 
 /** The deletion of a machine, or of everything that a cluster made. */
 export interface Deletion {

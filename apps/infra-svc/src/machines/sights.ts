@@ -11,7 +11,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
-import type { Names } from './machines.state.js';
+import type { Names } from './names.js';
 
 /** What the provider last said of the machines of a cluster, where that differs from what was requested. */
 export interface Sights {

@@ -229,7 +229,7 @@ describe('decisions', () => {
 });
 
 describe('the look at the log', () => {
-  /** A log of which nothing after `pushed` was pushed, one partition that has come to `position`, and what decisions are told. */
+  /** A log of which nothing after `pushed` was pushed, one partition that has come to `position`, and what decisions learn. */
   const lookAt = (log: readonly number[], pushed: number, position = pushed) => {
     const calls: string[] = [];
     const recent = new RecentEntries();
