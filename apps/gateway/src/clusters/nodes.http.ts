@@ -256,6 +256,7 @@ export class NodesHttp {
       'node.unknown',
       'node.leaving',
       'node.being-replaced',
+      'node.action-open',
       'node.quorum',
       'cluster.not-ready',
       'cluster.busy',
