@@ -103,6 +103,25 @@ describe('a world that fails', () => {
   );
 
   it(
+    'a kubeadm that fails with onFailure: cleanup leaves no machine, and its reason in the history [CB-Ladybug 26]',
+    async () => {
+      const fault = { kind: 'command-failure', machine: 'tidy-cp-*', command: 'kubeadm init*', message: 'no init here' };
+      await system.lab('PUT', '/v1/faults', { items: [fault] });
+      const body = { ...clusterBody('tidy', { controlPlanes: 1, workers: 1 }), onFailure: 'cleanup' };
+      expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
+      await system.until('tidy', ({ type }) => type === 'ClusterDeleted', TIMEOUT_MS);
+      expect(await system.standing()).toMatchObject({ machines: 0, loadBalancers: 0 });
+      const events = await system.events('tidy');
+      const failed = events.find(({ type }) => type === 'ClusterFailed');
+      const deletion = events.find(({ type }) => type === 'ClusterDeletionRequested');
+      expect(deletion?.meta).toMatchObject({ actor: 'system/gateway', causationId: failed?.meta.id });
+      const { code, stdout } = await fairlead(system, 'cluster', 'describe', 'tidy');
+      expect([code, stdout]).toEqual([0, expect.stringContaining('no init here')]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'a spec that does not exist is refused before anything is recorded or made',
     async () => {
       const before = await system.made();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
+import { CNIS, ETCDS, LOAD_BALANCERS, OnCreationFailure, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { HOOK_POINTS } from './hook.points.js';
@@ -105,6 +105,11 @@ export const ClusterRequest = z
       .optional(),
     label: text.optional(),
     description: text.optional(),
+    onFailure: OnCreationFailure.optional()
+      .describe(
+        'If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned',
+      )
+      .meta({ default: 'keep' }),
   })
   .meta({
     id: 'ClusterRequest',
