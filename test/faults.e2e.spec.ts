@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import type { OperationList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterBody, startSystem, type ClusterView, type System } from './system/system.js';
 
@@ -115,8 +115,14 @@ describe('a world that fails', () => {
       const failed = events.find(({ type }) => type === 'ClusterFailed');
       const deletion = events.find(({ type }) => type === 'ClusterDeletionRequested');
       expect(deletion?.meta).toMatchObject({ actor: 'system/gateway', causationId: failed?.meta.id });
-      const { code, stdout } = await fairlead(system, 'cluster', 'describe', 'tidy');
-      expect([code, stdout]).toEqual([0, expect.stringContaining('no init here')]);
+      const { body: told } = await system.call<OperationList>(
+        'GET',
+        `/ns/default/clusters/tidy/operations?minSeq=${events.at(-1)?.meta.seq}`,
+      );
+      expect(told.items).toMatchObject([
+        { kind: 'create', phase: 'Failed', message: expect.stringContaining('no init here') },
+        { kind: 'delete', phase: 'Succeeded', message: expect.stringContaining('no init here') },
+      ]);
     },
     TIMEOUT_MS,
   );

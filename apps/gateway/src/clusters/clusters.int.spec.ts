@@ -1,4 +1,5 @@
 import type { ClusterView, ErrorView, Fact, OperationList, StatusView } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { localActor, request, useGateway } from '../gateway.fixtures.js';

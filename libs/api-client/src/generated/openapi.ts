@@ -1736,6 +1736,11 @@ export interface components {
       conditions: components['schemas']['Condition'][];
       /** @description Absent: none is declared */
       virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
+      /**
+       * @description What becomes of it if its creation fails; absent: keep
+       * @enum {string}
+       */
+      onFailure?: 'keep' | 'cleanup';
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
@@ -2021,6 +2026,12 @@ export interface components {
       };
       label?: string;
       description?: string;
+      /**
+       * @description If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned
+       * @default keep
+       * @enum {string}
+       */
+      onFailure: 'keep' | 'cleanup';
     };
     /** @description Some machines of one kind */
     NodeSetRequest: {
@@ -2202,6 +2213,11 @@ export interface components {
         sshd?: components['schemas']['Sshd'];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
+        /**
+         * @description What becomes of it if its creation fails; absent: keep
+         * @enum {string}
+         */
+        onFailure?: 'keep' | 'cleanup';
       };
       /** @description Absent in the answer to a change: see GET */
       status?: {
@@ -2702,6 +2718,11 @@ export interface components {
       sshd?: components['schemas']['Sshd'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
+      /**
+       * @description If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned. Left out: as it is; of a new cluster: keep
+       * @enum {string}
+       */
+      onFailure?: 'keep' | 'cleanup';
     };
     /** @description When nodes count as unhealthy, and what is done about it. Left out: nothing is repaired by itself */
     ManifestHealthCheck: {
