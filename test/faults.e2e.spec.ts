@@ -105,7 +105,12 @@ describe('a world that fails', () => {
   it(
     'a kubeadm that fails with onFailure: cleanup leaves no machine, and its reason in the history [CB-Ladybug 26]',
     async () => {
-      const fault = { kind: 'command-failure', machine: 'tidy-cp-*', command: 'kubeadm init*', message: 'no init here' };
+      const fault = {
+        kind: 'command-failure',
+        machine: 'tidy-cp-*',
+        command: 'kubeadm init*',
+        message: 'no init here',
+      };
       await system.lab('PUT', '/v1/faults', { items: [fault] });
       const body = { ...clusterBody('tidy', { controlPlanes: 1, workers: 1 }), onFailure: 'cleanup' };
       expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);

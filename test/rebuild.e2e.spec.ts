@@ -14,6 +14,13 @@ interface Rebuilt {
   readonly equal: boolean;
 }
 
+interface Listed {
+  readonly items: readonly { readonly name: string; readonly role: string }[];
+}
+
+const ONE_WORKER = { worker: [{ connection: 'lab', count: 1, spec: 'lab.medium' }] };
+const nameOf = (data: object): unknown => (data as { readonly name?: unknown }).name;
+
 describe('the projections of every service', () => {
   let system: System;
 
@@ -47,6 +54,43 @@ describe('the projections of every service', () => {
       await system.call('POST', '/ns/default/clusters', clusterBody(name, { controlPlanes: 1, workers: 1 }));
       for (const rebuilt of await rebuild(service)) expect(rebuilt).toMatchObject({ equal: true });
       await system.until(name, ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'lack a node that left while their service was down, and equal the log as before; another cluster is what it was [azimuth 27]',
+    async () => {
+      const read = (path: string) => system.call<Listed>('GET', `/ns/default/clusters/${path}`);
+      await system.until('built-1', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+      await system.until('built-2', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+      const untouched = (await read('built-2')).body;
+      for (const [index, service] of SERVICE_NAMES.entries()) {
+        const added = await system.call<Listed>('POST', '/ns/default/clusters/built-1/nodes', ONE_WORKER);
+        expect([service, added.status]).toEqual([service, 202]);
+        const since = (await system.events('built-1')).at(-1)?.meta.seq ?? 0;
+        const ready = await system.until('built-1', (e) => e.type === 'ClusterReady' && e.meta.seq > since, TIMEOUT_MS);
+        const node = (await read(`built-1/nodes?minSeq=${ready.meta.seq}`)).body.items.findLast(
+          ({ role }) => role === 'worker',
+        )?.name;
+        expect(node).toBeDefined();
+        // The gateway takes the request before it is killed; the others are not there when it is made.
+        if (service !== 'gateway') await system.supervisor.hold(service, 'SIGKILL');
+        expect((await system.call('DELETE', `/ns/default/clusters/built-1/nodes/${node}`)).status).toBe(202);
+        if (service === 'gateway') await system.supervisor.hold(service, 'SIGKILL');
+        const left = system.until(
+          'built-1',
+          ({ type, data }) => type === 'VmDeleted' && nameOf(data) === node,
+          TIMEOUT_MS,
+        );
+        if (service === 'gateway') await left;
+        await system.supervisor.resume(service);
+        const { meta } = await left;
+        const names = (await read(`built-1/nodes?minSeq=${meta.seq}`)).body.items.map(({ name }) => name);
+        expect([index, names.includes(node ?? '')]).toEqual([index, false]);
+        for (const rebuilt of await rebuild(service)) expect(rebuilt).toMatchObject({ equal: true });
+      }
+      expect((await read('built-2')).body).toEqual(untouched);
     },
     TIMEOUT_MS,
   );

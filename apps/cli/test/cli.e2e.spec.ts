@@ -1,7 +1,7 @@
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -101,6 +101,39 @@ const kubectl = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'kubectl'))
   .find((file) => existsSync(file));
+
+const tar = (...args: readonly string[]): void => void execFileSync('tar', args);
+
+/** The commands of "Backup and restore" in docs/running.md, for an instance that is stopped; it runs after them. */
+const backUp = async (): Promise<string> => {
+  const folder = newFolder('e2e');
+  const kept = ['keys', 'creds', 'secrets'].flatMap((name) => ['--exclude', `./${name}`]);
+  tar(
+    ...['--create', '--gzip', '--file', join(folder, 'fairlead-data.tar.gz'), '--directory', dataDir],
+    ...[...kept, '--exclude', 'KV_SECRET_KEYS', '.'],
+  );
+  await succeeds(up('--detach').ended);
+  await succeeds(fairlead('keys', 'export', '--to', join(folder, 'owner-keys.json')));
+  tar(
+    '--create',
+    '--gzip',
+    '--file',
+    join(folder, 'fairlead-keys.tar.gz'),
+    '--directory',
+    dataDir,
+    './keys',
+    './creds',
+  );
+  return folder;
+};
+
+const restore = (backup: string): string => {
+  const folder = newFolder('e2e');
+  for (const name of ['fairlead-data.tar.gz', 'fairlead-keys.tar.gz'])
+    tar('--extract', '--same-owner', '--file', join(backup, name), '--directory', folder);
+  copyFileSync(join(backup, 'owner-keys.json'), join(folder, 'keys', 'owner-keys.json'));
+  return folder;
+};
 
 beforeAll(async () => {
   dataDir = newFolder('e2e');
@@ -233,6 +266,30 @@ describe('in the background', () => {
     expect(processesOf(dataDir)).toEqual([]);
     expect((await succeeds(fairlead('down'))).stderr).toContain('nothing to stop');
     expect((await fairlead('cluster', 'list')).code).toBe(3);
+  });
+
+  it('is in the same state when its backup was restored into an empty folder, and adds a node to its cluster [azimuth 28]', async () => {
+    const backup = await backUp();
+    const questions = [
+      ['cluster', 'list'],
+      ['cluster', 'get', 'demo'],
+      ['node', 'list', 'demo'],
+      ['events', 'demo'],
+      ['export', 'demo'],
+    ];
+    const answers = async (): Promise<readonly string[]> =>
+      Promise.all(
+        questions.map(async (question) => (await succeeds(fairlead(...question, '--output', 'json'))).stdout),
+      );
+    const before = await answers();
+    await succeeds(fairlead('down'));
+    removeFolder(dataDir);
+    dataDir = restore(backup);
+    removeFolder(backup);
+    await succeeds(up('--detach').ended);
+    expect(await answers()).toEqual(before);
+    await succeeds(fairlead('node', 'add', 'demo', '--wait'));
+    await succeeds(fairlead('down'));
   });
 });
 

@@ -269,7 +269,7 @@ export const REFUSALS = {
   'cluster.not-ready': definition(
     409,
     "Unable to {action}. status is '{phase}'.",
-    'Wait until the cluster is Provisioned.',
+    'Wait until the cluster is Provisioned. One that is Failed is retried, or deleted and created again.',
   ),
   'cluster.busy': definition(
     409,
@@ -541,8 +541,8 @@ export const REFUSALS = {
   'pool.taint-twice': definition(400, 'Pool {pool} has the taint {taint} twice', 'Declare it once.'),
   'pool.zone-unknown': definition(
     422,
-    'Connection {connection} has no zone {zone} for pool {pool}',
-    'Its zones are: {zones}. See them with "fairlead connection describe {connection}".',
+    'Connection {connection} has no zone {zone} for pool {pool}, only {zones}',
+    'Choose one of its zones, or none. See them with "fairlead connection describe {connection}".',
   ),
   'pool.removals-exceed': definition(
     422,

@@ -66,12 +66,22 @@ const stateText = (cluster: ClusterView | null): readonly string[] => {
   if (cluster === null || cluster.status.state === 'Running') return [];
   const { state, reasons } = cluster.status;
   const because = cluster.conditions.filter(({ reason, message }) => message !== '' && reasons.includes(reason));
-  return ['', `State: ${state}`, ...because.map((condition) => `  ${conditionLine(condition)}`)];
+  const causes = [...new Set(because.map(whyText))].map((why) => {
+    const types = because.filter((condition) => whyText(condition) === why).map(({ type }) => type);
+    return `  ${typesText(types)} ${why}`;
+  });
+  return ['', `State: ${state}`, ...causes];
 };
 
-/** `NodesReady is False since 2026-11-21T08:00:00.000Z (NodesLost): no heartbeat from demo-w-1.` */
-const conditionLine = ({ type, status, reason, message, lastTransitionTime }: ClusterView['conditions'][number]) =>
-  `${type} is ${status} since ${lastTransitionTime} (${reason}): ${message}`;
+type Condition = ClusterView['conditions'][number];
+
+/** `is False since 2026-11-21T08:00:00.000Z (NodesLost): no heartbeat from demo-w-1.` */
+const whyText = ({ status, reason, message, lastTransitionTime }: Condition): string =>
+  `is ${status} since ${lastTransitionTime} (${reason}): ${message}`;
+
+/** A request that is rejected leaves all conditions False for one cause, which is stated once. */
+const typesText = ([first = '', ...others]: readonly string[]): string =>
+  others.length === 0 ? first : `${first} (with ${others.length} more)`;
 
 /** What health checks lead to, and why nothing is done where that is so. */
 const remediationText = (cluster: ClusterView | null): readonly string[] => {

@@ -85,6 +85,22 @@ describe('the description of a cluster', () => {
       }),
     ));
 
+  it('gives a cause that several conditions share once', () =>
+    expect(
+      described({
+        status: { state: 'Failed', reasons: ['pool.zone-unknown'] },
+        conditions: ['Accepted', 'InfrastructureReady', 'Ready'].map((type) => ({
+          ...{
+            type,
+            status: 'False',
+            reason: 'pool.zone-unknown',
+            message: 'no zone lab-9z',
+            lastTransitionTime: since,
+          },
+        })),
+      }),
+    ).toContain(`\n  Accepted (with 2 more) is False since ${since} (pool.zone-unknown): no zone lab-9z`));
+
   it('gives the reasons of a state other than Running', () =>
     golden(
       'describe-degraded.txt',

@@ -97,16 +97,20 @@ const endOf = (
   throw stillGoing('timed-out', `Not done within ${formatDuration(timeoutMs)}: ${what} goes on at the server`, at);
 };
 
-const helpAfter = (cluster: string, { isCleanedUp }: EndOptions): string =>
-  isCleanedUp
-    ? `What was created is being deleted (onFailure: cleanup): "fairlead cluster describe ${cluster}" shows it.`
+/** A request that was rejected has created nothing, and its manifest cannot be changed. */
+const helpAfterCreate = (cluster: string, { phase }: OperationView, { isCleanedUp }: EndOptions): string => {
+  if (isCleanedUp)
+    return `What was created is being deleted (onFailure: cleanup): "fairlead cluster describe ${cluster}" shows it.`;
+  return phase === 'Rejected'
+    ? `Nothing was created. "fairlead cluster retry ${cluster}" checks the request again; to change it, delete the cluster first: "fairlead cluster delete ${cluster}".`
     : `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`;
+};
 
 const failureOf = ({ cluster }: ClusterAt, operation: OperationView, options: EndOptions): CliFailure =>
   new CliFailure('failed', {
     code: operation.reason || 'cli.failed',
     message: operation.message || `${cluster} failed`,
-    help: courseOf(operation) === 'create' ? helpAfter(cluster, options) : undefined,
+    help: courseOf(operation) === 'create' ? helpAfterCreate(cluster, operation, options) : undefined,
   });
 
 const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { cluster }: ClusterAt): CliFailure =>

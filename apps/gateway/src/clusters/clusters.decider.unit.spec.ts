@@ -4,7 +4,13 @@ import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
 import { cleanupProcess } from './cleanup.process.js';
-import { clusters, type CleanUpCluster, type RemoveNode, type RequestCluster, type RequestNodes } from './clusters.decider.js';
+import {
+  clusters,
+  type CleanUpCluster,
+  type RemoveNode,
+  type RequestCluster,
+  type RequestNodes,
+} from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
 import { toClusterSpec } from './clusters.rules.js';
 
@@ -145,7 +151,10 @@ describe('a request for a cluster', () => {
 });
 
 describe('a creation that fails', () => {
-  const cleaned: Fact = { type: 'ClusterRequested', data: { uid, spec: { ...spec, onFailure: 'cleanup' }, requestHash: 'hash' } };
+  const cleaned: Fact = {
+    type: 'ClusterRequested',
+    data: { uid, spec: { ...spec, onFailure: 'cleanup' }, requestHash: 'hash' },
+  };
   const cleanUp: CleanUpCluster = { type: 'CleanUpCluster', data: { ...named, uid } };
   const failure = { reason: 'InitControlPlaneFailedReason', message: 'kubeadm init on cp-1 failed: no' };
   const declaring = (onFailure?: 'cleanup'): Fact => ({

@@ -25,7 +25,7 @@ export const unknownZones = (
 ): readonly Refusal[] =>
   sets.flatMap(({ connection, zones = [], pool = CONTROL_PLANE_POOL }, index) => {
     const doc = connections.find(({ name }) => name === connection);
-    if (doc?.offer == null || !isCurrent(doc)) return [];
+    if (doc === undefined || doc.offer === null || !isCurrent(doc)) return [];
     const { zone: only } = doc.registration;
     const known = only === '' ? doc.offer.zones : [only];
     const zone = zones.find((name) => !known.includes(name));

@@ -181,7 +181,7 @@ describe('what is asked of the world before anything is made', () => {
   ])('refuses %s in a zone that the connection does not have', async (_what, spec, pool, field) =>
     expect(await verdict(spec as never)).toMatchObject({
       code: 'pool.zone-unknown',
-      message: `Connection lab has no zone lab-9z for pool ${pool}`,
+      message: `Connection lab has no zone lab-9z for pool ${pool}, only lab-1a, lab-1b, lab-1c`,
       field,
     }),
   );

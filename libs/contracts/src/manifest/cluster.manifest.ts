@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
-import { CNIS, CNIS_OF, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDisk, ServiceType } from '../cluster-spec.js';
+import {
+  CNIS,
+  CNIS_OF,
+  Cni,
+  ETCDS,
+  LOAD_BALANCERS,
+  OnCreationFailure,
+  RootDisk,
+  ServiceType,
+} from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
