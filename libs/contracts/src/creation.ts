@@ -10,7 +10,7 @@ export interface Creation {
   readonly onFailure: OnCreationFailure;
   /** It was Ready once: nothing that happens later is a failure of its creation. */
   readonly isOver: boolean;
-  /** Why it is to be cleaned up; null: it is not. */
+  /** Why it must be cleaned up; null: it need not. */
   readonly cleanup: CreationFailure | null;
 }
 

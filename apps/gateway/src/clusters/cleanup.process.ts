@@ -1,7 +1,7 @@
 import { creationAfter, type ClusterUid, type Creation, type StoredEvent } from '@fairlead/contracts';
 import { job, type Process } from '@fairlead/event-sourcing';
 
-/** Data of the job: the creation of this cluster has failed, and it is to be cleaned up. */
+/** Data of the job: the creation of this cluster has failed, and its request asked for a cleanup. */
 export interface CleanUp {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
