@@ -468,6 +468,20 @@ export const ListQuery = ReadQuery.extend({
 });
 export type ListQuery = z.infer<typeof ListQuery>;
 
+/** `tier=web,zone=a`: all of them, as a labelSelector of Kubernetes with equality. */
+const LABEL_SELECTOR = /^[^=,\s]+=[^=,\s]*(?:,[^=,\s]+=[^=,\s]*)*$/;
+
+export const NodesQuery = ListQuery.extend({
+  pool: text
+    .optional()
+    .describe('Only nodes of these pools, separated by commas; control-plane: control planes. Left out: of all pools'),
+  labelSelector: text
+    .regex(LABEL_SELECTOR, 'must be labels such as tier=web,zone=a')
+    .optional()
+    .describe('Only nodes with all of these labels, of those that Fairlead sets: tier=web,zone=a'),
+});
+export type NodesQuery = z.infer<typeof NodesQuery>;
+
 export const TokensQuery = ListQuery.omit({ minSeq: true });
 export type TokensQuery = z.infer<typeof TokensQuery>;
 

@@ -660,7 +660,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The nodes of a cluster */
+    /** The nodes of a cluster, or some of them */
     get: operations['listNodes'];
     put?: never;
     /** Add workers */
@@ -10510,6 +10510,10 @@ export interface operations {
         limit?: number;
         /** @description metadata.continue of the page before */
         continue?: string;
+        /** @description Only nodes of these pools, separated by commas; control-plane: control planes. Left out: of all pools */
+        pool?: string;
+        /** @description Only nodes with all of these labels, of those that Fairlead sets: tier=web,zone=a */
+        labelSelector?: string;
       };
       header?: never;
       path: {
