@@ -1,6 +1,6 @@
 import type { NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
-import { attemptOf, isOver, summaryOf } from './operation.words.js';
+import { attemptOf, doingOf, isOver, summaryOf } from './operation.words.js';
 import type { ShownOperation } from './operation.tree.js';
 
 interface Line {
@@ -14,7 +14,7 @@ export const linesBetween = (before: OperationView | undefined, shown: ShownOper
   const beganMs = Date.parse(operation.startedAt);
   const changes = [...stepLines(before, operation), ...nodeLines(before?.nodes ?? [], operation.nodes)];
   return [
-    ...(before === undefined ? beginLine(operation, version) : []),
+    ...(before === undefined && (changes.length > 0 || !isOver(operation)) ? [beginLine(operation, version)] : []),
     ...changes.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)),
     ...(before === undefined || !isOver(before) ? endLine(operation) : []),
   ].map(({ at: time, text }) => {
@@ -23,10 +23,11 @@ export const linesBetween = (before: OperationView | undefined, shown: ShownOper
   });
 };
 
-const beginLine = (operation: OperationView, version: string): readonly Line[] => {
-  if (isOver(operation)) return [];
-  return [{ at: operation.startedAt, text: [summaryOf(operation), version].filter(Boolean).join(', ') }];
-};
+/** One that was over before it was seen has its beginning, too, so that several in a row can be told apart. */
+const beginLine = (operation: OperationView, version: string): Line => ({
+  at: operation.startedAt,
+  text: [doingOf(operation), version].filter(Boolean).join(', '),
+});
 
 const stepLines = (before: OperationView | undefined, after: OperationView): readonly Line[] => {
   const known = new Map(before?.steps.map((step) => [step.name, step]));

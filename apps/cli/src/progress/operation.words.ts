@@ -39,13 +39,24 @@ export const courseOf = ({ kind, retryOf }: OperationView): Kind => retryOf ?? k
 /** Those that "fairlead node cancel" ends, by their id. */
 const CANCELLABLE: ReadonlySet<Kind> = new Set(['reboot-nodes', 'drain-nodes', 'cordon-nodes', 'uncordon-nodes']);
 
+const againOf = ({ retries }: OperationView): string => (retries === 0 ? '' : ` (retry ${retries})`);
+
+/** What the operation does while it runs; a single node that leaves is named. */
+export const doingOf = (operation: OperationView): string => {
+  const course = courseOf(operation);
+  const [node, ...others] = operation.nodes;
+  const doing =
+    course === 'remove-node' && node !== undefined && others.length === 0 ? `removing ${node.name}` : DOING[course];
+  return `${doing}${againOf(operation)}${CANCELLABLE.has(operation.kind) ? ` (operation ${operation.id})` : ''}`;
+};
+
 /** The operation in a few words. */
 export const summaryOf = (operation: OperationView): string => {
-  const { phase, retries, reason } = operation;
-  const again = retries === 0 ? '' : ` (retry ${retries})`;
+  const { phase, reason } = operation;
+  const again = againOf(operation);
   switch (phase) {
     case 'Running':
-      return `${DOING[courseOf(operation)]}${again}${CANCELLABLE.has(operation.kind) ? ` (operation ${operation.id})` : ''}`;
+      return doingOf(operation);
     case 'Succeeded':
       return DONE[courseOf(operation)];
     case 'Failed':

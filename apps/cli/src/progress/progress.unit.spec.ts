@@ -95,6 +95,12 @@ describe('nodes', () => {
     golden('node-removing.txt', tree('removing'));
     golden('node-removed.txt', tree('removed'));
   });
+
+  it('that are removed begin with a line that names the node, and without its name if it was gone before anyone looked', () => {
+    const first = (moment: string) => log(moment).split('\n')[0];
+    expect(first('removing')).toBe('   0.0s  demo  removing demo-w-1, v1.34.4');
+    expect(first('removed')).toBe('   0.0s  demo  removing a node, v1.34.4');
+  });
 });
 
 describe('the end of a cluster', () => {
