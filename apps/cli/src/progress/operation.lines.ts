@@ -23,7 +23,7 @@ export const linesBetween = (before: OperationView | undefined, shown: ShownOper
   });
 };
 
-/** One that was over before it was seen has its beginning, too, so that several in a row can be told apart. */
+/** One that was over before it was seen has its beginning, too, so that several in a row can be distinguished. */
 const beginLine = (operation: OperationView, version: string): Line => ({
   at: operation.startedAt,
   text: [doingOf(operation), version].filter(Boolean).join(', '),
