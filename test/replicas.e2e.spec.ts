@@ -13,7 +13,8 @@ const subjectOf = ({ data }: StoredEvent): string => {
   return `${about.node ?? about.addon ?? ''} ${about.revision ?? ''} ${others}`;
 };
 
-const MAY_COME_AGAIN = /VmCreated|NodeNotReady|VersionChanged|StepFailed/;
+/** A credential is issued again when the service was killed before the host had it: the first one is lost, and never used. */
+const MAY_COME_AGAIN = /VmCreated|NodeNotReady|VersionChanged|StepFailed|AgentCredentialIssued/;
 
 /** Repeated facts without a change in between: a node may be ready again after it was not. */
 const saidTwice = (events: readonly StoredEvent[]): readonly string[] => {

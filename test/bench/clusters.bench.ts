@@ -1,4 +1,4 @@
-import { partitionFilter, PARTITION_COUNT, type StoredEvent } from '@fairlead/contracts';
+import { partitionFilter, PARTITION_COUNT, storedSubject, type StoredEvent } from '@fairlead/contracts';
 import { decode, readAll } from '@fairlead/event-sourcing/jetstream';
 import { clusterBody, startSystem, type System } from '../system/system.js';
 import { countFigures, countsOf, type Count } from './counts.js';
@@ -10,7 +10,7 @@ const REQUESTS_AT_ONCE = 64;
 const IDLE_SECONDS = 20;
 /** What has just begun or ended is over by then: the services write positions, agents their first reports. */
 const SETTLE_MS = 5_000;
-const POLL_MS = 50;
+const POLL_MS = 10;
 const LAB = 'lab';
 const POSTGRES = 'postgres';
 
@@ -51,22 +51,35 @@ const requestAll = async (system: System, names: readonly string[], size: Size):
   );
 };
 
-const finish = async (system: System, count: number): Promise<void> => {
-  const deadline = Date.now() + TIMEOUT_MS;
-  for (;;) {
-    const info = await system.admin.request(
-      '$JS.API.STREAM.INFO.EVENTS',
-      JSON.stringify({ subjects_filter: 'evt.*.*.*.bootstrap.*' }),
-      { timeout: 30_000 },
-    );
-    const subjects = Object.keys(info.json<{ state: { subjects?: Record<string, number> } }>().state.subjects ?? {});
-    const failed = subjects.filter((subject) => subject.endsWith('.ClusterFailed'));
-    if (failed.length > 0) throw new Error(`failed: ${failed.slice(0, 3).join(', ')}`);
-    if (subjects.filter((subject) => subject.endsWith('.ClusterReady')).length >= count) return;
-    if (Date.now() > deadline)
-      throw new Error(`not all of ${count} clusters are Ready after ${TIMEOUT_MS / 60_000} min`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
+interface Endings {
+  /** Resolves when so many clusters of the system are Ready; rejects when one has failed. */
+  ready(count: number): Promise<void>;
+  close(): void;
+}
+
+/** Which clusters are Ready, as the server pushes it: each question about the subjects of a thousand clusters keeps it busy. */
+const watchEndings = ({ admin }: System): Endings => {
+  let [readyCount, failed] = [0, ''];
+  const subscriptions = ['ClusterReady', 'ClusterFailed'].map((type) =>
+    admin.subscribe(storedSubject(`evt.*.*.*.bootstrap.${type}`), {
+      callback: (_error, { subject }) => {
+        if (type === 'ClusterReady') readyCount += 1;
+        else failed = subject;
+      },
+    }),
+  );
+  return {
+    ready: async (count) => {
+      const deadline = Date.now() + TIMEOUT_MS;
+      while (readyCount < count) {
+        if (failed !== '') throw new Error(`failed: ${failed}`);
+        if (Date.now() > deadline)
+          throw new Error(`not all of ${count} clusters are Ready after ${TIMEOUT_MS / 60_000} min`);
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+    },
+    close: () => subscriptions.forEach((subscription) => subscription.unsubscribe()),
+  };
 };
 
 interface Goals {
@@ -113,9 +126,10 @@ interface Creation {
 const benchCreation = async (creation: Creation): Promise<Figure[]> => {
   const { count, size, light } = creation;
   const system = await startSystem({ light, durable: true });
+  const endings = watchEndings(system);
   try {
     await requestAll(system, ['warm-up'], SINGLE_NODE);
-    await finish(system, 1);
+    await endings.ready(1);
     const before = uses(system);
     const countsBefore = await countsOf(system);
     const startedAt = performance.now();
@@ -124,7 +138,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
       Array.from({ length: count }, (_, index) => `c-${index}`),
       size,
     );
-    await finish(system, count + 1);
+    await endings.ready(count + 1);
     const seconds = (performance.now() - startedAt) / 1_000;
     const after = uses(system);
     const counts = await newCounts(system, countsBefore);
@@ -136,6 +150,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
     const counted = countFigures(...counts, each).filter(({ name }) => !name.startsWith('CPU'));
     return [...durations(measured), ...costs(measured), ...counted];
   } finally {
+    endings.close();
     await system.stop();
   }
 };

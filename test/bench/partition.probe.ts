@@ -34,6 +34,7 @@ export class PartitionProbe {
       consumers: { projections: [options.projection as Projection<unknown>], processes: [] },
       handlers: undefined,
       recent: new RecentEntries(),
+      positionsAfterMs: 250,
       onReconciled: () => undefined,
       onEvents: () => undefined,
       onLoaded: async () => undefined,

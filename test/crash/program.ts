@@ -154,8 +154,10 @@ export class Program {
 
   private newFold(database = this.database): PartitionFold {
     const store = {
-      rows: (table: string, keys: readonly string[]) => database.read(table, keys),
-      states: (process: string, keys: readonly string[]) => database.read(process, keys),
+      rowsOf: (asked: readonly { readonly table: string; readonly keys: readonly string[] }[]) =>
+        Promise.all(asked.map(({ table, keys }) => database.read(table, keys))),
+      statesOf: (asked: readonly { readonly process: string; readonly clusterKeys: readonly string[] }[]) =>
+        Promise.all(asked.map(({ process, clusterKeys }) => database.read(process, clusterKeys))),
     };
     return new PartitionFold(this.options.consumers, store, DOCUMENTS_MAX);
   }

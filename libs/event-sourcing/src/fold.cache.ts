@@ -33,7 +33,8 @@ export class FoldCache {
   set<State>(decider: Foldable<State>, filter: string, context: string, folded: Folded<State>): void {
     let cache = this.caches.get(decider.evolve);
     if (cache === undefined) {
-      cache = new LRUCache({ max: this.entriesMax });
+      // By size, for with a number of entries it sets room aside for all of them.
+      cache = new LRUCache({ maxSize: this.entriesMax, sizeCalculation: () => 1 });
       this.caches.set(decider.evolve, cache);
     }
     cache.set(`${filter}|${context}`, folded as Folded<unknown>);

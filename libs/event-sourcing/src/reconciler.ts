@@ -279,18 +279,18 @@ export const reconcilerProcess = <State>(reconciler: Reconciler<State>): Process
 
     evolve: (before, event) => {
       const known = knownAfter(reconciler, before, event);
-      if (known === before && before.reactions.length === 0) return before;
+      // Its reactions stay, and are those to an earlier event: a state that does not change is not written.
+      if (known === before) return before;
       // A cluster may be paused before this service knows anything else of it.
       if (known.state === decider.initial && known.isPaused !== true) return undefined;
-      if (known === before) return { ...before, reactions: [] };
       return reconcile(reconciler, before, known, event);
     },
 
-    react: ({ state, reactions }, event) => {
+    react: ({ state, seq, reactions }, event) => {
       const finalizers = state === decider.initial ? (reconciler.finalizers?.(event) ?? []) : [];
       const at = { seq: event.meta.seq, now: event.meta.time };
       return [
-        ...reactions,
+        ...(seq === event.meta.seq ? reactions : []),
         ...finalizers.map((task): Reaction => {
           const ref: TaskRef = { reconciler: name, generation: '', key: task.key, ...at, finalizer: task };
           return job(task.type, ref);

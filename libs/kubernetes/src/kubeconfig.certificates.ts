@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { createHash, createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { KUBECONFIG_BYTES_MAX, Unacceptable, type KubeconfigFields } from './kubeconfig.document.js';
 
@@ -75,8 +76,25 @@ const checkSubject = ({ subject }: X509Certificate): void => {
   if (!isAdministrator) throw new Unacceptable("its client certificate is not that of kubeadm's administrator");
 };
 
+const CHECKED_MAX = 64;
+const CHECKED_KEPT_MS = 60_000;
+/** A kubeconfig is sealed as it was checked, and opened again a moment later. */
+const checked = new LRUCache<string, AdministratorPair>({ max: CHECKED_MAX, ttl: CHECKED_KEPT_MS });
+
 /** All of it belongs together: the authority is one, it signed the certificate, and the certificate is the key's. */
 export const administratorOf = (fields: Omit<KubeconfigFields, 'server'>): AdministratorPair => {
+  const { ca, certificate, key } = fields;
+  const name = createHash('sha256')
+    .update(JSON.stringify([ca, certificate, key]))
+    .digest('base64');
+  const known = checked.get(name);
+  if (known !== undefined) return known;
+  const pair = checkedPair(fields);
+  checked.set(name, pair);
+  return pair;
+};
+
+const checkedPair = (fields: Omit<KubeconfigFields, 'server'>): AdministratorPair => {
   const ca = certificateOf(fields.ca, 'its certificate authority');
   const certificate = certificateOf(fields.certificate, 'its client certificate');
   const keyPem = pemOf(fields.key, KEY, 'its client key');

@@ -69,6 +69,10 @@ import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 const HTTP_DRAIN_MS = 1_000;
 /** Limit of a TLS handshake. */
 const HANDSHAKE_MS = 10_000;
+/** Where other replicas read how far this one has come, to answer those who wait for their own writes. */
+const POSITIONS_READ_AFTER_MS = 250;
+/** Elsewhere they are only where a start goes on. */
+const POSITIONS_AFTER_MS = 5_000;
 /** After a failed start, connections that do not close in this time are abandoned. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
@@ -279,6 +283,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       leases: world.leases,
       handle: world.handle,
       recent: world.recent,
+      positionsAfterMs: definition.answersReads === true ? POSITIONS_READ_AFTER_MS : POSITIONS_AFTER_MS,
       progress: world.progress,
       recordJobFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,
@@ -313,6 +318,7 @@ const runningOf = (definition: ServiceDefinition, world: World, app: NestExpress
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);
     await app.close();
     clearTimeout(cut);
+    await world.leases.stop();
     await Promise.all([pool.end(), database.destroy()]);
     if (!nc.isClosed()) await nc.drain();
   };

@@ -156,6 +156,17 @@ const eventOf = (
     },
   }) as StoredEvent;
 
+const readBefore = new WeakMap<RawEvent, Decoded>();
+
+/** What is pushed is read for the projections, and again for each decision on its cluster. */
+export const readOnce = (message: RawEvent): Decoded => {
+  const known = readBefore.get(message);
+  if (known !== undefined) return known;
+  const decoded = read(message.subject, message.seq, message.bytes);
+  readBefore.set(message, decoded);
+  return decoded;
+};
+
 /** undefined: not an event, or of a type that this release does not know. */
 export const decode = (subject: string, seq: number, bytes: Uint8Array): StoredEvent | undefined => {
   const decoded = read(subject, seq, bytes);
@@ -165,8 +176,9 @@ export const decode = (subject: string, seq: number, bytes: Uint8Array): StoredE
 /** A subject is evt.<partition>.<namespace>.<cluster>.<context>.<Type>; what has another form is in the stream that its tokens name. */
 const CONTEXT_TOKEN = 4;
 
-export const entryOf = ({ subject, seq, bytes }: RawEvent): LogEntry => {
-  const decoded = read(subject, seq, bytes);
+export const entryOf = (message: RawEvent): LogEntry => {
+  const { subject, seq, bytes } = message;
+  const decoded = readOnce(message);
   return {
     seq,
     context: subject.split('.')[CONTEXT_TOKEN] ?? '',

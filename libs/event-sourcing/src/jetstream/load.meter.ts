@@ -33,3 +33,17 @@ export const loadMeter = (): (() => number) => {
     return Math.min(1, Math.max(utilization, pressure));
   };
 };
+
+const SAMPLE_MS = 100;
+
+const everySample = (meter: () => number): (() => number) => {
+  let [load, atMs] = [0, performance.now()];
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - atMs >= SAMPLE_MS) [load, atMs] = [meter(), nowMs];
+    return load;
+  };
+};
+
+/** The load when it was measured last, at most some moments ago where it is asked for often. */
+export const currentLoad = everySample(loadMeter());

@@ -33,6 +33,8 @@ export interface PartitionConsumerOptions {
   readonly handlers: EventHandlers | undefined;
   readonly log: PartitionLog;
   readonly meter: Pick<Meter, 'eventsTaken' | 'eventsRejected'>;
+  /** How long a position that moved over events without any effect may stay unwritten. Most are written with the next effect. */
+  readonly positionsAfterMs: number;
   /** What is stored from this sequence on is pushed. */
   readonly pushedFrom: number;
   /** States in the log that a cluster is quarantined; rejects when the log cannot be reached. */
@@ -51,9 +53,7 @@ export interface PartitionConsumerOptions {
 
 /** New events wake the consumer; this is for what could not be recorded in the log before. */
 const IDLE_ROUND_MS = 60_000;
-/** How long a position that moved over events without any effect may stay unwritten: most are written with the next effect. */
-const FLUSH_AFTER_MS = 250;
-/** And over how many messages of the log, where events without an effect do not stop: reading so many again takes less than a second. */
+/** Over how many messages of the log, where events without an effect do not stop, a position may stay unwritten: reading so many again takes less than a second. */
 const UNWRITTEN_MAX = 20_000;
 const RETRY_FIRST_MS = 50;
 const RETRY_MAX_MS = 2_000;
@@ -205,7 +205,7 @@ export class PartitionConsumer {
     if (this.wakeSignal.isSet || !this.running) return;
     await this.announce();
     const flushes = this.cursor.aheadOfDatabase() > 0;
-    await this.wakeSignal.pause(flushes ? FLUSH_AFTER_MS : IDLE_ROUND_MS);
+    await this.wakeSignal.pause(flushes ? this.options.positionsAfterMs : IDLE_ROUND_MS);
     if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
   }
 

@@ -20,6 +20,7 @@ export interface PartitionConsumersOptions {
   readonly databaseUrl: string;
   readonly consumers: Consumers;
   readonly recent: RecentEntries;
+  readonly positionsAfterMs: PartitionConsumerOptions['positionsAfterMs'];
   readonly handlers: EventHandlers | undefined;
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { LRUCache } from 'lru-cache';
 import { advance, type Caused, type JobReaction, type Process } from '../process.js';
-import { clusterKeyOf, project, type Poison, type Projection } from '../projection.js';
+import { clusterKeyOf, project, type Projection } from '../projection.js';
 import { processConsumer, projectionConsumer, type Consumers } from './consumers.js';
 import type { BatchChanges, PartitionStore, RowChange, StateChange } from './partition.store.js';
 
@@ -31,11 +31,37 @@ export const changesAnything = ({ tables, states, timers, quarantined, rejected,
   timers.length + quarantined.length + rejected.length + jobs.length > 0 ||
   [...tables, ...states].some(({ rows }) => rows.length > 0);
 
-interface Folded<Row extends RowChange = RowChange> {
+/** A consumer, the events that are its, and the keys of the documents that these concern. */
+interface Concerned {
   readonly consumer: string;
-  readonly rows: readonly Row[];
-  readonly poisons: readonly Poison[];
+  readonly events: readonly StoredEvent[];
+  readonly keys: readonly string[];
 }
+
+interface OfProjection extends Concerned {
+  readonly projection: Projection<unknown>;
+}
+
+interface OfProcess extends Concerned {
+  readonly process: Process<unknown>;
+}
+
+const projectedOf = ({ projection, consumer, events }: OfProjection, rowOf: (key: string) => unknown) => {
+  const { rows, poisons } = project(projection, rowOf, events);
+  const changed: readonly RowChange[] = [...rows].map(([key, { seq, doc }]) => ({ key, seq, doc }));
+  return { consumer, table: projection.table, rows: changed, poisons };
+};
+
+const advancedOf = ({ process, consumer, events }: OfProcess, stateOf: (key: string) => unknown) => {
+  const { states, poisons, reactions } = advance(process, stateOf, events);
+  const rows: readonly StateChange[] = [...states].map(([key, { seq, state }]) => ({
+    key,
+    seq,
+    before: stateOf(key),
+    doc: state,
+  }));
+  return { consumer, rows, poisons, reactions };
+};
 
 /** The rows that events concern. An event that cannot be placed concerns none: `project` meets the same fault and reports it. */
 const keysIn = (projection: Projection<unknown>, events: readonly StoredEvent[]): readonly string[] => {
@@ -57,11 +83,11 @@ export class PartitionFold {
 
   constructor(
     private readonly consumers: Consumers,
-    private readonly store: Pick<PartitionStore, 'rows' | 'states'>,
+    private readonly store: Pick<PartitionStore, 'rowsOf' | 'statesOf'>,
     documentsMax = DOCUMENTS_CACHED_MAX,
   ) {
-    // It sets room aside for all of them.
-    this.documents = new LRUCache({ max: documentsMax });
+    // By size, for with a number of entries it sets room aside for all of them.
+    this.documents = new LRUCache({ maxSize: documentsMax, sizeCalculation: () => 1 });
   }
 
   async changesOf(
@@ -69,12 +95,19 @@ export class PartitionFold {
     concerns: (consumer: string, event: StoredEvent) => boolean,
   ): Promise<PartitionChanges> {
     const eventsOf = (consumer: string): readonly StoredEvent[] => events.filter((event) => concerns(consumer, event));
-    const projected: (Folded & { readonly table: string })[] = [];
-    for (const projection of this.consumers.projections)
-      projected.push(await this.projected(projection, eventsOf(projectionConsumer(projection))));
-    const advanced: (Folded<StateChange> & { readonly reactions: readonly Caused[] })[] = [];
-    for (const process of this.consumers.processes)
-      advanced.push(await this.advanced(process, eventsOf(processConsumer(process))));
+    const projections = this.consumers.projections.map((projection) => {
+      const consumer = projectionConsumer(projection);
+      const own = eventsOf(consumer);
+      return { projection, consumer, events: own, keys: keysIn(projection, own) };
+    });
+    const processes = this.consumers.processes.map((process) => {
+      const consumer = processConsumer(process);
+      const own = eventsOf(consumer);
+      return { process, consumer, events: own, keys: clusterKeysIn(own) };
+    });
+    const docOf = await this.known(projections, processes);
+    const projected = projections.map((part) => projectedOf(part, (key) => docOf(part.consumer, key)));
+    const advanced = processes.map((part) => advancedOf(part, (key) => docOf(part.consumer, key)));
 
     const desired = advanced.flatMap(({ consumer, reactions }) =>
       reactions.map((caused) => ({ process: consumer, caused })),
@@ -120,44 +153,31 @@ export class PartitionFold {
     this.documents.clear();
   }
 
-  private async projected(projection: Projection<unknown>, events: readonly StoredEvent[]) {
-    const { table } = projection;
-    const consumer = projectionConsumer(projection);
-    const rowOf = await this.known(consumer, keysIn(projection, events), (missing) => this.store.rows(table, missing));
-    const { rows, poisons } = project(projection, rowOf, events);
-    return { consumer, table, rows: [...rows].map(([key, { seq, doc }]) => ({ key, seq, doc })), poisons };
-  }
-
-  private async advanced(process: Process<unknown>, events: readonly StoredEvent[]) {
-    const consumer = processConsumer(process);
-    const stateOf = await this.known(consumer, clusterKeysIn(events), (missing) =>
-      this.store.states(consumer, missing),
-    );
-    const { states, poisons, reactions } = advance(process, stateOf, events);
-    const rows = [...states].map(([key, { seq, state }]) => ({ key, seq, before: stateOf(key), doc: state }));
-    return { consumer, rows, poisons, reactions };
-  }
-
+  /** The documents that events concern, as they were before. */
   private async known(
-    consumer: string,
-    keys: readonly string[],
-    load: (missing: readonly string[]) => Promise<Map<string, unknown>>,
-  ): Promise<(key: string) => unknown> {
+    projections: readonly OfProjection[],
+    processes: readonly OfProcess[],
+  ): Promise<(consumer: string, key: string) => unknown> {
     const known = new Map<string, unknown>();
-    const missing: string[] = [];
-    for (const key of keys) {
-      const entry = this.documents.get(`${consumer}|${key}`);
-      if (entry === undefined) missing.push(key);
-      else known.set(key, entry.doc);
-    }
-    if (missing.length > 0) {
-      for (const [key, doc] of await load(missing)) known.set(key, doc);
+    const missingOf = ({ consumer, keys }: Concerned): readonly string[] =>
+      keys.filter((key) => {
+        const entry = this.documents.get(`${consumer}|${key}`);
+        if (entry !== undefined) known.set(`${consumer}|${key}`, entry.doc);
+        return entry === undefined;
+      });
+    const take = ({ consumer }: Concerned, missing: readonly string[], found: ReadonlyMap<string, unknown>): void => {
+      for (const key of missing) known.set(`${consumer}|${key}`, found.get(key));
       this.keep(
         consumer,
-        missing.map((key) => ({ key, doc: known.get(key) })),
+        missing.map((key) => ({ key, doc: found.get(key) })),
       );
-    }
-    return (key) => known.get(key);
+    };
+    const tables = projections.map((part) => ({ table: part.projection.table, keys: missingOf(part) }));
+    const states = processes.map((part) => ({ process: part.consumer, clusterKeys: missingOf(part) }));
+    const [rowsFound, statesFound] = [await this.store.rowsOf(tables), await this.store.statesOf(states)];
+    projections.forEach((part, at) => take(part, tables[at]?.keys ?? [], rowsFound[at] ?? new Map()));
+    processes.forEach((part, at) => take(part, states[at]?.clusterKeys ?? [], statesFound[at] ?? new Map()));
+    return (consumer, key) => known.get(`${consumer}|${key}`);
   }
 
   private keep(consumer: string, rows: readonly { readonly key: string; readonly doc: unknown }[]): void {

@@ -25,11 +25,12 @@ const foldOver = (rows: ReadonlyMap<string, unknown>) => {
   const fold = new PartitionFold(
     { projections: [nodes as Projection<unknown>], processes: [] },
     {
-      rows: (_table, keys) => {
-        asked.push(...keys);
-        return Promise.resolve(new Map([...rows].filter(([key]) => keys.includes(key))));
-      },
-      states: () => Promise.resolve(new Map()),
+      rowsOf: async (tables) =>
+        tables.map(({ keys }) => {
+          asked.push(...keys);
+          return new Map([...rows].filter(([key]) => keys.includes(key)));
+        }),
+      statesOf: async () => [],
     },
   );
   return { fold, asked };

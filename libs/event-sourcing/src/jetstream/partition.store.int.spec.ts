@@ -76,13 +76,15 @@ const positions = async (): Promise<readonly number[]> =>
   [...(await store.positions(PARTITION, CONSUMERS)).values()].map(({ seq }) => seq);
 const docs = async (): Promise<Readonly<Record<string, unknown>>> =>
   Object.fromEntries(await store.rows('a', ['x', 'y', 'z']));
+const states = async (): Promise<Map<string, unknown>> =>
+  (await store.statesOf([{ process: 'process:b', clusterKeys: ['ns/c'] }]))[0] ?? new Map();
 
 describe('the commit of a batch', () => {
   it('writes rows, states and positions together, and removes what is gone', async () => {
     await store.commit(batch({ from: 0, to: 5, rows: [row('x', 4), row('y', 5)], states: [row('ns/c', 5)] }));
     await store.commit(batch({ from: 5, to: 9, rows: [gone('x', 7), row('y', 8), row('z', 9)] }));
     expect(await docs()).toEqual({ y: { seq: 8 }, z: { seq: 9 } });
-    expect(await store.states('process:b', ['ns/c'])).toEqual(new Map([['ns/c', { seq: 5 }]]));
+    expect(await states()).toEqual(new Map([['ns/c', { seq: 5 }]]));
     expect(await positions()).toEqual([9, 9]);
   });
 
@@ -95,7 +97,7 @@ describe('the commit of a batch', () => {
     await pool.query(`update process_state_pieces set doc = '{"at":-3}' where path like '%w-3"]'`);
     await store.commit(batch({ from: 5, to: 6, states: [{ ...row('ns/c', 6, second), before: first }] }));
     const unwritten = { ...second.cluster.hosts, 'w-3': { at: -3 } };
-    expect((await store.states('process:b', ['ns/c'])).get('ns/c')).toEqual({
+    expect((await states()).get('ns/c')).toEqual({
       cluster: { uid: 'u', hosts: unwritten },
     });
     await store.commit(batch({ from: 6, to: 7, states: [{ ...gone('ns/c', 7), before: second }] }));
@@ -108,7 +110,7 @@ describe('the commit of a batch', () => {
     await store.commit(batch({ from: 0, to: 5, states: [row('ns/c', 5, { hosts: hostsOf(100) })] }));
     const again = batch({ from: 5, to: 6, states: [row('ns/c', 6, { hosts: hostsOf(40) })] });
     await store.commit({ ...again, released: [{ consumer: 'process:b', clusterKey: 'ns/c', startsOver: true }] });
-    expect((await store.states('process:b', ['ns/c'])).get('ns/c')).toEqual({ hosts: hostsOf(40) });
+    expect((await states()).get('ns/c')).toEqual({ hosts: hostsOf(40) });
   });
 
   it('reads which tasks the states of all clusters ask for, of many hosts and of few', async () => {
@@ -167,7 +169,7 @@ describe('the commit of a batch', () => {
     const late = store.commit(batch({ from: 5, to: 9, rows: [row('x', 9), row('y', 9)], states: [row('ns/c', 9)] }));
     await expect(late).rejects.toThrow(LostOwnership);
     expect(await docs()).toEqual({ x: { seq: 5 } });
-    expect(await store.states('process:b', ['ns/c'])).toEqual(new Map());
+    expect(await states()).toEqual(new Map());
     expect([...(await positions())].sort()).toEqual([5, 6]);
   });
 
@@ -182,6 +184,49 @@ describe('the commit of a batch', () => {
     expect([await docs(), await positions()]).toEqual(
       isFirst === true ? [{ x: 'first' }, [5, 5]] : [{ x: 'second' }, [6, 6]],
     );
+  });
+
+  it('is together with those of other partitions under load; a lost partition and a refused row are of their own partition only', async () => {
+    const loaded = new PartitionStore(pool, () => 1);
+    const partitions = Array.from({ length: 8 }, (_, at) => 10 + at);
+    for (const partition of partitions) await store.positions(partition, CONSUMERS);
+    const commitAll = (from: number, to: number, docOf: (partition: number) => unknown) =>
+      Promise.allSettled(
+        partitions.map((partition) =>
+          loaded.commit({
+            ...batch({
+              from,
+              to,
+              rows: [row(`p${partition}`, to, docOf(partition))],
+              states: [row(`ns/${partition}`, to)],
+            }),
+            partition,
+          }),
+        ),
+      );
+    const written = async () => (await pool.query('select key from a order by key')).rows.map(({ key }) => key);
+    const transactions = async () => {
+      const { rows } = await pool.query('select count(distinct xmin::text) as n from a');
+      return Number(rows[0].n);
+    };
+    await commitAll(0, 5, () => 'busy');
+    await commitAll(5, 6, () => 'together');
+    expect([await written(), await transactions()]).toEqual([partitions.map((partition) => `p${partition}`), 1]);
+    await pool.query('truncate a');
+    await pool.query('update positions set seq = 7 where partition = 11');
+    const outcomes = await commitAll(6, 8, (partition) => (partition === 12 ? 'a\u0000b' : 'apart'));
+    expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual([
+      true,
+      false,
+      false,
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(outcomes[1]).toMatchObject({ reason: expect.any(LostOwnership) });
+    expect(await written()).toEqual(['p10', 'p13', 'p14', 'p15', 'p16', 'p17']);
   });
 
   it('writes nothing of a batch with a row that PostgreSQL refuses', async () => {

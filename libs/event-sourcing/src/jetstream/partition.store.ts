@@ -3,12 +3,15 @@ import type { Pool, PoolClient } from 'pg';
 import type { CancelTimerReaction, Caused, TimerReaction } from '../process.js';
 import type { Poison } from '../projection.js';
 import type { TasksInState } from '../reconciler.js';
+import { CommitGroup } from './commit.group.js';
+import { isDataError } from './data.errors.js';
 import { causeOfTimer, type TimerOrigin } from './jobs.publisher.js';
+import { currentLoad } from './load.meter.js';
 import { storableText } from './message.text.js';
 import { writeRejected, type RejectedMessage } from './rejections.js';
 import { joinedState, storedState, type StoredState } from './state.pieces.js';
 import { inTransaction, orNothing } from './transaction.js';
-import { allOrNothing, isWrongCount, statementOf, type Write } from './write.statement.js';
+import { allOrNothing, isWrongCount, remembered, statementOf, type Write } from './write.statement.js';
 
 /** Another replica has moved a position of this partition: this one no longer owns it. */
 export class LostOwnership extends Error {
@@ -73,22 +76,25 @@ type Piece = Pick<BatchChanges, 'tables' | 'states' | 'timers'>;
 export type WritePiece = (piece: Piece) => Promise<Error | undefined>;
 
 /** Positions move by compare-and-set: a consumer that finds another number than it wrote has been replaced. */
-const positionsWrite = ({ partition, positions }: ApartBase): Write => ({
-  text: `update positions p set seq = c.seq_to
-       from unnest($2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as c(consumer, seq_from, epoch, seq_to)
-      where p.partition = $1::smallint and p.consumer = c.consumer and p.seq = c.seq_from and p.epoch = c.epoch`,
-  values: [
-    partition,
-    positions.map((p) => p.consumer),
-    positions.map((p) => p.from.seq),
-    positions.map((p) => p.from.epoch),
-    positions.map((p) => p.to),
-  ],
-});
+const positionsWrite = (bases: readonly Pick<ApartBase, 'partition' | 'positions'>[]): Write => {
+  const moves = bases.flatMap(({ partition, positions }) => positions.map((move) => ({ partition, ...move })));
+  return {
+    text: `update positions p set seq = c.seq_to
+       from unnest($1::smallint[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as c(partition, consumer, seq_from, epoch, seq_to)
+      where p.partition = c.partition and p.consumer = c.consumer and p.seq = c.seq_from and p.epoch = c.epoch`,
+    values: [
+      moves.map(({ partition }) => partition),
+      moves.map(({ consumer }) => consumer),
+      moves.map(({ from }) => from.seq),
+      moves.map(({ from }) => from.epoch),
+      moves.map(({ to }) => to),
+    ],
+  };
+};
 
 const movePositions = async (client: PoolClient, base: ApartBase): Promise<void> => {
   if (base.positions.length === 0) return;
-  const moved = await client.query(statementOf(positionsWrite(base)));
+  const moved = await client.query(statementOf(positionsWrite([base])));
   if (moved.rowCount !== base.positions.length) throw new LostOwnership(base.partition);
 };
 
@@ -118,26 +124,32 @@ const rowWrites = (table: string, rows: readonly RowChange[]): readonly Write[] 
   return writes;
 };
 
-const pieceWrites = (
-  process: string,
-  states: readonly { readonly key: string; readonly stored: StoredState }[],
-): readonly Write[] => {
-  const changed = states.flatMap(({ key, stored }) => stored.changed.map(({ path, doc }) => ({ key, path, doc })));
-  const gone = states.flatMap(({ key, stored }) => stored.gone.map((path) => ({ key, path })));
+interface KeptState {
+  readonly process: string;
+  readonly key: string;
+  readonly seq: number;
+  readonly stored: StoredState;
+}
+
+const pieceWrites = (states: readonly KeptState[]): readonly Write[] => {
+  const changed = states.flatMap(({ process, key, stored }) =>
+    stored.changed.map(({ path, doc }) => ({ process, key, path, doc })),
+  );
+  const gone = states.flatMap(({ process, key, stored }) => stored.gone.map((path) => ({ process, key, path })));
   const writes: Write[] = [];
   if (gone.length > 0)
     writes.push({
-      text: `delete from process_state_pieces p using unnest($2::text[], $3::text[]) as g(cluster_key, path)
-      where p.process = $1::text and p.cluster_key = g.cluster_key and p.path = g.path`,
-      values: [process, gone.map(({ key }) => key), gone.map(({ path }) => path)],
+      text: `delete from process_state_pieces p using unnest($1::text[], $2::text[], $3::text[]) as g(process, cluster_key, path)
+      where p.process = g.process and p.cluster_key = g.cluster_key and p.path = g.path`,
+      values: [gone.map(({ process }) => process), gone.map(({ key }) => key), gone.map(({ path }) => path)],
     });
   if (changed.length > 0)
     writes.push({
       text: `insert into process_state_pieces (process, cluster_key, path, doc)
-     select $1::text, * from unnest($2::text[], $3::text[], $4::jsonb[])
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::jsonb[])
      on conflict (process, cluster_key, path) do update set doc = excluded.doc`,
       values: [
-        process,
+        changed.map(({ process }) => process),
         changed.map(({ key }) => key),
         changed.map(({ path }) => path),
         changed.map(({ doc }) => JSON.stringify(doc)),
@@ -146,28 +158,34 @@ const pieceWrites = (
   return writes;
 };
 
-const stateWrites = (process: string, rows: readonly StateChange[]): readonly Write[] => {
-  const gone = keysOfGone(rows);
+/** Of all processes at once: statements of few kinds, each of which a connection parses once. */
+const stateWrites = (states: BatchChanges['states']): readonly Write[] => {
+  const all = states.flatMap(({ process, rows }) => rows.map((row) => ({ process, ...row })));
+  const gone = all.filter(({ doc }) => doc === undefined);
   const writes =
     gone.length === 0
       ? []
       : ['process_state', 'process_state_pieces', 'timers'].map((table) => ({
-          text: `delete from ${table} where process = $1::text and cluster_key = any($2::text[])`,
-          values: [process, gone],
+          text: `delete from ${table} t using unnest($1::text[], $2::text[]) as g(process, cluster_key)
+      where t.process = g.process and t.cluster_key = g.cluster_key`,
+          values: [gone.map(({ process }) => process), gone.map(({ key }) => key)],
         }));
-  const kept = rows
+  const kept = all
     .filter(({ doc }) => doc !== undefined)
-    .map(({ key, seq, before, doc }) => ({ key, seq, stored: storedState(before, doc) }));
+    .map(({ process, key, seq, before, doc }) => ({ process, key, seq, stored: storedState(before, doc) }));
   if (kept.length === 0) return writes;
   return [
     ...writes,
     {
       text: `insert into process_state (process, cluster_key, seq, doc)
-     select $1::text, * from unnest($2::text[], $3::bigint[], $4::jsonb[])
+     select * from unnest($1::text[], $2::text[], $3::bigint[], $4::jsonb[])
      on conflict (process, cluster_key) do update set seq = excluded.seq, doc = excluded.doc`,
-      values: [process, ...columnsOf(kept.map(({ key, seq, stored: { doc } }) => ({ key, seq, doc })))],
+      values: [
+        kept.map(({ process }) => process),
+        ...columnsOf(kept.map(({ key, seq, stored: { doc } }) => ({ key, seq, doc }))),
+      ],
     },
-    ...pieceWrites(process, kept),
+    ...pieceWrites(kept),
   ];
 };
 
@@ -182,6 +200,7 @@ const startOver = async (client: PoolClient, released: BatchChanges['released'])
 };
 
 interface StateRow {
+  readonly process: string;
   readonly cluster_key: string;
   readonly doc: unknown;
   readonly pieces: Readonly<Record<string, unknown>> | null;
@@ -190,20 +209,39 @@ interface StateRow {
 /** Answers the rows of a statement; a pool, a client and an ORM each have such a method. */
 export type Ask = <Row>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
+const STATES_TEXT = `select s.process, s.cluster_key, s.doc, (
+       select jsonb_object_agg(path, p.doc) from process_state_pieces p
+        where p.process = s.process and p.cluster_key = s.cluster_key) as pieces
+       from unnest($1::text[], $2::text[]) as asked(process, cluster_key)
+       join process_state s on s.process = asked.process and s.cluster_key = asked.cluster_key`;
+
+interface AskedStates {
+  readonly process: string;
+  readonly clusterKeys: readonly string[];
+}
+
+const statesQuery = (asked: readonly AskedStates[]): Write => ({
+  text: STATES_TEXT,
+  values: [
+    asked.flatMap(({ process, clusterKeys }) => clusterKeys.map(() => process)),
+    asked.flatMap(({ clusterKeys }) => clusterKeys),
+  ],
+});
+
+/** By cluster. */
+const statesIn = (rows: readonly StateRow[], process: string): Map<string, unknown> =>
+  new Map(
+    rows.flatMap((row) => (row.process === process ? [[row.cluster_key, joinedState(row.doc, row.pieces)]] : [])),
+  );
+
 /** States of a process by cluster, as they were stored last. */
 export const readStates = async (
   ask: Ask,
   process: string,
   clusterKeys: readonly string[],
 ): Promise<Map<string, unknown>> => {
-  const rows = await ask<StateRow>(
-    `select cluster_key, doc, (
-       select jsonb_object_agg(path, p.doc) from process_state_pieces p
-        where p.process = s.process and p.cluster_key = s.cluster_key) as pieces
-       from process_state s where process = $1 and cluster_key = any($2)`,
-    [process, clusterKeys],
-  );
-  return new Map(rows.map(({ cluster_key: key, doc, pieces }) => [key, joinedState(doc, pieces)]));
+  const { text, values } = statesQuery([{ process, clusterKeys }]);
+  return statesIn(await ask<StateRow>(text, values), process);
 };
 
 /** The tasks that states of these processes ask for. */
@@ -215,7 +253,7 @@ export interface DesiredTasks {
 
 /** Of all clusters; the rest of their states is not read. */
 export const readDesiredTasks = async (ask: Ask, processes: readonly string[]): Promise<readonly DesiredTasks[]> => {
-  const rows = await ask<StateRow & { readonly process: string }>(
+  const rows = await ask<StateRow>(
     `select process, cluster_key,
        jsonb_build_object('origins', doc -> 'origins', 'generation', doc -> 'generation', 'firstSeq', doc -> 'firstSeq') as doc, (
        select jsonb_object_agg(path, p.doc) from process_state_pieces p
@@ -309,13 +347,31 @@ const quarantine = async (
 
 const writesOf = ({ tables, states, timers }: Piece): readonly Write[] => [
   ...tables.flatMap(({ table, rows }) => rowWrites(table, rows)),
-  ...states.flatMap(({ process, rows }) => stateWrites(process, rows)),
+  ...stateWrites(states),
   ...timerWrites(
     timers.map(({ caused: { reaction, event }, ...owner }) => ({ ...owner, reaction, cause: causeOfTimer(event) })),
   ),
 ];
 
 const writePiece = (client: PoolClient, piece: Piece): Promise<void> => inOrder(client, writesOf(piece));
+
+/** What batches of several partitions change. Each cluster is in one partition, so that no two of them write the same row of it. */
+const togetherOf = (batches: readonly Piece[]): Piece => {
+  const rowsOf = new Map<string, RowChange[]>();
+  for (const { tables } of batches)
+    for (const { table, rows } of tables) {
+      const known = rowsOf.get(table);
+      if (known === undefined) rowsOf.set(table, [...rows]);
+      else known.push(...rows);
+    }
+  return {
+    tables: [...rowsOf]
+      .map(([table, rows]) => ({ table, rows }))
+      .sort((one, other) => (one.table < other.table ? -1 : 1)),
+    states: batches.flatMap(({ states }) => states),
+    timers: batches.flatMap(({ timers }) => timers),
+  };
+};
 
 /** Nothing whose order within the batch matters. A state that is gone takes its timers along, and then no others may be set beside. */
 const isPlain = ({ positions, states, timers, quarantined, released, rejected }: BatchChanges): boolean =>
@@ -335,8 +391,18 @@ interface QuarantinedRow {
 /** What partitions ask of the service's database. */
 export class PartitionStore {
   private readonly apart = pLimit(1);
+  private readonly group: CommitGroup<BatchChanges>;
 
-  constructor(readonly pool: Pool) {}
+  constructor(
+    readonly pool: Pool,
+    load = currentLoad,
+  ) {
+    this.group = new CommitGroup({
+      write: (batches) => this.writePlain(batches),
+      isOfOne: (error) => isWrongCount(error) || isDataError(error),
+      load,
+    });
+  }
 
   /** The positions of the consumers in a partition; a consumer that is new starts before the first event. */
   async positions(partition: number, consumers: readonly string[]): Promise<Map<string, Position>> {
@@ -381,8 +447,26 @@ export class PartitionStore {
     return new Map(found.rows.map((row) => [row.key, row.doc]));
   }
 
-  states(process: string, clusterKeys: readonly string[]): Promise<Map<string, unknown>> {
-    return readStates(askOf(this.pool), process, clusterKeys);
+  /** Of several tables by one statement, in their order. It is the same for the same tables, whatever keys are asked for. */
+  async rowsOf(
+    asked: readonly { readonly table: string; readonly keys: readonly string[] }[],
+  ): Promise<readonly Map<string, unknown>[]> {
+    const maps = asked.map(() => new Map<string, unknown>());
+    if (asked.every(({ keys }) => keys.length === 0)) return maps;
+    const parts = asked.map(
+      ({ table }, at) => `select ${at} as at, key, doc from ${identifier(table)} where key = any($${at + 1}::text[])`,
+    );
+    const query = { text: parts.join(' union all '), values: asked.map(({ keys }) => keys) };
+    const found = await this.pool.query<{ at: number; key: string; doc: unknown }>(remembered(query));
+    for (const { at, key, doc } of found.rows) maps[at]?.set(key, doc);
+    return maps;
+  }
+
+  /** Of several processes by one statement, in their order. */
+  async statesOf(asked: readonly AskedStates[]): Promise<readonly Map<string, unknown>[]> {
+    if (asked.every(({ clusterKeys }) => clusterKeys.length === 0)) return asked.map(() => new Map());
+    const found = await this.pool.query<StateRow>(remembered(statesQuery(asked)));
+    return asked.map(({ process }) => statesIn(found.rows, process));
   }
 
   /** Rejects with LostOwnership when another replica has taken the partition. */
@@ -399,13 +483,18 @@ export class PartitionStore {
 
   /** What most batches change is one statement: one round trip instead of one for each table, the beginning and the end. */
   private async commitPlain(changes: BatchChanges): Promise<void> {
-    const writes = writesOf(changes);
     try {
-      await this.pool.query(allOrNothing(positionsWrite(changes), changes.positions.length, writes));
+      await this.group.commit(changes);
     } catch (error) {
       if (isWrongCount(error)) throw new LostOwnership(changes.partition);
       throw error;
     }
+  }
+
+  private async writePlain(batches: readonly BatchChanges[]): Promise<void> {
+    const inOrder = batches.toSorted((one, other) => one.partition - other.partition);
+    const count = inOrder.reduce((sum, { positions }) => sum + positions.length, 0);
+    await this.pool.query(allOrNothing(positionsWrite(inOrder), count, writesOf(togetherOf(inOrder))));
   }
 
   /** One transaction in which each piece is written or not; `work` answers who is quarantined because of those that were not. */

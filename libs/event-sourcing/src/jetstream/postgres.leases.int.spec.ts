@@ -1,3 +1,4 @@
+import { eventually } from '@fairlead/testing';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
@@ -37,9 +38,23 @@ describe('leases of tasks, as rows', () => {
     const another = await other.acquire('default/demo', 'VerifyNode/cp-1');
     expect(another).toBeDefined();
     await lease?.release();
+    await one.stop();
     const again = await other.acquire('default/demo', 'InitControlPlane/cp-1');
     expect(again).toBeDefined();
     await Promise.all([another?.release(), again?.release()]);
+  });
+
+  it('one that was given up is taken over by the next task of the same replica, and otherwise released a moment later', async () => {
+    const [one, other] = [replica(), replica()];
+    await (await one.acquire('s', 'task'))?.release();
+    const holderOf = async () => (await pool.query('select holder from task_leases')).rows;
+    const before = await holderOf();
+    expect([before.length, await one.held('s')]).toEqual([1, []]);
+    const next = await one.acquire('s', 'task');
+    expect([await holderOf(), await one.held('s')]).toEqual([before, ['task']]);
+    expect(await one.acquire('s', 'task')).toBeUndefined();
+    await next?.release();
+    await eventually(async () => (await other.acquire('s', 'task')) !== undefined);
   });
 
   it('of many that ask for one lease at the same time exactly one gets it', async () => {

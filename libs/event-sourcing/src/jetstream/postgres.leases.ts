@@ -11,6 +11,11 @@ const RENEW_EVERY_MS = 5_000;
 /** A holder gives a lease up so long before others may take it: its work needs time to notice. */
 const MARGIN_MS = 2_000;
 const BATCH_MAX = 200;
+/**
+ * A lease that its task has given up is released so much later, with others: until then the cluster's next task, which mostly needs the
+ * same one, takes it over.
+ */
+const RELEASE_AFTER_MS = 100;
 
 interface Asked {
   readonly scope: string;
@@ -19,6 +24,7 @@ interface Asked {
 }
 
 interface Held {
+  readonly place: string;
   readonly lost: AbortController;
   /** By this process's own clock: until then no other replica can hold it. */
   validUntilMs: number;
@@ -27,9 +33,16 @@ interface Held {
 const expired = (message: string): WorldFailure =>
   new WorldFailure({ operation: 'renew a lease', target: 'database', message });
 
+const placeOf = (scope: string, name: string): string => JSON.stringify([scope, name]);
+
 /** Leases as rows of the service's own database, whose clock is the only one that counts. */
 export class PostgresLeases implements TaskLeases {
   private readonly leases = new Map<string, Held>();
+  /** Given up and not released, by their place. */
+  private readonly free = new Map<string, { readonly holder: string; readonly validUntilMs: number }>();
+  private freeing: NodeJS.Timeout | undefined;
+  /** Being released, by their place. */
+  private readonly leaving = new Map<string, Promise<void>>();
   private readonly acquiring = new Batcher<Asked, boolean>(BATCH_MAX, (asked) => this.acquireAll(asked));
   private readonly releasing = new Batcher<string, void>(BATCH_MAX, (holders) => this.releaseAll(holders));
   private renewing: NodeJS.Timeout | undefined;
@@ -40,11 +53,25 @@ export class PostgresLeases implements TaskLeases {
   ) {}
 
   async acquire(scope: string, name: string): Promise<Lease | undefined> {
+    const place = placeOf(scope, name);
+    const free = this.free.get(place);
+    if (free !== undefined && free.validUntilMs - performance.now() > RENEW_EVERY_MS + MARGIN_MS) {
+      this.free.delete(place);
+      return this.leaseOf(place, free);
+    }
+    await this.leaving.get(place);
     const holder = randomUUID();
     const askedAtMs = performance.now();
     if (!(await this.acquiring.add({ scope, name, holder }))) return undefined;
+    return this.leaseOf(place, { holder, validUntilMs: askedAtMs + LEASE_SECONDS * 1_000 });
+  }
+
+  private leaseOf(
+    place: string,
+    { holder, validUntilMs }: { readonly holder: string; readonly validUntilMs: number },
+  ): Lease {
     const lost = new AbortController();
-    this.leases.set(holder, { lost, validUntilMs: askedAtMs + LEASE_SECONDS * 1_000 });
+    this.leases.set(holder, { place, lost, validUntilMs });
     this.renewing ??= setInterval(() => void this.renew(), RENEW_EVERY_MS).unref();
     return { signal: lost.signal, release: () => this.release(holder) };
   }
@@ -54,18 +81,44 @@ export class PostgresLeases implements TaskLeases {
       'select name from task_leases where scope = $1 and until >= now() order by name',
       [scope],
     );
-    return found.rows.map(({ name }) => name);
+    return found.rows.map(({ name }) => name).filter((name) => !this.free.has(placeOf(scope, name)));
+  }
+
+  /** At the end of the service: nothing is held any longer. */
+  async stop(): Promise<void> {
+    this.releaseFree();
+    await Promise.all(this.leaving.values());
   }
 
   private async release(holder: string): Promise<void> {
+    const held = this.leases.get(holder);
     this.leases.delete(holder);
     if (this.leases.size === 0) this.stopRenewing();
-    await this.releasing.add(holder);
+    // One that had expired may be another task's by now.
+    const isOurs = (place: string): boolean =>
+      !this.free.has(place) && ![...this.leases.values()].some((other) => other.place === place);
+    if (held === undefined || held.lost.signal.aborted || !isOurs(held.place)) return this.releasing.add(holder);
+    this.free.set(held.place, { holder, validUntilMs: held.validUntilMs });
+    this.freeing ??= setTimeout(() => this.releaseFree(), RELEASE_AFTER_MS).unref();
+  }
+
+  private releaseFree(): void {
+    clearTimeout(this.freeing);
+    this.freeing = undefined;
+    for (const [place, { holder }] of this.free) {
+      const released = this.releasing
+        .add(holder)
+        // It expires.
+        .catch((error: unknown) => this.log.warn(`a lease was not released: ${wordsOf(error)}`))
+        .finally(() => this.leaving.delete(place));
+      this.leaving.set(place, released);
+    }
+    this.free.clear();
   }
 
   /** Of two that ask for the same lease in one batch the first one gets it, as if they had come one after the other. */
   private async acquireAll(asked: readonly Asked[]): Promise<readonly boolean[]> {
-    const first = new Map(asked.toReversed().map((one) => [JSON.stringify([one.scope, one.name]), one]));
+    const first = new Map(asked.toReversed().map((one) => [placeOf(one.scope, one.name), one]));
     // In one order everywhere, so that two replicas' batches cannot wait for each other's rows.
     const desired = [...first].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, one]) => one);
     const got = await this.pool.query<{ holder: string }>({

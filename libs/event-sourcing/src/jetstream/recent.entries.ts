@@ -40,11 +40,13 @@ export class RecentEntries {
   after(filter: string, afterSeq: number): readonly LogEntry[] | undefined {
     if (afterSeq + 1 < this.from || this.last < this.known) return undefined;
     const prefix = filter.slice(0, filter.indexOf('>'));
-    const first = this.messages.findLastIndex(({ seq }) => seq <= afterSeq) + 1;
-    return this.messages
-      .slice(first)
-      .filter(({ subject }) => subject.startsWith(prefix))
-      .map(entryOf);
+    const found: LogEntry[] = [];
+    for (let at = this.messages.length - 1; at >= 0; at -= 1) {
+      const message = this.messages[at]!;
+      if (message.seq <= afterSeq) break;
+      if (message.subject.startsWith(prefix)) found.push(entryOf(message));
+    }
+    return found.reverse();
   }
 
   /** The same store, asked only for what is not here. Its readers must do with what this process was pushed. */

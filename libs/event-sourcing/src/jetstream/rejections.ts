@@ -2,7 +2,7 @@ import type { StoredEvent } from '@fairlead/contracts';
 import type { PoolClient } from 'pg';
 import type { RejectionReason } from '../acceptance.js';
 import type { RawEvent } from './direct.reader.js';
-import { read } from './envelope.codec.js';
+import { readOnce } from './envelope.codec.js';
 import { storableText } from './message.text.js';
 
 /** A message of the log that is not an event: it has no effect, and people can see that it is there. */
@@ -21,8 +21,9 @@ export interface DecodedBatch {
 export const decodeBatch = (raw: readonly RawEvent[]): DecodedBatch => {
   const events: StoredEvent[] = [];
   const rejected: RejectedMessage[] = [];
-  for (const { subject, seq, bytes } of raw) {
-    const decoded = read(subject, seq, bytes);
+  for (const message of raw) {
+    const { subject, seq } = message;
+    const decoded = readOnce(message);
     if (decoded.kind === 'event') events.push(decoded.event);
     if (decoded.kind === 'rejected') rejected.push({ subject, seq, ...decoded.rejection });
   }

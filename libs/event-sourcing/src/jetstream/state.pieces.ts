@@ -27,7 +27,12 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 /** Texts and numbers in a list are small, and their places shift: they stay together. */
 const isLarge = (value: object): boolean => {
   if (Array.isArray(value)) return value.length >= ENTRIES_MIN && isContainer(value[0]);
-  return Object.keys(value).length >= ENTRIES_MIN;
+  let count = 0;
+  for (const _key in value) {
+    count += 1;
+    if (count >= ENTRIES_MIN) return true;
+  }
+  return false;
 };
 
 const pathOf = (path: readonly string[], key: string): string => JSON.stringify([...path, key]);
@@ -37,7 +42,7 @@ interface Container {
   readonly entries: Entries;
 }
 
-/** The document with a mark in place of each large container, and these. */
+/** The document with a mark in place of each large container, and these. Mostly it has none, and is returned as it is. */
 const split = (value: unknown, found: Map<string, Container>, path: readonly string[] = []): unknown => {
   if (!isContainer(value)) return value;
   if (isLarge(value)) {
@@ -46,7 +51,15 @@ const split = (value: unknown, found: Map<string, Container>, path: readonly str
     return { [MARK]: shape };
   }
   if (Array.isArray(value) || path.length === DEPTH_MAX) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, split(entry, found, [...path, key])]));
+  let copy: Record<string, unknown> | undefined;
+  for (const [key, entry] of Object.entries(value)) {
+    if (!isContainer(entry)) continue;
+    const marked = split(entry, found, [...path, key]);
+    if (marked === entry) continue;
+    copy ??= { ...value } as Record<string, unknown>;
+    copy[key] = marked;
+  }
+  return copy ?? value;
 };
 
 /** Containers of documents that were read as they were written by a release that stored them whole. */

@@ -44,6 +44,7 @@ export interface StrategyOptions {
   readonly leases: TaskLeases;
   readonly handle: Handle;
   readonly recent: RecentEntries;
+  readonly positionsAfterMs: number;
   readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
@@ -92,7 +93,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { service, nc, pool, databaseUrl, consumers, recent, log, meter } = this.options;
+    const { service, nc, pool, databaseUrl, consumers, recent, positionsAfterMs, log, meter } = this.options;
     const runner = this.jobRunner();
     const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
     const groups = new ConcurrencyGroups(this.options.groupLimit);
@@ -105,6 +106,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       databaseUrl,
       consumers,
       recent,
+      positionsAfterMs,
       log,
       meter,
       handlers: this.eventHandlers(),

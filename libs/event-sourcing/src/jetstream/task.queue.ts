@@ -38,6 +38,8 @@ interface Slot {
   pending: Pending;
   failures: number;
   state: 'waiting' | 'delayed' | 'running' | 'over';
+  /** Where it waits. */
+  list?: Slot[];
   timer?: NodeJS.Timeout;
   whenFreed: boolean;
   abort?: AbortController;
@@ -52,6 +54,8 @@ const RUNNING_MIN = 8;
 const LOAD_MAX = 0.85;
 const SAMPLE_MS = 25;
 const STARTS_OF_SAMPLE = 8;
+/** Of more tasks that wait, only each sample looks which wait for a full group. */
+const COUNTED_AT_ONCE_MAX = 32;
 /** Under load, one more starts every second: tasks that mostly wait for others must not wait for a quiet machine. */
 const START_EVERY_MS = 1_000;
 /**
@@ -72,6 +76,12 @@ const placeOf = (consumer: string, { key }: Pending): string => `${consumer}|${k
 const isBefore = (one: Pending, other: Pending): boolean =>
   one.firstSeq === other.firstSeq ? one.seq < other.seq : one.firstSeq < other.firstSeq;
 
+const firstOf = (slots: readonly Slot[]): Slot | undefined =>
+  slots.reduce<Slot | undefined>(
+    (one, other) => (one === undefined || isBefore(other.pending, one.pending) ? other : one),
+    undefined,
+  );
+
 const longestWaiting = (slots: readonly Slot[]): Slot | undefined =>
   slots.reduce<Slot | undefined>(
     (one, other) => (one === undefined || other.pending.seq < one.pending.seq ? other : one),
@@ -86,8 +96,9 @@ const longestWaiting = (slots: readonly Slot[]): Slot | undefined =>
 export class TaskQueue {
   /** By cluster, then by consumer and key. */
   private readonly clusters = new Map<string, Map<string, Slot>>();
-  /** In the order in which they start. */
+  /** In the order in which they start; those of clusters that have not begun are apart, for there may be a thousand of them. */
   private readonly waiting: Slot[] = [];
+  private readonly unbegun: Slot[] = [];
   private running = 0;
   private starts = 0;
   private sampledAtMs = 0;
@@ -108,7 +119,7 @@ export class TaskQueue {
   }
 
   get counts(): { readonly waiting: number; readonly running: number } {
-    return { waiting: this.waiting.length, running: this.running };
+    return { waiting: this.waiting.length + this.unbegun.length, running: this.running };
   }
 
   /** These are all tasks that the consumer's state of the cluster asks for now. */
@@ -123,12 +134,14 @@ export class TaskQueue {
   /** Its first task may have to wait until others are Ready. */
   wasRequested(clusterKey: string): void {
     this.requested.add(clusterKey);
+    this.placeAgain(clusterKey);
   }
 
   /** It is Ready, has failed, or is deleted: others need not wait for it any more. */
   hasSettled(clusterKey: string): void {
-    this.requested.delete(clusterKey);
-    if (this.underWay.delete(clusterKey)) this.start();
+    const hasChanged = this.requested.delete(clusterKey);
+    if (hasChanged) this.placeAgain(clusterKey);
+    if (this.underWay.delete(clusterKey) || hasChanged) this.start();
   }
 
   /** Another replica works on these clusters from now on; what runs is not aborted, since its lease protects it. */
@@ -193,44 +206,66 @@ export class TaskQueue {
 
   private enqueue(slot: Slot): void {
     slot.state = 'waiting';
-    let [from, to] = [0, this.waiting.length];
+    const list = this.requested.has(slot.clusterKey) ? this.unbegun : this.waiting;
+    slot.list = list;
+    let [from, to] = [0, list.length];
     while (from < to) {
       const middle = (from + to) >>> 1;
-      if (isBefore(slot.pending, this.waiting[middle]!.pending)) to = middle;
+      if (isBefore(slot.pending, list[middle]!.pending)) to = middle;
       else from = middle + 1;
     }
-    this.waiting.splice(from, 0, slot);
+    list.splice(from, 0, slot);
   }
 
   private dequeue(slot: Slot): void {
     clearTimeout(slot.timer);
-    if (slot.state === 'waiting') this.waiting.splice(this.waiting.indexOf(slot), 1);
+    if (slot.state === 'waiting') slot.list?.splice(slot.list.indexOf(slot), 1);
     slot.state = 'over';
+  }
+
+  /** Whether the cluster has begun is another matter now. */
+  private placeAgain(clusterKey: string): void {
+    for (const slot of this.slotsOf(clusterKey)) {
+      if (slot.state !== 'waiting') continue;
+      this.dequeue(slot);
+      this.enqueue(slot);
+    }
   }
 
   private start(): void {
     if (this.stopped !== undefined) return;
-    this.sample();
+    const isSample = this.sample();
     for (let slot = this.next(); slot !== undefined; slot = this.next()) void this.run(slot);
-    const full = this.waiting.flatMap(({ pending }) => this.options.groups.full(pending.groups) ?? []);
-    const due = this.waiting.length - full.length;
-    this.options.onWaiting(due, full);
-    if (due > 0) this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
-    else {
-      clearInterval(this.sampler);
-      this.sampler = undefined;
-    }
+    if (isSample || this.counts.waiting <= COUNTED_AT_ONCE_MAX) this.count();
+    else this.startAgain();
   }
 
-  private sample(): void {
+  private count(): void {
+    const waiting = [...this.waiting, ...this.unbegun];
+    const full = waiting.flatMap(({ pending }) => this.options.groups.full(pending.groups) ?? []);
+    const due = waiting.length - full.length;
+    this.options.onWaiting(due, full);
+    if (due > 0) return this.startAgain();
+    clearInterval(this.sampler);
+    this.sampler = undefined;
+  }
+
+  /** With each sample, until nothing waits for its turn. */
+  private startAgain(): void {
+    this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
+  }
+
+  /** False: it is too early for the next one. */
+  private sample(): boolean {
     const nowMs = performance.now();
-    if (nowMs - this.sampledAtMs < SAMPLE_MS) return;
+    if (nowMs - this.sampledAtMs < SAMPLE_MS) return false;
     this.sampledAtMs = nowMs;
     const load = this.options.load();
     this.isLoaded = load > LOAD_MAX;
     const mean = this.meanLoad ?? load;
     this.meanLoad = mean + (load - mean) / SAMPLES_OF_MEAN;
     this.startsLeft = this.isLoaded ? Number(nowMs - this.startedAtMs > START_EVERY_MS) : STARTS_OF_SAMPLE;
+    return true;
   }
 
   /** The task that is to start now. */
@@ -241,12 +276,12 @@ export class TaskQueue {
     const nowMs = performance.now();
     const pauseMs = (this.meanLoad ?? 0) > MEAN_LOAD_MAX ? CLUSTER_EVERY_MS : SAMPLE_MS;
     const mayBegin = this.underWay.size < UNDER_WAY_MAX || nowMs - this.begunAtMs > pauseMs;
-    const may = ({ clusterKey, pending }: Slot): boolean =>
-      (mayBegin || !this.requested.has(clusterKey)) && groups.full(pending.groups) === undefined;
+    const lists = mayBegin ? [this.waiting, this.unbegun] : [this.waiting];
+    const hasPlace = ({ pending }: Slot): boolean => groups.full(pending.groups) === undefined;
     const next =
       (this.starts + 1) % LONGEST_WAITING_EVERY === 0
-        ? longestWaiting(this.waiting.filter(may))
-        : this.waiting.find(may);
+        ? longestWaiting(lists.flatMap((list) => list.filter(hasPlace)))
+        : firstOf(lists.flatMap((list) => list.find(hasPlace) ?? []));
     if (next === undefined) return undefined;
     this.starts += 1;
     if (isExtra) {
@@ -254,6 +289,7 @@ export class TaskQueue {
       this.startedAtMs = nowMs;
     }
     if (this.requested.delete(next.clusterKey)) {
+      this.placeAgain(next.clusterKey);
       this.underWay.add(next.clusterKey);
       this.begunAtMs = nowMs;
     }

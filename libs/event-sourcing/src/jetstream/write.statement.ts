@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A statement that changes rows; each of its parameters has its type beside it, since it may become a part of a larger one. */
+/** A statement; each of its parameters has its type beside it, since it may become a part of a larger one. */
 export interface Write {
   readonly text: string;
   readonly values: readonly unknown[];
@@ -15,17 +15,24 @@ export interface Statement {
 
 export const statementOf = ({ text, values }: Write): Statement => ({ text, values: [...values] });
 
-/** Statements of more parts are rare and of many kinds: a connection would remember each of them for as long as it lives. */
-const PARTS_REMEMBERED_MAX = 4;
+/** Statements of many parts are of many kinds, and a connection remembers each of them for as long as it lives. */
+const KINDS_REMEMBERED_MAX = 48;
 
 const names = new Map<string, string>();
 
-const nameOf = (text: string): string => {
+/** undefined: there are too many kinds already. */
+const nameOf = (text: string): string | undefined => {
   const known = names.get(text);
-  if (known !== undefined) return known;
+  if (known !== undefined || names.size >= KINDS_REMEMBERED_MAX) return known;
   const name = `write-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
   names.set(text, name);
   return name;
+};
+
+/** A statement that is used again and again: each connection parses and plans it once. */
+export const remembered = (write: Write): Statement => {
+  const name = nameOf(write.text);
+  return { ...(name === undefined ? {} : { name }), ...statementOf(write) };
 };
 
 /** The parts with their parameters numbered on. */
@@ -47,8 +54,7 @@ const joined = (parts: readonly Write[]): Write => {
 export const allOrNothing = (first: Write, count: number, others: readonly Write[]): Statement => {
   const { text, values } = joined([first, ...others]);
   const whole = `${text} select 1 / (count(*) = $${values.length + 1}::bigint)::integer from w0`;
-  const statement = { text: whole, values: [...values, count] };
-  return others.length < PARTS_REMEMBERED_MAX ? { name: nameOf(whole), ...statement } : statement;
+  return remembered({ text: whole, values: [...values, count] });
 };
 
 const DIVISION_BY_ZERO = '22012';

@@ -1,0 +1,65 @@
+/** How long a commit waits for those of other partitions while many clusters are under way and processors are short. */
+const LINGER_MS = 20;
+/** Partitions that had a commit in this time are busy. One cluster, however large, keeps one of them busy. */
+const BUSY_MS = 1_000;
+const BUSY_MIN = 6;
+const LOAD_MIN = 0.5;
+
+/** What a partition changes. */
+interface OfPartition {
+  readonly partition: number;
+}
+
+interface Waiting<Batch> {
+  readonly changes: Batch;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export interface CommitGroupOptions<Batch> {
+  /** Writes all of them by one statement, or nothing. */
+  readonly write: (batches: readonly Batch[]) => Promise<void>;
+  /** Whether nothing was written because of one of the batches, so that each of them has to be tried alone. */
+  readonly isOfOne: (error: unknown) => boolean;
+  /** How loaded the process and its machine are, between 0 and 1. */
+  readonly load: () => number;
+}
+
+/**
+ * Commits of several partitions at once. A partition has one at a time, and alone each is a round trip, a transaction and a sync of the
+ * disk; so under load they wait a moment for each other.
+ */
+export class CommitGroup<Batch extends OfPartition> {
+  private waiting: Waiting<Batch>[] = [];
+  private readonly committedAtMs = new Map<number, number>();
+
+  constructor(private readonly options: CommitGroupOptions<Batch>) {}
+
+  commit(changes: Batch): Promise<void> {
+    const nowMs = performance.now();
+    this.committedAtMs.set(changes.partition, nowMs);
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ changes, resolve, reject });
+      if (this.waiting.length > 1) return;
+      if (this.isWorthWaiting(nowMs)) setTimeout(() => void this.flush(), LINGER_MS);
+      else void this.flush();
+    });
+  }
+
+  private isWorthWaiting(nowMs: number): boolean {
+    const busy = [...this.committedAtMs.values()].filter((atMs) => nowMs - atMs < BUSY_MS).length;
+    return busy >= BUSY_MIN && this.options.load() > LOAD_MIN;
+  }
+
+  private async flush(): Promise<void> {
+    const batch = this.waiting;
+    this.waiting = [];
+    try {
+      await this.options.write(batch.map(({ changes }) => changes));
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      if (batch.length === 1 || !this.options.isOfOne(error)) for (const { reject } of batch) reject(error);
+      else for (const { changes, resolve, reject } of batch) await this.options.write([changes]).then(resolve, reject);
+    }
+  }
+}
