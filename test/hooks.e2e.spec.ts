@@ -1,5 +1,7 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@fairlead/testing';
+import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startSystem, type ClusterView, type System } from './system/system.js';
@@ -40,6 +42,7 @@ describe('hooks of a cluster', () => {
   let server: Server;
   let url = '';
   const asked: Asked[] = [];
+  const received: { readonly signature: string; readonly body: string }[] = [];
   const path = '/ns/default/clusters/hooked';
   /** What the hook does with its next call at a point. */
   const script = new Map<string, readonly object[]>();
@@ -57,6 +60,7 @@ describe('hooks of a cluster', () => {
       request.on('end', () => {
         const { data } = JSON.parse(body) as { data: Asked };
         asked.push(data);
+        received.push({ signature: String(request.headers['fairlead-signature']), body });
         const [next = { status: 'Success' }, ...others] = script.get(data.point) ?? [];
         script.set(data.point, others);
         if (!('silent' in next)) response.end(JSON.stringify(next));
@@ -203,6 +207,47 @@ describe('hooks of a cluster', () => {
   );
 
   it(
+    'are signed with the secret that they name, fail without it, and can be skipped once [Cluster API 29]',
+    async () => {
+      const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
+      const hooks = [{ name: 'signed', points: ['BeforeNodeDrain'], url, timeout: '5s', secretName: 'inventory' }];
+      const spec = { ...body.spec, hooks };
+      const put = await system.call<{ warnings?: readonly string[] }>('PUT', `${path}/manifest`, { ...body, spec });
+      const advice = 'Set it with "fairlead hook set-secret inventory"';
+      expect([put.status, put.body.warnings]).toEqual([200, [expect.stringContaining(advice)]]);
+      const secretsPresent = async () => {
+        const { seq } = (await system.events('hooked')).at(-1)!.meta;
+        const { body: shown } = await system.call<Shown>('GET', `${path}?minSeq=${seq}`);
+        return shown.conditions.find(({ type }) => type === 'HookSecretsPresent');
+      };
+      expect(await secretsPresent()).toMatchObject({ status: 'False', message: expect.stringContaining(advice) });
+      const { body: before } = await system.call<Shown>('GET', path);
+      const worker = before.nodes.find(({ role }) => role === 'worker')?.name ?? '';
+      const calls = received.length;
+      await system.call('POST', `${path}/nodes/actions`, { action: 'drain', select: { nodes: [worker] } });
+      await until(({ type, data }) => type === 'NodeActionHookFailed' && data.hook === 'signed');
+      expect(received.length).toBe(calls);
+      const value = 'k'.repeat(40);
+      const wait = { status: 'Success', retryAfterSeconds: 3_600, message: 'not yet' };
+      script.set('BeforeNodeDrain', [wait]);
+      expect((await system.call('PUT', '/ns/default/hook-secrets/inventory', { value })).status).toBe(200);
+      await until(({ type, data }) => type === 'NodeActionHookBlocked' && data.hook === 'signed');
+      const { signature, body: sent } = received.at(-1)!;
+      const [, time = '', given] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
+      expect(given).toBe(createHmac('sha256', value).update(`${time}.${sent}`).digest('hex'));
+      await eventually(async () => (await secretsPresent())?.status === 'True');
+      const skip = { point: 'BeforeNodeDrain', node: worker, reason: 'it has no data' };
+      expect((await system.call('POST', `${path}/hooks/signed/skip`, skip)).status).toBe(200);
+      const skipped = await until(({ type, data }) => type === 'HookSkipped' && data.hook === 'signed');
+      await until(({ type, meta }) => type === 'NodeActionSucceeded' && meta.seq > skipped.meta.seq);
+      expect(JSON.stringify(await system.events('hooked'))).not.toContain(value);
+      await system.call('POST', `${path}/nodes/actions`, { action: 'uncordon', select: { nodes: [worker] } });
+      await until(({ type, meta }) => type === 'NodeActionUncordoned' && meta.seq > skipped.meta.seq);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'hold a drain twice, fail under one policy and not under the other, and are asked before the cluster goes [Cluster API 29]',
     async () => {
       const { body } = await system.call<{ spec: object }>('GET', `${path}/manifest`);
@@ -234,7 +279,8 @@ describe('hooks of a cluster', () => {
       );
       await until(({ type }) => type === 'VmDeleted');
       await until(({ type, data }) => type === 'HookSucceeded' && 'point' in data && data.point === 'AfterNodeDelete');
-      const ofRemoval = (types: readonly string[]) => types.filter((type) => type.startsWith('Hook'));
+      const ofRemoval = (types: readonly string[]) =>
+        types.filter((type) => type.startsWith('Hook') && type !== 'HookSkipped');
       expect(ofRemoval(await ofHooks('BeforeNodeDrain'))).toEqual([
         'HookBlocked',
         'HookBlocked',

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type {
@@ -10,6 +10,7 @@ import type {
   StoredEvent,
 } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CHECKOUT } from '../apps/cli/src/checkout.js';
 import { startSystem, type System } from './system/system.js';
@@ -68,6 +69,21 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       const { code, stdout, stderr } = error as Ended;
       return { code, stdout, stderr };
     }
+  };
+  /** A command that goes on until it is interrupted. */
+  const start = (...args: string[]) => {
+    const env = { ...process.env, FAIRLEAD_SERVER: system.server, FAIRLEAD_TOKEN: system.token, NODE_OPTIONS: '' };
+    const child = spawn(process.execPath, [join(CHECKOUT, 'apps', 'cli', 'dist', 'main.js'), ...args], { env });
+    let stdout = '';
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+    return {
+      stdout: () => stdout,
+      interrupt: () => {
+        child.kill('SIGINT');
+        return exit;
+      },
+    };
   };
   /** What Kubernetes says of the node. */
   const isCordoned = async (name: string): Promise<boolean> => {
@@ -223,6 +239,19 @@ describe('nodes that are rebooted, drained and cordoned on request', () => {
       const [finished] = await since(before, 'NodeExecFinished', first);
       expect(finished?.data).toMatchObject({ exitCode: 0, stdoutBytes: first.length + 1, truncated: false });
       expect(await since(before, 'NodeExecStarted', first)).toHaveLength(3);
+      // Nothing is asked of the host when its reader has gone, and the audit has two entries for all that was read.
+      const agent = ['--unit', 'fairlead-agent', '--lines', '3'];
+      const follow = start('node', 'logs', 'shop', first, ...agent, '--follow');
+      await eventually(() => follow.stdout() !== '', { withinMs: TIMEOUT_MS });
+      const once = await fairlead('node', 'logs', 'shop', first, ...agent);
+      expect(follow.stdout().split('\n')[0]).not.toBe('');
+      expect(once.stdout).toContain(follow.stdout().trim().split('\n').at(-1));
+      expect(await follow.interrupt()).toBe(0);
+      const ended = await until('NodeLogsFollowEnded', before, first);
+      expect(ended.data).toMatchObject({ reason: 'reader-gone', skippedLines: 0 });
+      expect((await since(before, 'NodeLogsFollowRequested', first)).map(({ data }) => data.unit)).toEqual([
+        'fairlead-agent',
+      ]);
       // A pause is when hosts are looked at by hand.
       expect((await fairlead('cluster', 'pause', 'shop', '--reason', 'a look at its hosts')).code).toBe(0);
       expect(await fairlead('node', 'exec', 'shop', first, '--', 'hostname')).toMatchObject({ code: 0 });

@@ -68,6 +68,7 @@ const LAYERS = {
     'spec',
   ],
   'bootstrap-svc': [
+    'adapters',
     'addons',
     'joins',
     'hooks',

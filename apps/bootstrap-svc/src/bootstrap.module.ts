@@ -7,6 +7,7 @@ import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller, type HookHttp } from '@fairlead/service-kit/http';
+import { NatsLogReaders } from './adapters/nats/nats.log.readers.js';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
   AGENT_KIT,
@@ -17,6 +18,7 @@ import {
   HOST_SHELL,
   JOIN_CREDENTIALS,
   KUBERNETES_API,
+  LOG_READERS,
   REMEMBERED_SECRETS,
   SETTINGS,
   SNAPSHOTS,
@@ -30,6 +32,7 @@ import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
 import { ExecutionsEffects } from './executions/executions.effects.js';
+import { FollowsEffects } from './executions/follows.effects.js';
 import { HooksEffects } from './hooks/hooks.effects.js';
 import { AgentCredentialsEffects } from './hosts/agent.credentials.effects.js';
 import { AgentKit } from './hosts/agent.kit.js';
@@ -106,6 +109,7 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
       new JoinCredentialsSource(hosts, secrets, clock, settings),
     inject: [HOST_ACCESS, REMEMBERED_SECRETS, CLOCK],
   },
+  { provide: LOG_READERS, useFactory: (nc: NatsConnection) => new NatsLogReaders(nc), inject: [NATS] },
   {
     provide: SNAPSHOTS,
     useFactory: (nc: NatsConnection, secrets: SecretStore) => new NatsSnapshots(nc, secrets),
@@ -133,6 +137,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       HooksEffects,
       KubeconfigsEffects,
       ExecutionsEffects,
+      FollowsEffects,
       SshKeysEffects,
     ],
     providers: providersOf(settings, adapters),

@@ -5,6 +5,9 @@ import type { Settings } from './config.js';
 import { executionsReconciler } from './executions/executions.reconciler.js';
 import { kubeconfigsReconciler } from './kubeconfigs/kubeconfigs.reconciler.js';
 
+/** Of the places for tasks, one in so many may be taken by logs that are followed. */
+const FOLLOWED_SHARE = 4;
+
 /** Everything that makes bootstrap-svc this service. It has no read models: the gateway shows what it states. */
 export const bootstrapService = (settings: Settings, adapters?: Adapters): ServiceDefinition =>
   defineService({
@@ -12,4 +15,5 @@ export const bootstrapService = (settings: Settings, adapters?: Adapters): Servi
     module: bootstrapModule(settings, adapters),
     reconcilers: [bootstrapReconciler(settings.limits), kubeconfigsReconciler, executionsReconciler],
     jobConcurrency: settings.jobConcurrency,
+    groupLimit: Math.ceil(settings.jobConcurrency / FOLLOWED_SHARE),
   });

@@ -2,6 +2,7 @@ import {
   isRefusal,
   WorldFailure,
   type Fact,
+  type LogLines,
   type NodeName,
   type StoredEvent,
   type StreamId,
@@ -39,12 +40,14 @@ import { HooksEffects } from '../src/hooks/hooks.effects.js';
 import { HookCaller, type HookHttp } from '@fairlead/service-kit/http';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
+import { FollowsEffects } from '../src/executions/follows.effects.js';
 import { HostsEffects } from '../src/hosts/hosts.effects.js';
 import { SshKeysEffects } from '../src/hosts/ssh.keys.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
 import { LabelsEffects } from '../src/joins/labels.effects.js';
 import { ExecutionsEffects } from '../src/executions/executions.effects.js';
+import type { LogReaders } from '../src/executions/executions.ports.js';
 import { executionsReconciler } from '../src/executions/executions.reconciler.js';
 import { KubeconfigsEffects } from '../src/kubeconfigs/kubeconfigs.effects.js';
 import { kubeconfigsReconciler } from '../src/kubeconfigs/kubeconfigs.reconciler.js';
@@ -59,6 +62,8 @@ const ATTEMPTS: Readonly<Record<string, number>> = { DismantleCluster: 50, Destr
 const ATTEMPTS_DEFAULT = 3;
 const RUNNING_MAX = 6;
 const HOOK_AGAIN_AFTER_MS = 1_000;
+/** By a simulated reader of a log. */
+const LINES_READ = 3;
 const HOLDER = 'replica';
 /** The cache allocates all of its entries at once, and a simulation starts many replicas. */
 const FOLDS_MAX = 20;
@@ -162,6 +167,8 @@ export class Simulation {
   readonly secrets = new MemorySecrets();
   readonly leases = new MemoryLeases();
   readonly trace: string[] = [];
+  /** What was sent to those who follow logs, by request. */
+  readonly followed = new Map<string, LogLines[]>();
   troubles: Troubles;
   private readonly random: () => number;
   private readonly reconcilers = [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler];
@@ -181,6 +188,28 @@ export class Simulation {
     this.world = new FakeWorld(this.store.events);
     this.replica = this.startReplica();
   }
+
+  /** Readers that ask for three answers, for some of them twice, and go. They outlive the replicas that serve them. */
+  private readonly logReaders: LogReaders = {
+    of: (requestId) => {
+      const sent = this.followed.get(requestId) ?? [];
+      this.followed.set(requestId, sent);
+      return {
+        next: async (_withinMs, signal) => {
+          signal.throwIfAborted();
+          const number = sent.length + 1;
+          if (number > LINES_READ) return { type: 'end' };
+          const isRepeated = number > 1 && this.chance(this.troubles.twin);
+          if (isRepeated) return { type: 'read', number: number - 1, after: sent.at(-2)?.position ?? null };
+          return { type: 'read', number, after: sent.at(-1)?.position ?? null };
+        },
+        send: (lines) => {
+          if (lines.number === sent.length + 1) sent.push(lines);
+        },
+        close: () => undefined,
+      };
+    },
+  };
 
   chance(probability: number): boolean {
     return this.random() < probability;
@@ -476,6 +505,7 @@ export class Simulation {
       dismantling: new DismantlingEffects(clusters, settings),
       kubeconfigs: new KubeconfigsEffects(clusters, clock),
       executions: new ExecutionsEffects(hosts, secrets, clock),
+      follows: new FollowsEffects(hosts, this.logReaders, clock),
       keys: new SshKeysEffects(hosts),
       hooks: new HooksEffects(
         new HookCaller({
@@ -509,6 +539,7 @@ export class Simulation {
       AddAuthorizedKey: (task) => own.keys.addKey(task),
       RemoveAuthorizedKey: (task) => own.keys.removeKeys(task),
       RunOnNode: (task) => own.executions.run(task),
+      FollowLog: (task) => own.follows.follow(task),
       RemoveOutput: (task) => own.executions.remove(task),
       IssueKubeconfig: (task) => own.kubeconfigs.issue(task),
       RemoveKubeconfig: (task) => own.kubeconfigs.remove(task),

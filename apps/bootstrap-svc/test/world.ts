@@ -291,6 +291,11 @@ export class FakeWorld {
         host.commands.push(command.join(' '));
         return { exitCode: 3, stdout: 'b3V0', stderr: '', stdoutBytes: 3, stderrBytes: 0 };
       },
+      'node-log': ({ after }) => {
+        const from = Number(after?.cursor ?? 0);
+        const position = { cursor: String(from + 1), time: 1 };
+        return { text: Buffer.from(`line ${from + 1}\n`).toString('base64'), skipped: 0, position };
+      },
       look: () => ({ cpus: 2, memoryMiB: 4096, problems: [] }),
     };
   }

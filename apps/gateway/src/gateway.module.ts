@@ -51,6 +51,7 @@ import { ClusterEventsHttp, EventsHttp } from './events/events.http.js';
 import { CommandAnswers } from './http/command.answers.js';
 import { Executions } from './executions/executions.js';
 import { ExecutionsHttp } from './executions/executions.http.js';
+import { LogStreams } from './executions/log.streams.js';
 import { HoldsHttp } from './holds/holds.http.js';
 import { HoldQueries } from './holds/holds.queries.js';
 import { IdempotencyInterceptor } from './http/idempotency.js';
@@ -192,6 +193,7 @@ const PROVIDERS: Provider[] = [
   NodeQueries,
   OperationQueries,
   LogFollower,
+  LogStreams,
   OwnWrites,
   Registry,
   RequestLimits,

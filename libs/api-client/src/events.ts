@@ -1,5 +1,5 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { FairleadClientOptions, Schemas } from './client.js';
+import { messages, StreamFailed } from './messages.js';
 
 export type FairleadEvent = Schemas['Event'];
 
@@ -14,22 +14,6 @@ export interface EventsOptions extends FairleadClientOptions {
   readonly signal: AbortSignal;
 }
 
-/** The gateway refused, or has been unavailable for too long. */
-export class EventsFailed extends Error {
-  constructor(
-    message: string,
-    /** HTTP status; undefined when there was no answer. */
-    readonly status: number | undefined,
-    /** Code of the refusal, e.g. `cluster.unknown`. */
-    readonly reason: string | undefined,
-  ) {
-    super(message);
-    this.name = 'EventsFailed';
-  }
-}
-
-/** The gateway sends a comment every 15 s, so a longer silence is a dead connection. */
-const SILENCE_MAX_MS = 45_000;
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
 const OUTAGE_MAX_MS = 300_000;
@@ -46,42 +30,15 @@ const urlOf = ({ baseUrl, of, types }: EventsOptions, after: number): URL => {
   return url;
 };
 
-const failureOf = async (response: Response): Promise<EventsFailed> => {
-  const error = (await response.json().catch(() => undefined)) as Partial<Schemas['Error']> | undefined;
-  return new EventsFailed(error?.message ?? `HTTP ${response.status}`, response.status, error?.reason);
-};
-
 /** One connection, until it ends. */
 async function* connect(options: EventsOptions, after: number): AsyncGenerator<FairleadEvent> {
-  const silence = new AbortController();
-  // A reader that stopped half-way must not keep its process alive.
-  const watchdog = setTimeout(() => silence.abort(), SILENCE_MAX_MS).unref();
-  try {
-    const request = new Request(urlOf(options, after), {
-      headers: {
-        Authorization: `Bearer ${options.token}`,
-        Accept: 'text/event-stream',
-        'Last-Event-ID': String(after),
-      },
-      signal: AbortSignal.any([options.signal, silence.signal]),
-    });
-    const response = await (options.fetch ?? fetch)(request);
-    if (!response.ok) throw await failureOf(response);
-    if (response.body === null) return;
-    const heard: EventSourceMessage[] = [];
-    const parser = createParser({ onEvent: (message) => heard.push(message) });
-    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-      watchdog.refresh();
-      parser.feed(text);
-      for (const { data } of heard.splice(0)) yield JSON.parse(data) as FairleadEvent;
-    }
-  } finally {
-    clearTimeout(watchdog);
-  }
+  const headers = { 'Last-Event-ID': String(after) };
+  for await (const { data } of messages(urlOf(options, after), options, headers))
+    yield JSON.parse(data) as FairleadEvent;
 }
 
 const isFinal = (error: unknown): boolean =>
-  error instanceof EventsFailed && error.status !== undefined && error.status < SERVER_ERROR_MIN;
+  error instanceof StreamFailed && error.status !== undefined && error.status < SERVER_ERROR_MIN;
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -98,7 +55,7 @@ const wordsOf = (error: unknown): string => (error instanceof Error ? error.mess
 
 /**
  * The events after `after`, and then each new one as it happens, in order, none twice. Takes a lost connection up again after
- * the last event that was seen. Ends with the signal; throws EventsFailed when the gateway refuses, or is away for five minutes.
+ * the last event that was seen. Ends with the signal; throws StreamFailed when the gateway refuses, or is away for five minutes.
  */
 export async function* events(options: EventsOptions): AsyncGenerator<FairleadEvent> {
   let last = options.after ?? 0;
@@ -121,7 +78,7 @@ export async function* events(options: EventsOptions): AsyncGenerator<FairleadEv
       if (isFinal(error)) throw error;
       words = wordsOf(error);
     }
-    if (Date.now() - heardAtMs > OUTAGE_MAX_MS) throw new EventsFailed(words, undefined, undefined);
+    if (Date.now() - heardAtMs > OUTAGE_MAX_MS) throw new StreamFailed(words, undefined, undefined);
     await pause(backoffMs, options.signal);
     backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createFairleadClient } from './client.js';
-import { events, EventsFailed } from './events.js';
+import { events } from './events.js';
+import { StreamFailed } from './messages.js';
 
 const frame = (seq: number): string => `id: ${seq}\nevent: ClusterReady\ndata: ${JSON.stringify({ seq })}\n\n`;
 const streamOf = (...chunks: string[]): Response =>
@@ -63,7 +64,7 @@ describe('the stream of events', () => {
     const failed = await events(options(fetch, new AbortController().signal))
       .next()
       .catch((error: unknown) => error);
-    expect(failed).toBeInstanceOf(EventsFailed);
+    expect(failed).toBeInstanceOf(StreamFailed);
     expect(failed).toMatchObject({ status: 404, reason: 'cluster.unknown', message: 'no such cluster' });
     expect(asked).toHaveLength(1);
   });

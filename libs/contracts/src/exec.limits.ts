@@ -32,6 +32,20 @@ export type LogUnit = z.infer<typeof LogUnit>;
 
 export const LOG_LINES = { default: 200, max: 2_000 } as const;
 
+/** Of a log that is followed. */
+export const FOLLOW_LIMITS = {
+  /** After it, whoever still reads asks again: nothing runs on a node without an end. */
+  seconds: 3_600,
+  /** Of one read. What a unit logs beyond it until then is counted and left out. */
+  bytes: 256 * 1_024,
+  /** How long a read waits for the first new line. */
+  waitSeconds: 8,
+  /** A gateway that is silent for so long has gone. */
+  silentSeconds: 30,
+  /** Logs of one cluster that are followed at a time. */
+  open: 5,
+} as const;
+
 /** What is sealed of a command that ran. Base64, as it need not be text. */
 export const ExecOutput = z.strictObject({ stdout: z.base64(), stderr: z.base64() });
 export type ExecOutput = z.infer<typeof ExecOutput>;

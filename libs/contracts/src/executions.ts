@@ -1,4 +1,5 @@
 import type { StoredEvent } from './envelope.js';
+import type { LogUnit } from './exec.limits.js';
 import type { Cause } from './failures.js';
 import type { ClusterUid, NodeName, SecretRef } from './ids.js';
 import { without } from './records.js';
@@ -11,6 +12,17 @@ export interface OpenExecution {
   readonly requestedAt: string;
   /** RFC 3339; null: it has not begun. */
   readonly startedAt: string | null;
+}
+
+/** A log that is followed. */
+export interface OpenFollow {
+  readonly node: NodeName;
+  readonly unit: LogUnit;
+  readonly lines: number;
+  /** null: however old they are. */
+  readonly sinceSeconds: number | null;
+  /** RFC 3339. */
+  readonly requestedAt: string;
 }
 
 export type EndedExecution =
@@ -32,6 +44,8 @@ export interface Executions {
   readonly open: Readonly<Record<string, OpenExecution>>;
   /** The latest; those with an output until it is removed. */
   readonly ended: Readonly<Record<string, EndedExecution>>;
+  /** Logs that are followed, by the id of the request. */
+  readonly follows: Readonly<Record<string, OpenFollow>>;
 }
 
 /** So many failures are remembered for those who ask how their request ended. */
@@ -51,7 +65,7 @@ const end = (state: Executions, requestId: string, one: EndedExecution): Executi
 
 /** The commands on nodes after an event; undefined: there is no cluster, or it is being deleted. */
 export const executionsAfter = (state: Executions | undefined, event: StoredEvent): Executions | undefined => {
-  if (event.type === 'ClusterRequested') return { uid: event.data.uid, open: {}, ended: {} };
+  if (event.type === 'ClusterRequested') return { uid: event.data.uid, open: {}, ended: {}, follows: {} };
   if (state === undefined || !('uid' in event.data) || event.data.uid !== state.uid) return state;
   switch (event.type) {
     case 'ClusterDeletionRequested':
@@ -75,6 +89,13 @@ export const executionsAfter = (state: Executions | undefined, event: StoredEven
       const { requestId, node, cause } = event.data;
       return end(state, requestId, { outcome: 'failed', node, cause });
     }
+    case 'NodeLogsFollowRequested': {
+      const { requestId, node, unit, lines, sinceSeconds = null } = event.data;
+      const one = { node, unit, lines, sinceSeconds, requestedAt: event.meta.time };
+      return { ...state, follows: { ...state.follows, [requestId]: one } };
+    }
+    case 'NodeLogsFollowEnded':
+      return { ...state, follows: without(state.follows, event.data.requestId) };
     case 'NodeExecOutputRemoved':
       return { ...state, ended: without(state.ended, event.data.requestId) };
     default:

@@ -39,3 +39,21 @@ export const HookSecretList = z
   .strictObject({ kind: z.literal('HookSecretList'), items: z.array(HookSecretView) })
   .meta({ id: 'HookSecretList' });
 export type HookSecretList = z.infer<typeof HookSecretList>;
+
+/** A hook that names a secret which its namespace does not have. */
+export interface UnsignedHook {
+  readonly hook: string;
+  readonly secret: string;
+}
+
+export const unsignedHooks = (
+  hooks: readonly { readonly name: string; readonly secretName?: string | undefined }[],
+  secrets: readonly string[],
+): readonly UnsignedHook[] =>
+  hooks.flatMap(({ name: hook, secretName: secret }) =>
+    secret === undefined || secrets.includes(secret) ? [] : [{ hook, secret }],
+  );
+
+/** What is the matter with it, and what to do, without a full stop. */
+export const unsignedSentence = ({ hook, secret }: UnsignedHook): string =>
+  `the hook ${hook} fails without being asked, because its namespace has no hook secret ${secret}. Set it with "fairlead hook set-secret ${secret}"`;

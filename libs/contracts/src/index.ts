@@ -39,6 +39,7 @@ export * from './host-keys.js';
 export * from './ids.js';
 export * from './kubeconfig.limits.js';
 export * from './kubeconfigs.js';
+export * from './log.follow.js';
 export * from './machines.js';
 export * from './manifest/autoscaling.js';
 export * from './manifest/cluster.manifest.js';

@@ -54,6 +54,11 @@ const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'],
       return `whose provider ID ${providerId} is that of a machine that has another Node`;
   }
 };
+const FOLLOW_ENDS: Readonly<Record<EventData<'NodeLogsFollowEnded'>['reason'], string>> = {
+  'reader-gone': 'as its reader has gone',
+  'time-limit': 'as its time limit is over',
+  failed: 'as it could not be read',
+};
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
 const earliest = (dates: readonly string[]): string => [...dates].sort()[0] ?? 'never';
 const desired = ({
@@ -448,6 +453,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeExecFinished: ({ node, exitCode, stdoutBytes, stderrBytes, tookMs }) =>
     `the command on ${node} ended with exit code ${exitCode} after ${seconds(tookMs)} (${count(stdoutBytes + stderrBytes, 'byte')} of output)`,
   NodeExecFailed: ({ cause }) => sentenceOf(cause),
+  NodeLogsFollowRequested: ({ node, unit }) => `the log of ${unit} on ${node} is followed`,
+  NodeLogsFollowEnded: ({ node, reason, cause, bytes, skippedLines, tookMs }) =>
+    `the log on ${node} is no longer followed, ${FOLLOW_ENDS[reason]}${cause === undefined ? '' : ` (${sentenceOf(cause)})`}, after ${seconds(tookMs)} (${count(bytes, 'byte')}${skippedLines === 0 ? '' : `, ${count(skippedLines, 'line')} skipped`})`,
   NodeExecOutputRemoved: ({ node }) => `the output of a command on ${node} was deleted`,
   CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
 };

@@ -18,6 +18,8 @@ import {
   aliveSubject,
   EVERY_EVENT,
   heartbeatSubject,
+  logAskSubject,
+  logLinesSubject,
   SECRET_KEYS_BUCKET,
   SECRETS_BUCKET,
   SNAPSHOTS_BUCKET,
@@ -165,7 +167,8 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ...ownJobs(service),
   ...secrets(service),
   ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
-  ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials')] : []),
+  ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials'), logLinesSubject('*')] : []),
+  ...(service === 'gateway' ? [logAskSubject('*')] : []),
   `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
   `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
   `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,
@@ -184,7 +187,8 @@ export const servicePermissions = (service: ServiceName): Permissions => ({
     aliveSubject('*'),
     LOG_CHANGED,
     ...(service === AGENT_FACTS_RECORDER ? [AGENT_SYNC_FILTER] : []),
-    ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER] : []),
+    ...(service === 'bootstrap-svc' ? [AGENT_RENEW_FILTER, logAskSubject('*')] : []),
+    ...(service === 'gateway' ? [logLinesSubject('*')] : []),
   ],
 });
 

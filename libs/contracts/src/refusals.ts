@@ -818,6 +818,11 @@ export const REFUSALS = {
     'Command {execution} of {namespace}/{cluster} does not exist, or its output was removed',
     'Output can be read for {seconds} seconds. Run the command again.',
   ),
+  'node.follow-busy': definition(
+    409,
+    '{open} logs of nodes of {cluster} are followed',
+    'End one of them, or read the log without following it.',
+  ),
   'node.logs-failed': definition(503, 'The log of {node} could not be read: {cause}', 'Check the host, and ask again.'),
   'node.logs-late': definition(503, 'The log of {node} has not arrived within {seconds} seconds', 'Ask again.'),
   'node.not-cordoned': definition(

@@ -9,6 +9,8 @@ export interface RegisteredNamespace {
   readonly quota: Quota;
   /** Which incarnation of the name it is: the sequence of its NamespaceCreated. */
   readonly since: number;
+  /** Names of the secrets that requests to hooks are signed with. */
+  readonly hookSecrets: readonly string[];
 }
 
 /** Namespaces, connections and quotas: what a request for a cluster refers to, and its limits. */
@@ -42,10 +44,20 @@ const withoutGrants = (connections: Registered['connections'], namespace: string
 export const registered = (before: Registered, event: StoredEvent): Registered => {
   switch (event.type) {
     case 'NamespaceCreated':
-      return withNamespace(before, event.data.name, { quota: {}, since: event.meta.seq });
+      return withNamespace(before, event.data.name, { quota: {}, since: event.meta.seq, hookSecrets: [] });
     case 'NamespaceQuotaSet': {
       const { name, quota } = event.data;
-      return withNamespace(before, name, { quota, since: before.namespaces.get(name)?.since ?? event.meta.seq });
+      const { since = event.meta.seq, hookSecrets = [] } = before.namespaces.get(name) ?? {};
+      return withNamespace(before, name, { quota, since, hookSecrets });
+    }
+    case 'HookSecretSet':
+    case 'HookSecretDeleted': {
+      const { name, secretName } = event.data;
+      const namespace = before.namespaces.get(name);
+      if (namespace === undefined) return before;
+      const others = namespace.hookSecrets.filter((one) => one !== secretName);
+      const hookSecrets = event.type === 'HookSecretSet' ? [...others, secretName] : others;
+      return withNamespace(before, name, { ...namespace, hookSecrets });
     }
     case 'NamespaceDeleted': {
       const { name } = event.data;

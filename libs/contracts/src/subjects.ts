@@ -99,5 +99,10 @@ export const heartbeatSubject = (namespace: string, cluster: string, node: strin
 /** On which a service announces every few seconds that it serves; not stored. */
 export const aliveSubject = (service: string): string => `alive.${service}`;
 
+/** On which the gateway asks for more of a log that it follows, by the id of the request: a `LogAsk`; not stored. */
+export const logAskSubject = (requestId: string): string => `logs.ask.${requestId}`;
+/** On which bootstrap-svc answers: `LogLines`; not stored. */
+export const logLinesSubject = (requestId: string): string => `logs.lines.${requestId}`;
+
 export const jobSubject = (service: string, type: string): string => `job.${service}.${type}`;
 export const deadLetterSubject = (service: string, type: string): string => `dlq.${service}.${type}`;

@@ -32,6 +32,7 @@ export type { LookInput, LookResult } from './steps/look.script.js';
 export type { OwnRuntime, PrepareInput, PrepareResult } from './steps/prepare.script.js';
 export type { AuthorizedKeysInput, AuthorizedKeysResult } from './steps/authorized-keys.script.js';
 export type { NodeExecInput, NodeExecResult } from './steps/node-exec.script.js';
+export type { NodeLogInput, NodeLogResult } from './steps/node-log.script.js';
 export { VERIFIED_SNAPSHOT, type VerifySnapshotResult } from './steps/verify-snapshot.script.js';
 export type { RemoveSnapshotInput, RemoveSnapshotResult } from './steps/remove-snapshot.script.js';
 export type { VerifyInput, VerifyResult } from './steps/verify.script.js';

@@ -9,4 +9,5 @@ export const REMEMBERED_SECRETS = Symbol('bootstrap-svc.remembered-secrets');
 export const JOIN_CREDENTIALS = Symbol('bootstrap-svc.join-credentials');
 export const SETTINGS = Symbol('bootstrap-svc.settings');
 export const SNAPSHOTS = Symbol('bootstrap-svc.snapshots');
+export const LOG_READERS = Symbol('bootstrap-svc.log-readers');
 export const HOOK_CALLER = Symbol('bootstrap-svc.hook-caller');

@@ -2,9 +2,11 @@ import {
   executionsAfter,
   type Cause,
   type ClusterUid,
+  type EventData,
   type Executions,
   type Fact,
   type OpenExecution,
+  type OpenFollow,
   type SecretRef,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
@@ -29,10 +31,13 @@ interface Ran {
 export type RecordStarted = Command<'RecordStarted', About>;
 export type RecordFinished = Command<'RecordFinished', About & Ran>;
 export type RecordFailed = Command<'RecordFailed', About & { readonly cause: Cause }>;
+export type RecordFollowEnded = Command<'RecordFollowEnded', About & Omit<EventData<'NodeLogsFollowEnded'>, 'node'>>;
 export type RecordRemoved = Command<'RecordRemoved', About>;
-export type ExecutionsCommand = RecordStarted | RecordFinished | RecordFailed | RecordRemoved;
+export type ExecutionsCommand = RecordStarted | RecordFinished | RecordFailed | RecordRemoved | RecordFollowEnded;
 
-export type ExecutionsFact = Fact<'NodeExecStarted' | 'NodeExecFinished' | 'NodeExecFailed' | 'NodeExecOutputRemoved'>;
+export type ExecutionsFact = Fact<
+  'NodeExecStarted' | 'NodeExecFinished' | 'NodeExecFailed' | 'NodeExecOutputRemoved' | 'NodeLogsFollowEnded'
+>;
 
 /** Commands on nodes, and the hosts on which they run. */
 export interface ExecutionsState {
@@ -45,6 +50,9 @@ const INITIAL: ExecutionsState = { executions: undefined, bootstrap: bootstrap.i
 export const openExecution = ({ executions }: ExecutionsState, { uid, requestId }: About): OpenExecution | undefined =>
   executions?.uid === uid ? executions.open[requestId] : undefined;
 
+export const openFollow = ({ executions }: ExecutionsState, { uid, requestId }: About): OpenFollow | undefined =>
+  executions?.uid === uid ? executions.follows[requestId] : undefined;
+
 /** undefined: it has no machine, or no longer. */
 export const hostNamed = ({ bootstrap: state }: ExecutionsState, node: string): Host | undefined =>
   state.status === 'absent' ? undefined : state.cluster.hosts[node];
@@ -55,8 +63,14 @@ const removed = ({ executions }: ExecutionsState, { uid, requestId }: About): re
   return [{ type: 'NodeExecOutputRemoved', data: { uid, requestId, node: ended.node } }];
 };
 
+const followEnded = (state: ExecutionsState, { data }: RecordFollowEnded): readonly ExecutionsFact[] => {
+  const open = openFollow(state, data);
+  return open === undefined ? nothing : [{ type: 'NodeLogsFollowEnded', data: { ...data, node: open.node } }];
+};
+
 const decide = (state: ExecutionsState, command: ExecutionsCommand): readonly ExecutionsFact[] => {
   if (command.type === 'RecordRemoved') return removed(state, command.data);
+  if (command.type === 'RecordFollowEnded') return followEnded(state, command);
   const open = openExecution(state, command.data);
   if (open === undefined) return nothing;
   const { uid, requestId } = command.data;
@@ -71,7 +85,7 @@ const decide = (state: ExecutionsState, command: ExecutionsCommand): readonly Ex
   }
 };
 
-/** Commands that operators run on nodes: each begins at most once. */
+/** Commands that operators run on nodes, each at most once, and the logs that they follow. */
 export const executions: Decider<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
   initial: INITIAL,
   reads: 'cluster',

@@ -1,14 +1,15 @@
-import { EXEC_LIMITS, type ClusterUid, type Executions } from '@fairlead/contracts';
+import { EXEC_LIMITS, type Cause, type ClusterUid, type Executions } from '@fairlead/contracts';
 import { later, type Reconciler, type Task } from '@fairlead/event-sourcing';
 import {
   executions,
   openExecution,
+  openFollow,
   type ExecutionsCommand,
   type ExecutionsFact,
   type ExecutionsState,
 } from './executions.decider.js';
 
-/** Data of both tasks: the request. */
+/** Data of all tasks: the request. */
 export interface ExecutionData {
   readonly [key: string]: unknown;
   readonly uid: ClusterUid;
@@ -16,18 +17,27 @@ export interface ExecutionData {
 }
 
 export const RUN = 'RunOnNode';
+export const FOLLOW = 'FollowLog';
 export const REMOVE_OUTPUT = 'RemoveOutput';
 
 const MS_PER_SECOND = 1_000;
+/** They last: only so many at a time, so that they do not take the places of other tasks. */
+const FOLLOWED_LOGS = 'followed logs';
 
 /** After it, a request that has not begun is given up. */
 export const beginsBy = (requestedAt: string): string => later(requestedAt, EXEC_LIMITS.beginSeconds * MS_PER_SECOND);
 
-const tasksOf = ({ uid, open, ended }: Executions, now: string): readonly Task[] => [
+const tasksOf = ({ uid, open, ended, follows }: Executions, now: string): readonly Task[] => [
   // It stays desired while it runs: a later delivery states that the outcome is unknown.
   ...Object.keys(open).map((requestId): Task => {
     const data: ExecutionData = { uid, requestId };
     return { type: RUN, key: `${RUN}/${requestId}`, reason: 'an operator asked for it', data };
+  }),
+  // Its reader keeps it open: where this service breaks, it is taken up again.
+  ...Object.keys(follows).map((requestId): Task => {
+    const data: ExecutionData = { uid, requestId };
+    const reason = 'an operator follows it';
+    return { type: FOLLOW, key: `${FOLLOW}/${requestId}`, reason, data, groups: [FOLLOWED_LOGS] };
   }),
   ...Object.entries(ended).flatMap(([requestId, one]): readonly Task[] => {
     if (one.outcome === 'failed' || one.expiresAt > now) return [];
@@ -36,10 +46,18 @@ const tasksOf = ({ uid, open, ended }: Executions, now: string): readonly Task[]
   }),
 ];
 
-/** Operators' commands run on nodes, and their outputs are deleted. Those of a cluster that is deleted go with its key. */
+/** Its effect states its failures itself, with what was sent: this is one that it could not. */
+const followFailed = (state: ExecutionsState, data: ExecutionData, cause: Cause): readonly ExecutionsFact[] => {
+  const open = openFollow(state, data);
+  if (open === undefined) return [];
+  const unknown = { bytes: 0, skippedLines: 0, tookMs: 0 };
+  return [{ type: 'NodeLogsFollowEnded', data: { ...data, node: open.node, reason: 'failed', cause, ...unknown } }];
+};
+
+/** Operators' commands run on nodes, logs are followed, and outputs are deleted. Those of a cluster that is deleted go with its key. */
 export const executionsReconciler: Reconciler<ExecutionsState, ExecutionsCommand, ExecutionsFact> = {
   name: 'executions',
-  version: 3,
+  version: 4,
   context: 'access',
   worksInPause: true,
   decider: executions,
@@ -53,6 +71,7 @@ export const executionsReconciler: Reconciler<ExecutionsState, ExecutionsCommand
 
   failed: (state, { type, data }, { cause, nextAttemptAt }) => {
     const { uid, requestId } = data as ExecutionData;
+    if (type === FOLLOW && nextAttemptAt === null) return followFailed(state, { uid, requestId }, cause);
     const open = openExecution(state, { uid, requestId });
     if (type !== RUN || nextAttemptAt !== null || open === undefined) return [];
     return [{ type: 'NodeExecFailed', data: { uid, requestId, node: open.node, cause } }];

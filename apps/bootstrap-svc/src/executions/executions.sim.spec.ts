@@ -13,6 +13,11 @@ const asked = (requestId: string): Fact => ({
   data: { uid: UID, requestId, node: cp(1), purpose: 'exec', command: ['touch', requestId], timeoutSeconds: 5 },
 });
 
+const followed = (requestId: string): Fact => ({
+  type: 'NodeLogsFollowRequested',
+  data: { uid: UID, requestId, node: cp(1), unit: 'kubelet', lines: 10 },
+});
+
 const initialized = async (seed: number): Promise<Simulation> => {
   const simulation = new Simulation(seed, CALM);
   await simulation.say('request', requested(1, 0));
@@ -52,6 +57,36 @@ describe("operators' commands under disorder", () => {
       }
     },
   );
+
+  it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
+    'seed %i: a log that is followed goes on where it was after a crash, and ends once',
+    async (seed) => {
+      const simulation = await initialized(seed);
+      simulation.troubles = { ...ROUGH, lostRequest: 0, lostAnswer: 0 };
+      for (const requestId of REQUESTS) await simulation.say('audit', followed(requestId));
+      await simulation.run();
+      for (const requestId of REQUESTS) {
+        const lines = simulation.followed.get(requestId)?.map(({ text }) => Buffer.from(text, 'base64').toString());
+        expect([seed, requestId, lines]).toEqual([seed, requestId, ['line 1\n', 'line 2\n', 'line 3\n']]);
+      }
+      const ends = simulation.store.events.filter(({ type }) => type === 'NodeLogsFollowEnded');
+      expect(ends.map(({ data }) => 'reason' in data && data.reason)).toEqual(REQUESTS.map(() => 'reader-gone'));
+      expect(JSON.stringify(simulation.store.events)).not.toContain(Buffer.from('line 2\n').toString('base64'));
+    },
+  );
+
+  it('of which the host is lost, it ends with the reason', async () => {
+    const simulation = await initialized(1);
+    simulation.troubles = { ...CALM, lostRequest: 1 };
+    await simulation.say('audit', followed(REQUESTS[0]!));
+    await simulation.run();
+    const [end] = simulation.store.events.filter(({ type }) => type === 'NodeLogsFollowEnded');
+    expect(end?.data).toMatchObject({
+      reason: 'failed',
+      bytes: 0,
+      cause: { message: expect.stringContaining('lost') },
+    });
+  });
 
   it('run while the cluster is paused, and their output is deleted in time', async () => {
     const simulation = await initialized(3);

@@ -37,6 +37,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'etcd-health': 'look at the health of etcd',
   'authorized-keys': 'replace the SSH key',
   'node-exec': 'run a command',
+  'node-log': 'follow the log',
 };
 
 /** What of a task a connection depends on. */

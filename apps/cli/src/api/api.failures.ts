@@ -1,4 +1,4 @@
-import { EventsFailed } from '@fairlead/api-client';
+import { StreamFailed } from '@fairlead/api-client';
 import { exitClassOfStatus } from '../exit-codes.js';
 import { CliFailure, codeOf, wordsOf, type Fault } from '../failures.js';
 import type { Access } from './access.js';
@@ -71,7 +71,7 @@ const errorBodyOf = async (response: Response): Promise<ErrorBody> => {
 
 /** An event stream that did not go on. */
 export const streamFailureOf = (access: Access, error: unknown): unknown => {
-  if (!(error instanceof EventsFailed)) return error;
+  if (!(error instanceof StreamFailed)) return error;
   if (error.status === undefined) return unreachable(access, error);
   const { status, reason, message } = error;
   return new CliFailure(exitClassOfStatus(status), { code: reason ?? `http.${status}`, message, cause: error });

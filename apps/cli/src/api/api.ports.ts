@@ -1,4 +1,4 @@
-import type { Schemas } from '@fairlead/api-client';
+import type { LogEnd, LogLines, Schemas } from '@fairlead/api-client';
 import type {
   ClusterRequest,
   ConnectionRequest,
@@ -29,6 +29,13 @@ export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
 export type NodeReplacementsView = Schemas['NodeReplacements'];
+export type { LogEnd };
+
+export interface NodeLogsFields {
+  readonly unit?: string;
+  readonly lines?: number;
+  readonly sinceSeconds?: number;
+}
 export type NodeExecView = Schemas['NodeExec'];
 export type OperationView = Schemas['Operation'];
 export type StepView = Schemas['Step'];
@@ -241,11 +248,14 @@ export interface Api {
     waitSeconds: number,
   ): Promise<NodeExecView>;
   nodeExec(at: ClusterAt, node: string, id: string, waitSeconds: number): Promise<NodeExecView>;
-  nodeLogs(
+  nodeLogs(at: ClusterAt, node: string, query: NodeLogsFields): Promise<string>;
+  /** The same, and each new line as it is logged. Returns why the server has ended it; undefined: the signal did. */
+  followNodeLogs(
     at: ClusterAt,
     node: string,
-    query: { readonly unit?: string; readonly lines?: number; readonly sinceSeconds?: number },
-  ): Promise<string>;
+    query: NodeLogsFields,
+    signal: AbortSignal,
+  ): AsyncGenerator<LogLines, LogEnd | undefined>;
   cancelOperation(at: ClusterAt, operation: string, reason: string): Promise<NodeActionView>;
 
   /** Latest first. */

@@ -1,4 +1,13 @@
-import { createFairleadClient, events as streamEvents, type FairleadClient, type Schemas } from '@fairlead/api-client';
+import {
+  createFairleadClient,
+  events as streamEvents,
+  nodeLogs as streamNodeLogs,
+  type FairleadClient,
+  type LogEnd,
+  type LogLines,
+  type LogsOptions,
+  type Schemas,
+} from '@fairlead/api-client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliFailure } from '../failures.js';
 import { deadlineAfter } from '../time/deadline.js';
@@ -382,7 +391,8 @@ const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMeth
   };
 };
 
-type ActionMethods = 'requestNodeAction' | 'replaceNodes' | 'cancelOperation' | 'execOnNode' | 'nodeExec' | 'nodeLogs';
+type ActionMethods =
+  'requestNodeAction' | 'replaceNodes' | 'cancelOperation' | 'execOnNode' | 'nodeExec' | 'nodeLogs' | 'followNodeLogs';
 
 const actionMethods = (access: Access, client: FairleadClient): Pick<Api, ActionMethods> => ({
   requestNodeAction: async (address, fields, key) => {
@@ -429,6 +439,7 @@ const actionMethods = (access: Access, client: FairleadClient): Pick<Api, Action
         parseAs: 'text',
       }),
     ),
+  followNodeLogs: (address, node, query, signal) => followedLogs(access, { ...address, node }, { ...query }, signal),
   cancelOperation: (address, operation, reason) =>
     dataOf(
       access,
@@ -604,6 +615,24 @@ async function* followed(
       signal: ends,
       fetch: access.fetch,
     });
+  } catch (error) {
+    throw streamFailureOf(access, error);
+  } finally {
+    left.abort();
+  }
+}
+
+/** However it is left, the connection ends with it: nothing is read on the node any more. */
+async function* followedLogs(
+  access: Access,
+  of: LogsOptions['of'],
+  query: LogsOptions['query'],
+  signal: AbortSignal,
+): AsyncGenerator<LogLines, LogEnd | undefined> {
+  const left = new AbortController();
+  const { server: baseUrl, token = '', fetch } = access;
+  try {
+    return yield* streamNodeLogs({ baseUrl, token, of, query, fetch, signal: AbortSignal.any([signal, left.signal]) });
   } catch (error) {
     throw streamFailureOf(access, error);
   } finally {

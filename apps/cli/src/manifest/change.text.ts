@@ -59,5 +59,6 @@ export const changeText = (before: ManifestView | undefined, after: ManifestView
     ...diffLines(before, after, colors).map((line) => `  ${line}`),
     plan.length === 0 ? 'No machines are made or removed.' : 'Plan:',
     ...plan.map((line) => `  ${line}`),
+    ...(after.warnings ?? []).map((warning) => colors.yellow(`Warning: ${warning}.`)),
   ].join('\n');
 };

@@ -1,12 +1,13 @@
 import { EXEC_LIMITS, LOG_LINES, LOG_UNITS } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
-import type { NodeExecView } from '../api/api.ports.js';
+import type { Api, LogEnd, NodeExecView } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
 import { duration, integerBetween } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { AnsweredExit, CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import type { Answer, Format } from '../output/format.js';
+import { stringify } from 'yaml';
 
 const MS_PER_SECOND = 1_000;
 /** Shorter than the time that an answer may take. */
@@ -15,6 +16,8 @@ const WAIT_SECONDS = 30;
 const WAITS_MAX = EXEC_LIMITS.timeoutSeconds.max / WAIT_SECONDS + 10;
 
 const textOf = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+
+type FollowedLog = ReturnType<Api['followNodeLogs']>;
 
 interface ExecOptions {
   readonly timeout?: number;
@@ -98,16 +101,19 @@ interface LogsOptions {
   readonly unit?: string;
   readonly lines?: number;
   readonly since?: number;
+  readonly follow?: true;
 }
 
 const addLogs = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'logs <cluster> <node>',
-    summary: 'Print the end of the log of a unit on a node',
-    description: 'Print the end of the log of a unit on a node. Reading it is recorded.',
+    summary: 'Print the end of the log of a unit on a node, or follow it',
+    description:
+      'Print the end of the log of a unit on a node. Reading it is recorded; one that is followed is recorded at its beginning and its end.',
     examples: [
       ['fairlead node logs demo demo-w-2-k3x9q', 'Of the kubelet'],
       ['fairlead node logs demo demo-w-2-k3x9q --unit containerd --since 15m', 'Of the last 15 minutes'],
+      ['fairlead node logs demo demo-w-2-k3x9q --follow --lines 20', 'And each new line, until Ctrl-C'],
     ],
   })
     .addOption(new Option('--unit <unit>', 'which log (default: kubelet)').choices(LOG_UNITS))
@@ -117,18 +123,64 @@ const addLogs = (parent: Command, io: Io): void => {
       integerBetween(1, LOG_LINES.max),
     )
     .option('--since <duration>', 'only what was logged within this time, e.g. 15m', duration)
-    .action(
-      runs(io, async (session, cluster: string, node: string, { unit, lines, since }: LogsOptions) => {
-        const text = await session.api.nodeLogs(clusterAt(session, cluster), node, {
-          ...(unit === undefined ? {} : { unit }),
-          ...(lines === undefined ? {} : { lines }),
-          ...(since === undefined ? {} : { sinceSeconds: Math.ceil(since / MS_PER_SECOND) }),
-        });
-        return {
-          data: { node, unit: unit ?? 'kubelet', lines: text.trimEnd().split('\n') },
-          table: text,
-          names: [node],
-        };
-      }),
-    );
+    .option('-f, --follow', 'go on with new lines as they are logged, for an hour at most')
+    .action(runs(io, logs));
+};
+
+const logs = async (
+  session: Session,
+  cluster: string,
+  node: string,
+  { unit, lines, since, follow }: LogsOptions,
+): Promise<Answer | undefined> => {
+  const at = clusterAt(session, cluster);
+  const query = {
+    ...(unit === undefined ? {} : { unit }),
+    ...(lines === undefined ? {} : { lines }),
+    ...(since === undefined ? {} : { sinceSeconds: Math.ceil(since / MS_PER_SECOND) }),
+  };
+  const of = { node, unit: unit ?? 'kubelet' };
+  if (follow === true)
+    return followed(session, of, session.api.followNodeLogs(at, node, query, session.io.interrupts.first));
+  const text = await session.api.nodeLogs(at, node, query);
+  return { data: { ...of, lines: text.trimEnd().split('\n') }, table: text, names: [node] };
+};
+
+interface Log {
+  readonly node: string;
+  readonly unit: string;
+}
+
+const followed = async ({ io, format }: Session, log: Log, stream: FollowedLog): Promise<undefined> => {
+  for (let step = await stream.next(); ; step = await stream.next()) {
+    if (step.done === true) return ended(io, log, step.value);
+    const { text, skipped } = step.value;
+    io.out(linesText(text, log, format));
+    if (skipped > 0) io.err(`${skipped} lines skipped: they came faster than they can be sent.\n`);
+  }
+};
+
+/** Each line stands for itself: as text, as a line of JSON, or as a YAML document. */
+const linesText = (text: string, log: Log, format: Format): string => {
+  const lines = text.split('\n').filter((line) => line !== '');
+  switch (format) {
+    case 'json':
+      return lines.map((line) => `${JSON.stringify({ ...log, line })}\n`).join('');
+    case 'yaml':
+      return lines.map((line) => `---\n${stringify({ ...log, line })}`).join('');
+    case 'table':
+    case 'name':
+      return text;
+  }
+};
+
+/** undefined: by Ctrl-C. */
+const ended = ({ err }: Io, { node }: Log, end: LogEnd | undefined): undefined => {
+  if (end === undefined) return undefined;
+  const message = `The log of ${node} is no longer followed: ${end.message}`;
+  const help = 'Run the command again to go on.';
+  if (end.reason !== 'time-limit')
+    throw new CliFailure(end.reason === 'stopped' ? 'unreachable' : 'failed', { code: 'cli.log-ended', message, help });
+  err(`${message}. ${help}\n`);
+  return undefined;
 };

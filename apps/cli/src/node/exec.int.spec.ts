@@ -111,3 +111,53 @@ describe('fairlead node logs [ORBITER 31]', () => {
     });
   });
 });
+
+describe('fairlead node logs --follow [ORBITER 31]', () => {
+  const STREAM = `${LOGS}/stream`;
+  const event = (type: string, data: unknown): string => `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+  const streams = (...events: readonly string[]): void =>
+    void gateway.on('GET', STREAM, {
+      headers: { 'content-type': 'text/event-stream' },
+      body: ['retry: 1000\n\n', ...events].join(''),
+    });
+  const end = (reason: string, message: string): string => event('end', { reason, message });
+  const lines = event('lines', { text: 'one\ntwo\n', skipped: 0 });
+
+  it('prints lines as they come, says how many were skipped, and that its time is over', async () => {
+    streams(lines, event('lines', { text: 'three\n', skipped: 7 }), end('time-limit', 'a log is followed for an hour'));
+    const { code, stdout, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow', '--lines', '2');
+    expect([code, stdout]).toEqual([0, 'one\ntwo\nthree\n']);
+    expect(stderr).toBe(
+      '7 lines skipped: they came faster than they can be sent.\n' +
+        'The log of demo-w-1 is no longer followed: a log is followed for an hour. Run the command again to go on.\n',
+    );
+    expect(gateway.asked('GET', STREAM)[0]?.query).toEqual({ lines: '2' });
+  });
+
+  it('prints one JSON object a line', async () => {
+    streams(lines, end('time-limit', 'it is over'));
+    const { stdout } = await node('logs', 'demo', 'demo-w-1', '-f', '--output', 'json');
+    const log = { node: 'demo-w-1', unit: 'kubelet' };
+    expect(stdout).toBe(['one', 'two'].map((line) => `${JSON.stringify({ ...log, line })}\n`).join(''));
+  });
+
+  it('fails with the reason for which the server has ended it', async () => {
+    streams(lines, end('failed', 'follow the log of demo-w-1: the connection was lost'));
+    const { code, stdout, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
+    expect([code, stdout]).toEqual([1, 'one\ntwo\n']);
+    expect(stderr).toContain('is no longer followed: follow the log of demo-w-1: the connection was lost');
+  });
+
+  it('fails when the connection ends without a reason, and opens no other one', async () => {
+    streams(lines);
+    const { code, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
+    expect([code, stderr]).toEqual([3, expect.stringContaining('the connection to the server was lost')]);
+    expect(gateway.asked('GET', STREAM)).toHaveLength(1);
+  });
+
+  it('shows what the server refuses', async () => {
+    gateway.on('GET', STREAM, refusal(409, 'node.follow-busy', '5 logs of nodes of demo are followed'));
+    const { code, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow');
+    expect([code, stderr]).toEqual([6, expect.stringContaining('5 logs of nodes of demo are followed')]);
+  });
+});

@@ -111,14 +111,17 @@ const addAdd = (parent: Command, io: Io): void => {
 };
 
 const addAbandon = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'abandon <cluster>',
     summary: 'Abandon requests for nodes that are not complete',
     description:
       'Give up requests for nodes that are under way, and those that failed and were kept. Their nodes and machines are removed; nodes that are part of the cluster stay.',
-    examples: [['fairlead node abandon demo', 'Remove what could not be added']],
-  }).action(
-    runs(io, async (session, name: string) => {
+    examples: [['fairlead node abandon demo', 'Be asked, and remove what could not be added']],
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, options: ConfirmOptions) => {
+      const what = `Requests for nodes of ${name} that are not complete will be given up, and their machines deleted`;
+      await confirm(io, { what }, options);
       await session.api.abandonNodes(clusterAt(session, name));
       return {
         data: { name, abandoned: true },

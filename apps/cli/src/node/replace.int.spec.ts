@@ -109,3 +109,18 @@ describe('fairlead node replace of several nodes', () => {
     expect(gateway.received).toEqual([]);
   });
 });
+
+describe('fairlead node abandon', () => {
+  const ABANDON = `${DEMO}/nodes/abandon`;
+  const abandon = (...args: readonly string[]): Promise<Ran> =>
+    run(['--server', gateway.url, 'node', 'abandon', 'demo', ...args]);
+
+  beforeEach(() => void gateway.on('POST', ABANDON, { status: 202, headers: { 'x-fairlead-seq': '40' }, body: {} }));
+
+  it('asks before it gives anything up, and without a terminal needs --yes [ORBITER 31]', async () => {
+    expect(await abandon()).toMatchObject({ code: 2, stderr: expect.stringContaining('Give --yes') });
+    expect(gateway.asked('POST', ABANDON)).toEqual([]);
+    expect((await abandon('--yes')).code).toBe(0);
+    expect(gateway.asked('POST', ABANDON)).toHaveLength(1);
+  });
+});

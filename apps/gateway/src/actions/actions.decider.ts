@@ -12,7 +12,7 @@ import {
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isReplaced } from '../lifecycle/additions.js';
-import type { OpenAction } from '../lifecycle/node.actions.js';
+import { refuseBesideActionOf } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
@@ -68,9 +68,6 @@ const hindranceOf = ({ cluster, upgrade }: ActionsState, { data }: RequestAction
   return cluster.actions.length >= REQUESTS_OPEN_MAX ? refuse('cluster.busy', { ...named(data), action }) : undefined;
 };
 
-const openOn = ({ actions: open }: PresentCluster, node: string): OpenAction | undefined =>
-  open.find(({ nodes }) => nodes.has(node));
-
 /** C8, as agents report it; it is checked again before each node. */
 const breaksQuorum = (
   { members }: ActionsState,
@@ -95,11 +92,8 @@ const faultOf = (
   const { action } = data;
   if (cluster.removing.has(node)) return refuse('node.leaving', { node });
   if (isReplaced(cluster.additions, node)) return refuse('node.being-replaced', { ...named(data), node });
-  const open = openOn(cluster, node);
-  if (open !== undefined) {
-    const done = ACTION_PARTICIPLES[open.action];
-    return refuse('node.action-open', { ...named(data), action, node, done, operation: open.operation });
-  }
+  const open = refuseBesideActionOf(cluster.actions, { ...named(data), node }, action);
+  if (open !== undefined) return open;
   if (action === 'uncordon' && !state.cordoned.has(node)) return refuse('node.not-cordoned', { node });
   return undefined;
 };

@@ -19,6 +19,8 @@ export type Moment = Pick<ConditionRows, 'now' | 'stalledAfterMs'>;
 
 const RUNNING = `jsonb_path_query_array(doc->'requests', '$[*] ? (@.phase == "Running")')`;
 
+const namespaceOf = (key: string): string => key.split('/')[0] ?? '';
+
 /** What other nouns say of clusters. One query each, however many clusters are listed. */
 @Injectable()
 export class AroundClusters {
@@ -33,7 +35,7 @@ export class AroundClusters {
   }
 
   async of(keys: readonly string[]): Promise<ReadonlyMap<string, AroundCluster>> {
-    const [upgrades, etcd, certificates, quarantined, unverified] = await Promise.all([
+    const [upgrades, etcd, certificates, quarantined, unverified, secrets] = await Promise.all([
       this.upgrades(keys),
       this.byKey<NonNullable<AroundCluster['etcd']>>(
         `select key, jsonb_build_object('uid', doc->>'uid', 'requests', ${RUNNING}) as doc from etcd where key = any($1)`,
@@ -45,6 +47,7 @@ export class AroundClusters {
       ),
       this.quarantined(keys),
       this.unverified(),
+      this.hookSecrets(keys),
     ]);
     const around = keys.map((key): [string, AroundCluster] => [
       key,
@@ -54,6 +57,7 @@ export class AroundClusters {
         certificates: certificates.filter((row) => row.key === key).map(({ doc }) => doc),
         quarantined: quarantined.filter((row) => row.key === key),
         unverified,
+        hookSecrets: secrets.get(namespaceOf(key)) ?? [],
       },
     ]);
     return new Map(around);
@@ -83,6 +87,14 @@ export class AroundClusters {
         order by doc->>'quarantinedAt'`,
       [keys],
     );
+  }
+
+  private async hookSecrets(keys: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const rows = await this.byKey<Readonly<Record<string, string>> | null>(
+      `select key, doc->'hookSecrets' as doc from namespaces where key = any($1)`,
+      [...new Set(keys.map(namespaceOf))],
+    );
+    return new Map(rows.map(({ key, doc }) => [key, Object.keys(doc ?? {})]));
   }
 
   private async unverified(): Promise<AroundCluster['unverified']> {

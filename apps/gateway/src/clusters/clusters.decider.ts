@@ -39,6 +39,7 @@ import {
   type Additions,
 } from '../lifecycle/additions.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
+import { openActionsAfter, refuseBesideActionOf, type OpenAction } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
@@ -170,6 +171,8 @@ interface Present {
   /** kubeadm init has run: nodes can leave. */
   readonly initialized: boolean;
   readonly upgrade: PhasedUpgrade | undefined;
+  /** Requests to reboot, drain or cordon nodes that are not over. */
+  readonly actions: readonly OpenAction[];
 }
 
 /** A name without a cluster, or the cluster that has it. */
@@ -345,6 +348,8 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
   const action = 'replace a node';
   const hindrance = isGrowing(state.additions) ? busy(data, action) : upgrading(state, data, action);
   if (hindrance !== undefined) return hindrance;
+  const open = refuseBesideActionOf(state.actions, { ...named(data), node }, 'replace');
+  if (open !== undefined) return open;
   // The new member of etcd comes before the old one goes, or after it.
   const hold = isControlPlane && order === 'remove-first' ? breaksQuorum(state.members, { node }) : undefined;
   return hold ?? [{ type: 'NodeReplacementRequested', data: { uid: state.uid, requestId, node, order, reason } }];
@@ -493,6 +498,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   stuck: new Set(),
   initialized: false,
   upgrade: undefined,
+  actions: [],
 });
 
 const isAbout = (uid: ClusterUid, event: StoredEvent): boolean => !('uid' in event.data) || event.data.uid === uid;
@@ -543,6 +549,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         upgrade: latestUpgradeAfter(upgrade, event),
         additions: additionsAfter(additions, event),
         stuck: stuckAfter(stuck, event),
+        actions: openActionsAfter(state.actions, event),
       },
       event,
     );

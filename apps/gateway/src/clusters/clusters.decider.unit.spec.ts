@@ -572,6 +572,21 @@ describe('a request to replace a node', () => {
       .then(replacing('cp-1'));
   });
 
+  it('is refused while the same node is rebooted or drained on request, and names that request', () => {
+    const about = { uid, requestId: 'a1', action: 'reboot' };
+    const rebooted = { type: 'NodeActionRequested', data: { ...about, nodes: ['w-1'] } } as unknown as Fact;
+    const through = { type: 'NodeActionSucceeded', data: { ...about, node: 'w-1', tookMs: 1 } } as unknown as Fact;
+    given(...provisioned, rebooted)
+      .when(replace('w-1'))
+      .thenRefused('node.action-open');
+    given(...provisioned, rebooted)
+      .when(replace('w-2'))
+      .then(replacing('w-2'));
+    given(...provisioned, rebooted, through)
+      .when(replace('w-1'))
+      .then(replacing('w-1'));
+  });
+
   it('is refused while the node is being replaced or removed, and beside any other change of nodes', () => {
     given(...provisioned, replacing('w-1'))
       .when(replace('w-1'))

@@ -1,4 +1,4 @@
-import type { UpgradePhase } from '@fairlead/contracts';
+import { unsignedHooks, type UpgradePhase } from '@fairlead/contracts';
 import type { CertificatesDoc } from '../certificates/certificates.projection.js';
 import type { ConditionFacts, NodeFacts, OperationFacts } from '../conditions/condition.facts.js';
 import type { EtcdDoc } from '../etcd/etcd.projection.js';
@@ -28,6 +28,8 @@ export interface AroundCluster {
   readonly quarantined: ConditionFacts['quarantined'];
   /** Connections that could not be verified, of any cluster. */
   readonly unverified: ConditionFacts['unverified'];
+  /** Names of the hook secrets of its namespace; undefined: not known. */
+  readonly hookSecrets: readonly string[] | undefined;
 }
 
 export const NOTHING_AROUND: AroundCluster = {
@@ -36,6 +38,7 @@ export const NOTHING_AROUND: AroundCluster = {
   certificates: [],
   quarantined: [],
   unverified: [],
+  hookSecrets: undefined,
 };
 
 export interface ConditionRows {
@@ -85,8 +88,8 @@ const operationFacts = (uid: string, operation: OperationDoc, nodes: readonly No
 
 /** What the conditions of a cluster follow from, by its rows. */
 export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
-  const { uid, spec, pause = null, resumedAt = null } = cluster;
-  const { upgrade, etcd, certificates, quarantined, unverified } = around;
+  const { uid, spec, pause = null, resumedAt = null, signed } = cluster;
+  const { upgrade, etcd, certificates, quarantined, unverified, hookSecrets } = around;
   const connections = new Set([spec.controlPlane, ...spec.workers].map(({ connection }) => connection as string));
   for (const { connection } of nodes) connections.add(connection);
   return {
@@ -108,6 +111,9 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
       of === uid ? all.map(({ name, expiresAt }) => ({ node, name, expiresAt })) : [],
     ),
     quarantined,
+    ...(signed === undefined || hookSecrets === undefined
+      ? {}
+      : { unsigned: { since: signed.since, hooks: unsignedHooks(signed.hooks, hookSecrets) } }),
     unverified: unverified.filter(({ name }) => connections.has(name)),
   };
 };

@@ -50,8 +50,16 @@ export interface ClusterDoc {
   readonly virtualAddresses?: readonly VirtualAddress[];
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: NonNullable<HeldHooks>;
+  /** The hooks that name a secret, since they were declared; absent: none does. */
+  readonly signed?: { readonly since: string; readonly hooks: readonly SignedHook[] };
   /** RFC 3339: when a hook last let go; absent: none has. */
   readonly hooksLetGoAt?: string;
+}
+
+/** A hook that names a secret. */
+export interface SignedHook {
+  readonly name: string;
+  readonly secretName: string;
 }
 
 /** Pools of which no node is remediated, although one is unhealthy. */
@@ -163,12 +171,28 @@ const withHeld = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   return { ...others, ...letGo, ...(hooks === undefined ? {} : { hooks }) };
 };
 
+const withSigned = (
+  { signed: before, ...doc }: ClusterDoc,
+  { hooks = [] }: DeclaredSpec,
+  since: string,
+): ClusterDoc => {
+  const signed = hooks.flatMap(({ name, secretName }) => (secretName === undefined ? [] : [{ name, secretName }]));
+  if (signed.length === 0) return doc;
+  const words = (hooksOf: readonly SignedHook[]): string =>
+    hooksOf.map((one) => `${one.name} ${one.secretName}`).join();
+  const isSame = before !== undefined && words(before.hooks) === words(signed);
+  return { ...doc, signed: isSame ? before : { since, hooks: signed } };
+};
+
+const specChanged = (doc: ClusterDoc, spec: DeclaredSpec, time: string): ClusterDoc =>
+  withOnFailure(withSigned(withAddresses(withChecks(doc, spec, time), spec), spec, time), spec);
+
 const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withOnFailure(withAddresses(withChecks(doc, event.data.spec, time), event.data.spec), event.data.spec);
+      return specChanged(doc, event.data.spec, time);
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };

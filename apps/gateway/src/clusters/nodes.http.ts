@@ -266,6 +266,7 @@ export class NodesHttp {
       'node.unknown',
       'node.leaving',
       'node.being-replaced',
+      'node.action-open',
       'node.quorum',
       'cluster.not-ready',
       'cluster.busy',

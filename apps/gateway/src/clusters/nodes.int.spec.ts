@@ -1,17 +1,25 @@
-import type {
-  ClusterView,
-  ErrorView,
-  Fact,
-  MachineList,
-  NodeList,
-  NodeReplacementsView,
-  NodeView,
-  OperationView,
-  SecretRef,
-  StatusView,
+import { nodeLogs } from '@fairlead/api-client';
+import {
+  logAskSubject,
+  logLinesSubject,
+  type ClusterUid,
+  type ClusterView,
+  type ErrorView,
+  type Fact,
+  type LogAsk,
+  type LogLines,
+  type MachineList,
+  type NodeList,
+  type NodeName,
+  type NodeReplacementsView,
+  type NodeView,
+  type OperationView,
+  type SecretRef,
+  type StatusView,
 } from '@fairlead/contracts';
 import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
 import { NatsSecrets } from '@fairlead/service-kit';
+import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -274,5 +282,95 @@ describe('what is quarantined', () => {
       localActor(gateway),
       { service: 'infra-svc', consumer: 'process:create', mode: 'skip' },
     ]);
+  });
+});
+
+describe('the log of a unit on a node', () => {
+  const node = 'demo-w-1';
+  const requests = () => gateway.log(`evt.*.default.demo.audit.NodeLogsFollowRequested`);
+  const following = (signal: AbortSignal) =>
+    nodeLogs({
+      baseUrl: gateway.baseUrl(),
+      token: gateway.token,
+      of: { namespace: 'default', cluster: 'demo', node },
+      query: { unit: 'containerd', lines: 5 },
+      signal,
+    });
+  const line = (number: number, text: string, skipped = 0): LogLines => ({
+    number,
+    text: Buffer.from(text).toString('base64'),
+    skipped,
+    position: { cursor: `i=${number}`, time: 1 },
+  });
+  const lastId = async (count: number): Promise<string> => {
+    await eventually(async () => (await requests()).length === count);
+    const requested = (await requests()).at(-1);
+    return requested?.type === 'NodeLogsFollowRequested' ? requested.data.requestId : '';
+  };
+
+  /** bootstrap-svc, with its own credential: it answers each question twice. */
+  const reader = async (
+    requestId: string,
+    answers: (asked: LogAsk & { readonly type: 'read' }) => LogLines | undefined,
+  ) => {
+    const asked: string[] = [];
+    const nc = await gateway.environment.connect('bootstrap-svc');
+    nc.subscribe(logAskSubject(requestId), {
+      callback: (_error, message) => {
+        const ask = message.json<LogAsk>();
+        asked.push(ask.type === 'read' ? `read ${ask.number} after ${ask.after?.cursor}` : ask.type);
+        const answer = ask.type === 'read' ? answers(ask) : undefined;
+        if (answer === undefined) return;
+        for (const _twice of [1, 2]) nc.publish(logLinesSubject(requestId), JSON.stringify(answer));
+      },
+    });
+    await nc.flush();
+    return asked;
+  };
+
+  it('is followed: each line comes once, is in no event, and the end is said with its reason', async () => {
+    const stream = following(new AbortController().signal);
+    const first = stream.next();
+    const requestId = await lastId(1);
+    const asked = await reader(requestId, ({ number }) =>
+      number < 3 ? line(number, `line ${number}\n`, number - 1) : undefined,
+    );
+    expect(await first).toEqual({ done: false, value: { text: 'line 1\n', skipped: 0 } });
+    expect(await stream.next()).toEqual({ done: false, value: { text: 'line 2\n', skipped: 1 } });
+    await eventually(() => asked.includes('read 3 after i=2'));
+    const cause = { operation: 'follow the log', target: node, message: 'the connection was lost' };
+    const ended = { reason: 'failed', cause, bytes: 14, skippedLines: 1, tookMs: 5 } as const;
+    await gateway.state({
+      type: 'NodeLogsFollowEnded',
+      data: { uid: uid as ClusterUid, requestId, node: node as NodeName, ...ended },
+    });
+    const message = expect.stringContaining('the connection was lost');
+    expect(await stream.next()).toEqual({ done: true, value: { reason: 'failed', message } });
+    await eventually(() => asked.at(-1) === 'end');
+    expect(JSON.stringify(await gateway.log('evt.*.default.demo.>'))).not.toContain('line 2');
+  });
+
+  it('is no longer asked for when its reader goes', async () => {
+    const gone = new AbortController();
+    const leaving = following(gone.signal);
+    const first = leaving.next();
+    const asked = await reader(await lastId(2), ({ number }) => (number === 1 ? line(1, 'a line\n') : undefined));
+    await first;
+    gone.abort();
+    expect(await leaving.next()).toEqual({ done: true, value: undefined });
+    await eventually(() => asked.at(-1) === 'end');
+  });
+
+  it('is followed so often at a time and no more', async () => {
+    const gone = new AbortController();
+    // The end of one was not stated yet.
+    const open = [1, 2, 3, 4].map(() => following(gone.signal).next());
+    await lastId(6);
+    const busy = await gateway.ask<ErrorView>('GET', `${path}/nodes/${node}/logs/stream`);
+    expect([busy.status, busy.body.reason]).toEqual([409, 'node.follow-busy']);
+    gone.abort();
+    await Promise.all(open);
+    const unknown = await gateway.ask<ErrorView>('GET', `${path}/nodes/demo-w-9/logs/stream`);
+    expect([unknown.status, unknown.body.reason]).toEqual([404, 'node.unknown']);
   });
 });

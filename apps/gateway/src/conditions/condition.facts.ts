@@ -5,6 +5,7 @@ import type {
   NodeNetworkView,
   NodeRole,
   OperationKind,
+  UnsignedHook,
   UpgradePhase,
 } from '@fairlead/contracts';
 
@@ -113,6 +114,8 @@ export interface ConditionFacts {
       }
     >
   >;
+  /** Hooks whose secret does not exist; absent: no hook names a secret. */
+  readonly unsigned?: { readonly since: string; readonly hooks: readonly UnsignedHook[] };
   /** When a hook last let go; absent: none has. */
   readonly hooksLetGoAt?: string;
   /** How its snapshots by schedule are; absent: it has no schedule. */

@@ -2,6 +2,7 @@ import {
   f1Expiring,
   lateOfKubelets,
   nextRunAfter,
+  unsignedSentence,
   type ClusterLifeState,
   type ConditionReason,
   type ConditionType,
@@ -302,6 +303,14 @@ const hookBlocked: Read = ({ hooks = {}, createdAt }) => {
   });
 };
 
+/** Of a cluster with hooks that name a secret. */
+const hookSecretsPresent: Read = ({ unsigned, createdAt }) => {
+  const { since = createdAt, hooks = [] } = unsigned ?? {};
+  if (hooks.length === 0) return holds(since);
+  const message = hooks.slice(0, NAMED_MAX).map(unsignedSentence).join('; ');
+  return found({ status: 'False', reason: 'HookSecretMissing', message, since, calls: 'Degraded' });
+};
+
 /** Of a cluster with a health check. */
 const remediationAllowed: Read = ({ health, createdAt }) => {
   const suspended = Object.values(health?.suspended ?? {});
@@ -598,6 +607,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
     isShown: ({ addresses }) => addresses.length > 0,
   },
   { type: 'HookBlocked', read: hookBlocked, isShown: ({ hooks }) => hooks !== undefined },
+  { type: 'HookSecretsPresent', read: hookSecretsPresent, isShown: ({ unsigned }) => unsigned !== undefined },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
   { type: 'Upgrading', read: upgrading },

@@ -213,6 +213,11 @@ const TABLE: readonly Row[] = [
     'ConnectionUnverified',
     'ConnectionsVerified',
   ]),
+  row(
+    'has a hook whose secret does not exist',
+    { unsigned: { since: MADE, hooks: [{ hook: 'backup', secret: 'x' }] } },
+    ['Degraded', 'HookSecretMissing', 'HookSecretsPresent'],
+  ),
   row('waits for a hook that has failed', { hooks: { one: held(true) } }, ['Degraded', 'HookFailed', 'HookBlocked']),
   row('is quarantined', { quarantined: [{ service: 'infra-svc', error: 'bug', since: MADE }] }, [
     'Degraded',
@@ -316,13 +321,15 @@ describe('the state of a cluster', () => {
     expect(CONDITION_REASONS.filter((reason) => !known.has(reason))).toEqual([]);
     const health = { since: MADE, suspended: {} };
     const nodes = instead(node('w-1', { network: network('applied') }));
-    const all = { health, nodes, addresses: [address()], hooks: {}, backups: BACKUPS };
+    const unsigned = { since: MADE, hooks: [] };
+    const all = { health, nodes, addresses: [address()], hooks: {}, unsigned, backups: BACKUPS };
     expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);
     const types = read({}).map(({ type }) => type);
     expect(types).not.toContain('RemediationAllowed');
     expect(types).not.toContain('NetworkApplied');
     expect(types).not.toContain('VirtualAddressesReady');
     expect(types).not.toContain('HookBlocked');
+    expect(types).not.toContain('HookSecretsPresent');
   });
 
   it('is not Degraded by a schedule whose run was just missed, or missed while the cluster was paused', () => {

@@ -1,18 +1,12 @@
 import { refuse, wordsOf, type EventView, type StoredEvent } from '@fairlead/contracts';
 import { TAIL, type Tail } from '@fairlead/event-sourcing/jetstream';
-import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
-import { once } from 'node:events';
 import type { HttpResponse } from '../http/http.types.js';
 import { Refused } from '../http/refused.js';
+import { beginStream, deliver, keepAlive } from '../http/server.sent.events.js';
 import { TokenSlots } from '../limits/token.slots.js';
 
 const STREAMS_MAX = 500;
-const HEARTBEAT_MS = 15_000;
-/** A reader that takes nothing for so long is cut off; it comes back with Last-Event-ID and misses nothing. */
-const STALLED_MS = 30_000;
-/** How long a reader must wait before it connects again. */
-const RETRY_MS = 1_000;
 
 export interface StreamRequest {
   /** Of the token that asks. */
@@ -58,10 +52,10 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.slots.take('streams', tokenId, response);
     if (this.open >= STREAMS_MAX) throw new Refused(refuse('system.too-many-streams', { max: STREAMS_MAX }));
     const signal = AbortSignal.any([ended, this.stopping.signal]);
-    const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
     this.open += 1;
+    const alive = keepAlive(response);
     try {
-      begin(response);
+      beginStream(response);
       for await (const event of this.tail(filter, afterSeq, signal)) {
         if (!(await goesOn(event))) break;
         if (types !== undefined && !types.has(event.type)) continue;
@@ -72,32 +66,8 @@ export class EventStreams implements BeforeApplicationShutdown {
       this.log.warn(`a stream of ${filter} ended: ${wordsOf(error)}`);
     } finally {
       this.open -= 1;
-      clearInterval(heartbeat);
+      alive.stop();
       response.end();
     }
   }
 }
-
-const begin = (response: HttpResponse): void => {
-  response.writeHead(200, {
-    'Content-Type': 'text/event-stream; charset=utf-8',
-    'Cache-Control': 'no-store',
-    Connection: 'keep-alive',
-    // Proxies that buffer would hold events back.
-    'X-Accel-Buffering': 'no',
-  });
-  response.write(`retry: ${RETRY_MS}\n\n`);
-};
-
-/** False when the reader has gone, or takes nothing any more. */
-const deliver = async (response: HttpResponse, text: string, signal: AbortSignal): Promise<boolean> => {
-  if (response.write(text)) return true;
-  const stalled = deadlineAfter(STALLED_MS);
-  const patience = AbortSignal.any([signal, stalled.signal]);
-  return once(response, 'drain', { signal: patience })
-    .then(
-      () => true,
-      () => false,
-    )
-    .finally(stalled.clear);
-};

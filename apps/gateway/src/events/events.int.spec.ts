@@ -8,7 +8,7 @@ import {
   type Fact,
   type QuarantineList,
 } from '@fairlead/contracts';
-import { createFairleadClient, events, EventsFailed, type FairleadEvent } from '@fairlead/api-client';
+import { createFairleadClient, events, StreamFailed, type FairleadEvent } from '@fairlead/api-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   localActor,
@@ -150,7 +150,7 @@ describe('the stream of events', () => {
     const wrong = events({ baseUrl: gateway.baseUrl(), token: 'none', of, signal: ended.signal });
     await expect(wrong.next()).rejects.toMatchObject({ status: 401, reason: 'auth.token-unknown' });
     await expect(wrong.next()).resolves.toEqual({ done: true, value: undefined });
-    expect(EventsFailed.name).toBe('EventsFailed');
+    expect(StreamFailed.name).toBe('StreamFailed');
   });
 
   it('serves many readers at once', async () => {

@@ -1,8 +1,11 @@
 import {
   EXEC_LIMITS,
   executionsAfter,
+  FOLLOW_LIMITS,
+  isRefusal,
   nearestOf,
   refuse,
+  type EventData,
   type Executions,
   type Fact,
   type NodeName,
@@ -26,6 +29,10 @@ export type RequestExec = Command<
     readonly timeoutSeconds: number;
   }
 >;
+export type RequestFollow = Command<
+  'RequestFollow',
+  Named & Pick<EventData<'NodeLogsFollowRequested'>, 'requestId' | 'node' | 'unit' | 'lines' | 'sinceSeconds'>
+>;
 /** Decides nothing: for its state. */
 export type ReadExecutions = Command<'ReadExecutions', Named>;
 
@@ -34,7 +41,9 @@ export interface ExecutionsState {
   readonly executions: Executions | undefined;
 }
 
-const unknownNode = ({ nodes }: PresentCluster, { namespace, cluster, node }: RequestExec['data']): Refusal => {
+type About = Named & { readonly node: NodeName };
+
+const unknownNode = ({ nodes }: PresentCluster, { namespace, cluster, node }: About): Refusal => {
   const refusal = refuse('node.unknown', { namespace, cluster, node });
   const nearest = nearestOf(node, [...nodes.keys()]);
   return nearest === undefined ? refusal : { ...refusal, help: `Did you mean ${nearest}?` };
@@ -43,14 +52,35 @@ const unknownNode = ({ nodes }: PresentCluster, { namespace, cluster, node }: Re
 const bytesOf = (command: readonly string[]): number =>
   command.reduce((sum, word) => sum + new TextEncoder().encode(word).length + 1, 0);
 
-const request = (
-  { cluster, executions: state }: ExecutionsState,
-  { data }: RequestExec,
-): readonly Fact<'NodeExecRequested'>[] | Refusal => {
-  const { namespace, cluster: name, requestId, node, purpose, command, timeoutSeconds } = data;
+interface Present {
+  readonly cluster: PresentCluster;
+  readonly state: Executions;
+}
+
+const present = ({ cluster, executions: state }: ExecutionsState, data: About): Present | Refusal => {
+  const { namespace, cluster: name, node } = data;
   if (cluster === undefined) return refuse('cluster.unknown', { namespace, cluster: name });
   if (cluster.phase === 'Deleting' || state === undefined) return refuse('cluster.deleting', { cluster: name });
-  if (!cluster.nodes.has(node)) return unknownNode(cluster, data);
+  return cluster.nodes.has(node) ? { cluster, state } : unknownNode(cluster, data);
+};
+
+const follow = (
+  found: ExecutionsState,
+  { data }: RequestFollow,
+): readonly Fact<'NodeLogsFollowRequested'>[] | Refusal => {
+  const there = present(found, data);
+  if (isRefusal(there)) return there;
+  const { namespace: _namespace, cluster: name, ...asked } = data;
+  const open = Object.keys(there.state.follows).length;
+  if (open >= FOLLOW_LIMITS.open) return refuse('node.follow-busy', { cluster: name, open });
+  return [{ type: 'NodeLogsFollowRequested', data: { uid: there.cluster.uid, ...asked } }];
+};
+
+const request = (found: ExecutionsState, { data }: RequestExec): readonly Fact<'NodeExecRequested'>[] | Refusal => {
+  const { cluster: name, requestId, node, purpose, command, timeoutSeconds } = data;
+  const there = present(found, data);
+  if (isRefusal(there)) return there;
+  const { cluster, state } = there;
   if (state.open[requestId] !== undefined || state.ended[requestId] !== undefined) return nothing;
   const { bytes: max, open: most } = EXEC_LIMITS;
   if (bytesOf(command) > max) return refuse('node.exec-too-long', { max }, 'command');
@@ -61,11 +91,24 @@ const request = (
   return [{ type: 'NodeExecRequested', data: asked }];
 };
 
-/** What operators may run on nodes. */
-export const executions: Decider<ExecutionsState, RequestExec | ReadExecutions, Fact<'NodeExecRequested'>> = {
+/** What operators may run on nodes, and which logs they may follow. */
+export const executions: Decider<
+  ExecutionsState,
+  RequestExec | RequestFollow | ReadExecutions,
+  Fact<'NodeExecRequested' | 'NodeLogsFollowRequested'>
+> = {
   initial: { cluster: undefined, executions: undefined },
   reads: 'cluster',
-  decide: (state, command) => (command.type === 'ReadExecutions' ? nothing : request(state, command)),
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'RequestExec':
+        return request(state, command);
+      case 'RequestFollow':
+        return follow(state, command);
+      case 'ReadExecutions':
+        return nothing;
+    }
+  },
   evolve: (state, event) => ({
     cluster: presentAfter(state.cluster, event),
     executions: executionsAfter(state.executions, event),

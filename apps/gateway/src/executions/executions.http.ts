@@ -7,15 +7,17 @@ import {
   refuse,
   type RefusalCode,
 } from '@fairlead/contracts';
-import { Body, Controller, Get, Header, Inject, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Header, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
 import { accept, showSeq } from '../http/answers.js';
-import { FromExchange, type Exchange } from '../http/caller.js';
+import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented, WaitHeader } from '../http/documented.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { Refused } from '../http/refused.js';
+import type { HttpResponse } from '../http/http.types.js';
 import { Executions } from './executions.js';
+import { LogStreams } from './log.streams.js';
 
 const LOGS_WITHIN_MS = 30_000;
 const LOGS_TIMEOUT_SECONDS = 20;
@@ -46,7 +48,10 @@ const textOf = (base64: string): string => Buffer.from(base64, 'base64').toStrin
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/nodes/:node'))
 export class ExecutionsHttp {
-  constructor(@Inject(Executions) private readonly executions: Executions) {}
+  constructor(
+    @Inject(Executions) private readonly executions: Executions,
+    @Inject(LogStreams) private readonly streams: LogStreams,
+  ) {}
 
   @Post('exec')
   @WaitHeader()
@@ -123,5 +128,29 @@ export class ExecutionsHttp {
     if (view.exitCode !== 0) throw new Refused(refuse('node.logs-failed', { node, cause: textOf(view.stderr).trim() }));
     showSeq(response, seq);
     return textOf(view.stdout);
+  }
+  @Get('logs/stream')
+  @RoleInNamespace('operator')
+  @Documented({
+    id: 'streamNodeLogs',
+    tag: 'nodes',
+    summary: 'The log of a unit on a node as server-sent events, and each new line as it is logged',
+    description:
+      'Events of type lines have { text, skipped }: skipped lines came after those of the text, faster than they could be sent. The last event, end, has { reason, message }: time-limit after an hour, failed, or stopped. That the log is followed, and the end of it, are recorded; its lines are not.',
+    answers: [{ status: 200, description: 'A stream that ends after an hour', contentType: 'text/event-stream' }],
+    refusals: [
+      ...REFUSALS.filter((code) => code !== 'node.exec-busy'),
+      'node.follow-busy',
+      'token.too-many-streams',
+      'system.too-many-streams',
+    ],
+  })
+  async follow(
+    @Param({ schema: NodePath }) path: NodePath,
+    @Query({ schema: NodeLogsQuery }) query: NodeLogsQuery,
+    @FromCaller() caller: Caller,
+    @Res() response: HttpResponse,
+  ): Promise<void> {
+    await this.streams.serve(path, query, caller, response);
   }
 }

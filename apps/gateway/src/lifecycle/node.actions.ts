@@ -1,4 +1,4 @@
-import { refuse, type NodeActionKind, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { ACTION_PARTICIPLES, refuse, type NodeActionKind, type Refusal, type StoredEvent } from '@fairlead/contracts';
 
 /** A request about nodes that is not over. */
 export interface OpenAction {
@@ -40,6 +40,25 @@ export const openActionsAfter = (open: readonly OpenAction[], event: StoredEvent
     default:
       return open;
   }
+};
+
+/** Nothing else is asked of a node of which something is asked already. */
+export const refuseBesideActionOf = (
+  open: readonly OpenAction[],
+  { namespace, cluster, node }: { readonly namespace: string; readonly cluster: string; readonly node: string },
+  action: string,
+): Refusal | undefined => {
+  const found = open.find(({ nodes }) => nodes.has(node));
+  if (found === undefined) return undefined;
+  const { operation } = found;
+  return refuse('node.action-open', {
+    namespace,
+    cluster,
+    action,
+    node,
+    done: ACTION_PARTICIPLES[found.action],
+    operation,
+  });
 };
 
 /** Nodes do not change for two reasons at once (B1). */

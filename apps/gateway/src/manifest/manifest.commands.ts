@@ -30,6 +30,8 @@ import {
   type Refusal,
   type ScaleRequest,
   UpgradeRequest,
+  unsignedHooks,
+  unsignedSentence,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
@@ -57,7 +59,13 @@ export interface AppliedManifest {
   readonly spec: DeclaredSpec;
   readonly labels: Declared['labels'];
   readonly plan: readonly PlanStep[];
+  /** What is accepted and does not work as it is. */
+  readonly warnings: readonly string[];
 }
+
+type Prepared = Pick<AppliedManifest, 'spec' | 'plan' | 'warnings'> & {
+  readonly connectionFaults: readonly Refusal[];
+};
 
 interface ApplyOptions {
   readonly caller: Caller;
@@ -216,7 +224,7 @@ export class ManifestCommands {
     const { manifest, named, exactly = false, adopts } = manifestOf(state.declared);
     const { labels } = manifest.metadata;
     refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
-    const { spec, plan, connectionFaults } = await this.prepare(address, { state, manifest, named, caller });
+    const { spec, plan, connectionFaults, warnings } = await this.prepare(address, { state, manifest, named, caller });
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
       throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
     if (adopts !== undefined && !isOneNode(plan))
@@ -247,14 +255,14 @@ export class ManifestCommands {
     );
     if (isRefusal(outcome)) return outcome;
     const decided = { ...outcome, seq: Math.max(outcome.seq, seq) };
-    return { decided, spec, labels: labels ?? state.declared?.labels, plan };
+    return { decided, spec, labels: labels ?? state.declared?.labels, plan, warnings };
   }
 
   /** Everything that is wrong is said at once, before the decision; it checks what depends on the cluster again. */
   private async prepare(
     { namespace, cluster }: ClusterAddress,
     { state, manifest, named, caller }: Wanted & { readonly state: ManifestState; readonly caller: Caller },
-  ): Promise<{ spec: DeclaredSpec; plan: readonly PlanStep[]; connectionFaults: readonly Refusal[] }> {
+  ): Promise<Prepared> {
     const known = await this.registry.latest();
     const { declared } = state;
     const sets = poolsOfSets(manifest.spec);
@@ -266,7 +274,9 @@ export class ManifestCommands {
     if (!isNew) refuseAny(versionFaults(manifest.spec));
     const spec = specOfManifest(manifest.spec, declared?.spec);
     const plan = planFor(state, spec, named);
-    if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [] };
+    const { hookSecrets = [] } = known.namespaces.get(namespace) ?? {};
+    const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
+    if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
     refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
@@ -282,7 +292,7 @@ export class ManifestCommands {
         ];
     const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
-    return { spec, plan, connectionFaults: inManifest(faults, places) };
+    return { spec, plan, connectionFaults: inManifest(faults, places), warnings };
   }
 
   /** As the log has it; undefined: there is no such cluster. */

@@ -112,7 +112,7 @@ export const isOperation = ({ type }: StoredEvent): boolean => !AT_ONCE.has(type
 /** The answer to a change: the spec as it is from here on, or would be, and what is done for it. */
 export const appliedView = (
   { namespace, cluster: name }: ClusterAddress,
-  { decided: { state, events }, spec, labels, plan }: AppliedManifest,
+  { decided: { state, events }, spec, labels, plan, warnings }: AppliedManifest,
 ): ClusterManifestView => ({
   ...TYPE,
   metadata: {
@@ -124,6 +124,7 @@ export const appliedView = (
   },
   spec: completeSpec(spec),
   plan: [...plan],
+  ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   operations: events.filter(isOperation).map(({ meta }) => meta.id),
 });
 

@@ -391,6 +391,7 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   AddonInstalled: addonInstalled,
   ClusterDismantled: marks(deletes),
   LoadBalancerDeleted: marks(deletes),
+  InfrastructureDeleted: marks(deletes),
   ClusterDeleted: succeeds(deletes),
   UpgradePlanned: upgradePlanned,
   UpgradeRejected: (doc, { meta, data }) => {

@@ -410,6 +410,21 @@ describe('the operation of a deletion', () => {
     expect([cluster, nodes]).toEqual([undefined, []]);
   });
 
+  it('shows hooks that hold its end as a step of their own', () => {
+    const gone = NODES.map((name) => ({ type: 'VmDeleted', data: { uid, name } }) as Fact);
+    const held: readonly Fact[] = [
+      ...upTo('VmsCreated'),
+      request,
+      { type: 'ClusterDismantled', data: { uid } },
+      ...gone,
+      { type: 'InfrastructureDeleted', data: { uid } },
+    ];
+    const steps = ['done dismantle', 'done delete-load-balancer', 'done delete-machines 5/5'];
+    expect(outline(world(held).views[1]!)).toEqual([...steps, 'running hooks-after-deletion']);
+    const ended = world([...held, { type: 'ClusterDeleted', data: { uid } }]).views[1]!;
+    expect([ended.phase, outline(ended)]).toEqual(['Succeeded', [...steps, 'done hooks-after-deletion']]);
+  });
+
   it('is forgotten when another cluster takes the name', () => {
     const again = { ...requested, data: { ...requested.data, uid: '00000000-0000-4000-8000-000000000002' } } as Fact;
     const { operations } = world([...CREATE, request, { type: 'ClusterDeleted', data: { uid } }, again]);

@@ -49,6 +49,7 @@ const earliest = (...times: readonly (string | undefined)[]): string | undefined
 /** A step begins when the one before it ends, or when the first node is through it: workers join beside control planes. */
 const placed = (course: Course): readonly Placed[] => {
   const steps = STEPS[course.kind]
+    .filter(({ onlyAfter }) => onlyAfter === undefined || course.marks[onlyAfter] !== undefined)
     .map((definition) => ({ definition, passed: passedBy(definition, course) }))
     // A step about workers is left out where there are none.
     .filter(({ definition, passed }) => definition.deletes === true || passed?.total !== 0);

@@ -14,6 +14,8 @@ export interface StepDefinition {
   readonly closedBy?: EventType;
   /** What each node of the group must have passed; without closedBy the step ends when all have. */
   readonly passed?: { readonly milestone: Milestone; readonly by: Group };
+  /** The fact without which the operation has no such step. */
+  readonly onlyAfter?: EventType;
   /** It counts the machines that are deleted. */
   readonly deletes?: true;
   /** It counts the nodes that are through what was asked of them. */
@@ -182,9 +184,15 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
     {
       name: 'delete-machines',
       title: 'Machines',
-      closedBy: 'ClusterDeleted',
+      closedBy: 'InfrastructureDeleted',
       deletes: true,
       attempts: ['delete machine', 'delete machines'],
+    },
+    {
+      name: 'hooks-after-deletion',
+      title: 'Hooks (AfterClusterDelete)',
+      onlyAfter: 'InfrastructureDeleted',
+      closedBy: 'ClusterDeleted',
     },
   ]),
   'reboot-nodes': part('Nodes', [{ name: 'reboot-nodes', title: 'Reboot', acts: true }]),

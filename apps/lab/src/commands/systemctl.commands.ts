@@ -195,13 +195,22 @@ const cat = async ({ host, out, err }: CommandCall, names: readonly string[]): P
   return 0;
 };
 
-/** `journalctl -u UNIT [-n LINES]`; without a unit, the machine's console. */
+const JOURNAL_OPTIONS = ['-u', '--unit', '-n', '--lines', '-o', '--output', '-S', '--since', '-p', '--after-cursor'];
+
+/** `journalctl -u UNIT [-n LINES] [--show-cursor] [--after-cursor CURSOR]`; without a unit, the machine's console. The time is not looked at. */
 export const journalctl: Command = async ({ host, args, out }) => {
-  const parsed = parseArguments(args, ['-u', '--unit', '-n', '--lines', '-o', '--output', '-S', '--since', '-p']);
+  const parsed = parseArguments(args, JOURNAL_OPTIONS);
   const unit = parsed.value('-u', '--unit');
   const linesMax = Number(parsed.value('-n', '--lines') ?? JOURNAL_LINES_DEFAULT);
+  const cursor = parsed.value('--after-cursor');
+  const written = unit === undefined ? 0 : await host.services.written(unit);
+  // A journal that has started again is shorter than it was.
+  const before = Number(cursor?.replace(/^i=/, '') ?? 0);
+  const newest = before > written ? written : Math.min(linesMax, written - before);
   const lines = unit === undefined ? host.console().trimEnd().split('\n') : await host.services.journal(unit, linesMax);
-  if (lines.length === 0) out('-- No entries --');
-  for (const line of lines.slice(-linesMax)) out(line);
+  const shown = lines.slice(Math.max(0, lines.length - (cursor === undefined ? linesMax : newest)));
+  if (shown.length === 0 && !parsed.has('-q', '--quiet')) out('-- No entries --');
+  for (const line of shown) out(line);
+  if (parsed.has('--show-cursor') && written > 0) out(`-- cursor: i=${written}`);
   return 0;
 };

@@ -53,6 +53,12 @@ export class ProcessUnits implements UnitRunner {
     return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-linesMax);
   }
 
+  /** A journal that starts again counts from zero. */
+  async written(unit: string): Promise<number> {
+    const file = this.journalFile(unit);
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+  }
+
   note(unit: string, line: string): void {
     mkdirSync(dirname(this.journalFile(unit)), { recursive: true });
     appendFileSync(this.journalFile(unit), `${new Date().toISOString()} systemd[1]: ${line}\n`);

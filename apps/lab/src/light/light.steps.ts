@@ -16,6 +16,7 @@ import {
 } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Blobs } from '../files/blobs.js';
 import type { MemoryFiles } from '../files/memory.files.js';
 import type { Host } from '../hosts/host.js';
@@ -68,6 +69,7 @@ const LIGHT_BASELINE = {
   runtime: NOTHING,
 };
 const KILLED_EXIT_CODE = 137;
+const MS_PER_SECOND = 1_000;
 /** What a script repeats of a failed command. */
 const WORDS_LINES_MAX = 40;
 
@@ -262,6 +264,21 @@ export const LIGHT_STEPS: Steps = {
       stdoutBytes: Buffer.byteLength(stdout),
       stderrBytes: Buffer.byteLength(stderr),
     };
+  },
+
+  'node-log': async (light, { unit, after, lines, waitSeconds }) => {
+    const from = after?.cursor ?? null;
+    const asked = from === null ? ['--lines', String(lines)] : ['--after-cursor', from];
+    const read = (): Promise<string> => must(light, 'journalctl', '--quiet', '--unit', unit, '--show-cursor', ...asked);
+    for (let waited = 0; ; waited += 1) {
+      const [, text = '', cursor = null] = /^([^]*?)(?:-- cursor: (\S+)\n)?$/.exec(await read()) ?? [];
+      if (text === '' && after !== null && waited < waitSeconds) {
+        await sleep(MS_PER_SECOND);
+        continue;
+      }
+      const position = { cursor: cursor ?? from, time: Math.floor(Date.now() / MS_PER_SECOND) };
+      return { text: Buffer.from(text).toString('base64'), skipped: 0, position };
+    }
   },
 
   etcdctl: async ({ files }) => {

@@ -19,6 +19,7 @@ export interface LightUnitsParts {
 /** Units of a light host: the agent runs inside the lab's process, and nothing else runs at all. */
 export class LightUnits implements UnitRunner {
   private readonly lines = new Map<string, string[]>();
+  private readonly counts = new Map<string, number>();
 
   constructor(private readonly parts: LightUnitsParts) {}
 
@@ -31,7 +32,12 @@ export class LightUnits implements UnitRunner {
     return (this.lines.get(unit) ?? []).slice(-linesMax);
   }
 
+  async written(unit: string): Promise<number> {
+    return this.counts.get(unit) ?? 0;
+  }
+
   note(unit: string, line: string): void {
+    this.counts.set(unit, (this.counts.get(unit) ?? 0) + 1);
     const lines = [...(this.lines.get(unit) ?? []), line];
     this.lines.set(unit, lines.slice(-JOURNAL_LINES_MAX));
   }

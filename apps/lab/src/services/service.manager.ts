@@ -129,6 +129,10 @@ export class ServiceManager {
     return this.runner.journal(unitName(name), linesMax);
   }
 
+  written(name: string): Promise<number> {
+    return this.runner.written(unitName(name));
+  }
+
   /** Starts every unit that must run; one that cannot be started is noted in its journal. */
   async startDesired(): Promise<void> {
     const desired = Object.entries(this.host.record.units).filter(([, record]) => record.started);

@@ -26,5 +26,7 @@ export interface UnitRunner {
   start(program: UnitProgram): UnitProcess;
   /** The newest lines that the unit wrote. */
   journal(unit: string, linesMax: number): Promise<readonly string[]>;
+  /** How many lines it has written, those that are not kept included. */
+  written(unit: string): Promise<number>;
   note(unit: string, line: string): void;
 }

@@ -51,12 +51,13 @@ export class ActionsEffects {
 
   @OnTask('CordonNode', { attemptsMax: 20, backoffFirstMs: 1_000, backoffMaxMs: 10_000, timeoutMs: 60_000 })
   async cordonNode(task: Context): Promise<void> {
-    const { uid, requestId, node } = task.data;
+    const { uid, requestId, node, action } = task.data;
     const api = await this.clusters.of(uid, task.cluster);
     const byRequest = await api.cordon(node, markOf(requestId));
-    if (byRequest === undefined)
+    // A node without a Node object has no pods, and a kubelet that starts again registers it.
+    if (byRequest === undefined && action !== 'reboot')
       throw new WorldFailure({ operation: 'cordon', target: node, message: 'Kubernetes does not know the node' });
-    await record(task, { type: 'NodeActionCordoned', data: { ...aboutOf(task), byRequest } });
+    await record(task, { type: 'NodeActionCordoned', data: { ...aboutOf(task), byRequest: byRequest ?? false } });
   }
 
   /** In slices that are far shorter than an attempt may take. */

@@ -29,11 +29,16 @@ describe('the reboot of a control plane', () => {
     return members.find((member) => member.leader)?.name;
   };
 
-  /** Runs the task by which the agent may reboot the node. */
-  const allow = async (node: string): Promise<void> => {
+  type Task = TaskContext<Actions, RecordAction, AllowReboot>;
+
+  const run = async (
+    node: string,
+    action: 'reboot' | 'drain',
+    effect: (effects: ActionsEffects, task: Task) => Promise<unknown>,
+  ): Promise<void> => {
     const story = new Story({ controlPlanes: 0, workers: 0 });
     for (let index = 1; index <= 3; index += 1) story.join(controlPlane(index), 'control-plane');
-    story.ask('reboot', [node], { drain: false }).settle();
+    story.ask(action, [node], { drain: false }).settle();
     const handle = (async (_decider: unknown, _stream: unknown, { type }: { readonly type: string }) => {
       said = [...said, type];
       return { events: [], state: {}, seq: 1 };
@@ -42,7 +47,7 @@ describe('the reboot of a control plane', () => {
     const clock = { now: () => new Date(START) };
     const effects = new ActionsEffects(handle, clusters, { lookEveryMs: 1, sliceMs: 1 }, clock);
     const unlessBooted = { since: START, bootId: 'b1' };
-    const data: AllowReboot = { uid, requestId: REQUEST, action: 'reboot', node: node as NodeName, unlessBooted };
+    const data: AllowReboot = { uid, requestId: REQUEST, action, node: node as NodeName, unlessBooted };
     const record = async (command: RecordAction): Promise<void> => {
       recorded = [...recorded, command.data.fact];
     };
@@ -56,8 +61,11 @@ describe('the reboot of a control plane', () => {
       data,
       record,
     };
-    await effects.allowReboot(task as unknown as TaskContext<Actions, RecordAction, AllowReboot>);
+    await effect(effects, task as unknown as Task);
   };
+
+  /** Runs the task by which the agent may reboot the node. */
+  const allow = (node: string): Promise<void> => run(node, 'reboot', (effects, task) => effects.allowReboot(task));
 
   it('moves the leader of etcd away before its agent is asked, and states it', async () => {
     expect(await leader()).toBe(controlPlane(1));
@@ -70,6 +78,16 @@ describe('the reboot of a control plane', () => {
   it('leaves the leader where it is when another member leads', async () => {
     await allow(controlPlane(3));
     expect([await leader(), said, recorded]).toEqual([controlPlane(1), ['AskForChange'], []]);
+  });
+
+  it('is not kept back because Kubernetes does not know the node, which a drain of it is', async () => {
+    await lab.cluster.deleteNode(controlPlane(3));
+    const cordon = (effects: ActionsEffects, task: Task) => effects.cordonNode(task);
+    await run(controlPlane(3), 'reboot', cordon);
+    expect(recorded).toMatchObject([{ type: 'NodeActionCordoned', data: { byRequest: false } }]);
+    await expect(run(controlPlane(3), 'drain', cordon)).rejects.toMatchObject({
+      message: 'Kubernetes does not know the node',
+    });
   });
 
   it('is not asked for while etcd, as its members answer, would lose its quorum', async () => {

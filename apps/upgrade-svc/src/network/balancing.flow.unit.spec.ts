@@ -155,6 +155,40 @@ describe('virtual addresses of a cluster', () => {
     });
   });
 
+  describe('on a node that an upgrade drains', () => {
+    const change = { uid, upgradeId: 'u-1', operation: 'worker/w1', node: W1 };
+    const planned = (drain: boolean): Fact =>
+      ({
+        type: 'UpgradePlanned',
+        data: { uid, plan: { operations: [{ id: 'worker/w1', drain }] } },
+      }) as unknown as Fact;
+    const allowed: Fact = { type: 'UpgradeAllowed', data: change } as Fact;
+    const withdrawn = (leftFailed: boolean): Fact =>
+      ({ type: 'UpgradeWithdrawn', data: { ...change, leftFailed } }) as Fact;
+    const cordoned = (byPlan: boolean): Fact => ({ type: 'NodeCordoned', data: { ...change, byPlan } }) as Fact;
+    const uncordoned: Fact = { type: 'NodeUncordoned', data: change } as Fact;
+
+    it('are handed over before it is cordoned, and may be held again when it takes pods', () => {
+      const story = settled().say(planned(true), allowed);
+      expect([story.due, story.holds(W1), story.holds(W2)]).toEqual([[W1], false, true]);
+      story.give(W1).apply(W1).say(cordoned(true)).give(W2).apply(W2);
+      expect(story.holds(W1)).toBe(false);
+      expect(story.say(uncordoned, withdrawn(false)).holds(W1)).toBe(true);
+    });
+
+    it('may be held again although its cordon is of others, and not by one that was left as it failed', () => {
+      const story = (): Story => settled().say(planned(true), allowed, cordoned(false));
+      expect(story().say(withdrawn(false)).holds(W1)).toBe(true);
+      expect(story().say(withdrawn(true)).holds(W1)).toBe(false);
+    });
+
+    it('stay with it while no other node can hold them, and where it is changed without a drain', () => {
+      const lost = { type: 'NodeLost', data: { uid, node: W2 } } as Fact;
+      expect(settled().say(lost, planned(true), allowed).holds(W1)).toBe(true);
+      expect(settled().say(planned(false), allowed).holds(W1)).toBe(true);
+    });
+  });
+
   it('keep their VRRP groups when others come and go', () => {
     const other = VirtualAddress.parse({ ...ingress, name: 'other', address: '192.0.9.5' });
     const idOf = (story: Story, name: string): number | undefined =>

@@ -43,6 +43,7 @@ const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Networ
     nodes: {},
     routerIds: {},
     serving: {},
+    drains: [],
   },
   said: {},
   due: {},
@@ -156,7 +157,7 @@ const networks: Decider<Network, never, never> = {
 /** Gives each node whose network configuration has changed the new one. */
 export const networkReconciler: Reconciler<Network, never, never> = {
   name: 'network',
-  version: 3,
+  version: 4,
   context: 'rollout',
   decider: networks,
   generation: (state) => (state.status === 'none' ? '' : state.uid),

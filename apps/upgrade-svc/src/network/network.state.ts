@@ -29,7 +29,7 @@ export interface NetworkNode {
   readonly isLeaving: boolean;
   /** It is being emptied for a change, and comes back. */
   readonly isDraining: boolean;
-  /** Someone asked for it to be drained or rebooted: it is to hold no address while another node can. */
+  /** It is about to be drained or rebooted, by request or by an upgrade: it is to hold no address while another node can. */
   readonly isYielding: boolean;
   /** It sends no heartbeats. */
   readonly isLost: boolean;
@@ -50,6 +50,8 @@ export interface NetworkBasis {
   readonly routerIds: Readonly<Record<string, number>>;
   /** By node: the virtual addresses that it said it can hold. */
   readonly serving: Readonly<Record<string, readonly string[]>>;
+  /** Operations of the latest plan of an upgrade that drain their node. */
+  readonly drains: readonly string[];
 }
 
 /** What was said to a node last, and what came of it. */
@@ -136,13 +138,23 @@ const balancedAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis =>
       return withChange(basis, event.data.node, { isLeaving: false });
     case 'NodesAbandoned':
       return event.data.nodes.reduce((before, node) => withChange(before, node, { isLeaving: true }), basis);
+    case 'UpgradePlanned': {
+      const drains = event.data.plan.operations.filter(({ drain }) => drain).map(({ id }) => id);
+      return basis.drains.join() === drains.join() ? basis : { ...basis, drains };
+    }
+    // Before its cordon, so that the address has moved when its pods go.
+    case 'UpgradeAllowed':
+      return basis.drains.includes(event.data.operation)
+        ? withChange(basis, event.data.node, { isYielding: true })
+        : basis;
+    case 'UpgradeWithdrawn':
+      return event.data.leftFailed ? basis : withChange(basis, event.data.node, { isYielding: false });
     case 'NodeCordoned':
       return withChange(basis, event.data.node, { isDraining: true });
     // A node that is only cordoned keeps its pods.
     case 'NodeActionCordoned':
       return event.data.action === 'cordon' ? basis : withChange(basis, event.data.node, { isDraining: true });
     case 'NodeUncordoned':
-      return withChange(basis, event.data.node, { isDraining: false });
     case 'NodeActionUncordoned':
       return withChange(basis, event.data.node, { isDraining: false, isYielding: false });
     case 'NodeActionStarted':

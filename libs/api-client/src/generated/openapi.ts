@@ -653,6 +653,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/nodes/{node}/logs/stream': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * The log of a unit on a node as server-sent events, and each new line as it is logged
+     * @description Events of type lines have { text, skipped }: skipped lines came after those of the text, faster than they could be sent. The last event, end, has { reason, message }: time-limit after an hour, failed, or stopped. That the log is followed, and the end of it, are recorded; its lines are not.
+     */
+    get: operations['streamNodeLogs'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/nodes': {
     parameters: {
       query?: never;
@@ -1864,6 +1884,7 @@ export interface components {
         | 'NetworkApplied'
         | 'VirtualAddressesReady'
         | 'HookBlocked'
+        | 'HookSecretsPresent'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
         | 'Upgrading'
@@ -2250,6 +2271,8 @@ export interface components {
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
+      /** @description Of a change: what is accepted and does not work as it is */
+      warnings?: string[];
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
     };
@@ -2928,6 +2951,8 @@ export interface components {
       };
       /** @description Of a change: what is done for it, or would be (dryRun=All) */
       plan?: components['schemas']['PlanStep'][];
+      /** @description Of a change: what is accepted and does not work as it is */
+      warnings?: string[];
       /** @description Of a change: the ids of the operations that were requested */
       operations?: string[];
     };
@@ -10501,6 +10526,146 @@ export interface operations {
       };
     };
   };
+  streamNodeLogs: {
+    parameters: {
+      query?: {
+        /** @description Which log */
+        unit?:
+          'kubelet' | 'containerd' | 'fairlead-agent' | 'etcd' | 'haproxy' | 'keepalived' | 'nftables' | 'ssh' | 'sshd';
+        /** @description The last so many lines */
+        lines?: number;
+        /** @description Only what was logged within this time */
+        sinceSeconds?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+        node: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A stream that ends after an hour */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'text/event-stream': string;
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown, node.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, cluster.deleting, conflict.concurrent, node.follow-busy */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-streams */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, system.too-many-streams */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   listNodes: {
     parameters: {
       query?: {
@@ -11301,7 +11466,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, node.leaving, node.being-replaced, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, node.leaving, node.being-replaced, node.action-open, node.quorum, cluster.not-ready, cluster.busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

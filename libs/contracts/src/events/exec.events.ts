@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EXEC_LIMITS } from '../exec.limits.js';
+import { EXEC_LIMITS, LOG_LINES, LogUnit } from '../exec.limits.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef } from '../ids.js';
 import { defineEvent } from './definition.js';
@@ -42,6 +42,33 @@ export const execEvents = {
   NodeExecFailed: fact(
     'The command did not run, or its outcome is unknown because the connection or the service broke meanwhile.',
     z.strictObject({ ...one, cause: Cause }),
+  ),
+  NodeLogsFollowRequested: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'audit',
+    doc: 'Someone began to follow the log of a unit on a node.',
+    data: z.strictObject({
+      uid: ClusterUid,
+      requestId: z.string(),
+      node: NodeName,
+      unit: LogUnit,
+      lines: z.int().min(1).max(LOG_LINES.max).describe('So many of those that were there are read first'),
+      sinceSeconds: z.int().min(1).optional().describe('Of these, only what was logged within this time'),
+    }),
+  }),
+  NodeLogsFollowEnded: fact(
+    'The log is no longer followed. What was read of it is stored nowhere.',
+    z.strictObject({
+      ...one,
+      reason: z
+        .enum(['reader-gone', 'time-limit', 'failed'])
+        .describe('reader-gone: the reader has left, or its gateway has ended'),
+      cause: Cause.optional().describe('Of reason failed'),
+      bytes: z.int().min(0).describe('Sent since bootstrap-svc was started last'),
+      skippedLines: z.int().min(0).describe('Left out in this time, as they came too fast'),
+      tookMs: z.int().min(0),
+    }),
   ),
   NodeExecOutputRemoved: fact('The sealed output of a command was deleted.', z.strictObject(one)),
 } as const;

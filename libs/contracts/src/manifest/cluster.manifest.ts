@@ -221,6 +221,7 @@ export const specOfManifest = (
 
 const changes = {
   plan: z.array(PlanStep).optional().describe('Of a change: what is done for it, or would be (dryRun=All)'),
+  warnings: z.array(z.string()).optional().describe('Of a change: what is accepted and does not work as it is'),
   operations: z.array(z.string()).optional().describe('Of a change: the ids of the operations that were requested'),
 };
 

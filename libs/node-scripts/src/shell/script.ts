@@ -23,6 +23,7 @@ export const STEPS = [
   'verify-snapshot',
   'authorized-keys',
   'node-exec',
+  'node-log',
 ] as const;
 export type StepName = (typeof STEPS)[number];
 

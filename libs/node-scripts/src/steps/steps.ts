@@ -1,4 +1,4 @@
-import { HostBaseline } from '@fairlead/contracts';
+import { HostBaseline, LogLines } from '@fairlead/contracts';
 import { z } from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
 import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';
@@ -30,6 +30,7 @@ import {
 import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } from './kubeadm-reset.script.js';
 import { lookScript, type LookInput, type LookResult } from './look.script.js';
 import { nodeExecScript, type NodeExecInput, type NodeExecResult } from './node-exec.script.js';
+import { nodeLogScript, type NodeLogInput, type NodeLogResult } from './node-log.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
 import { readKubeconfigScript, type ReadKubeconfigInput, type ReadKubeconfigResult } from './read-kubeconfig.script.js';
 import { removeSnapshotScript, type RemoveSnapshotInput, type RemoveSnapshotResult } from './remove-snapshot.script.js';
@@ -66,6 +67,7 @@ export interface StepInputs {
   readonly 'verify-snapshot': VerifySnapshotInput;
   readonly 'authorized-keys': AuthorizedKeysInput;
   readonly 'node-exec': NodeExecInput;
+  readonly 'node-log': NodeLogInput;
 }
 
 /** What each step prints as its FAIRLEAD-RESULT. */
@@ -91,6 +93,7 @@ export interface StepResults {
   readonly 'verify-snapshot': VerifySnapshotResult;
   readonly 'authorized-keys': AuthorizedKeysResult;
   readonly 'node-exec': NodeExecResult;
+  readonly 'node-log': NodeLogResult;
 }
 
 /** One step on one host, ready to be carried there. */
@@ -195,6 +198,7 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
       stderrBytes: z.int().min(0),
     }),
   },
+  'node-log': { render: nodeLogScript, result: LogLines.omit({ number: true }) },
   look: {
     render: lookScript,
     result: z.strictObject({

@@ -196,6 +196,14 @@ it.each([
     'node-exec.sh',
     renderStep('node-exec', { command: ['sh', '-c', "echo 'a b'"], timeoutSeconds: 60, outputBytes: 262_144 }).script,
   ],
+  [
+    'node-log.sh',
+    renderStep('node-log', {
+      unit: 'kubelet',
+      after: { cursor: 's=0a1b;i=2;b=3c4d;m=5;t=6;x=7', time: 1_795_500_000 },
+      ...{ lines: 200, sinceSeconds: null, bytes: 262_144, waitSeconds: 8 },
+    }).script,
+  ],
   ['prepare-verification.sh', renderStep('prepare-verification', { bytes: 20_000_000 }).script],
   ['verify-snapshot.sh', renderStep('verify-snapshot', { bytes: 20_000_000 }).script],
   ['remove-snapshot.sh', renderStep('remove-snapshot', {}).script],

@@ -1,0 +1,44 @@
+import { messages, StreamFailed, type StreamOptions } from './messages.js';
+
+export interface LogsOptions extends StreamOptions {
+  readonly of: { readonly namespace: string; readonly cluster: string; readonly node: string };
+  readonly query: Readonly<Record<string, string | number>>;
+}
+
+export interface LogLines {
+  /** Whole lines. */
+  readonly text: string;
+  /** So many came after them, faster than they could be sent. */
+  readonly skipped: number;
+}
+
+/** The gateway says why it ends. */
+export interface LogEnd {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const urlOf = ({ baseUrl, of: { namespace, cluster, node }, query }: LogsOptions): URL => {
+  const [ns, name, host] = [namespace, cluster, node].map(encodeURIComponent);
+  const url = new URL(`${baseUrl.replace(/\/$/, '')}/ns/${ns}/clusters/${name}/nodes/${host}/logs/stream`);
+  for (const [field, value] of Object.entries(query)) url.searchParams.set(field, String(value));
+  return url;
+};
+
+/**
+ * The log of a unit on a node, and its lines as they are logged. Returns why the gateway has ended it; undefined: the signal did.
+ * Throws StreamFailed when the gateway refuses, or the connection breaks: each connection is a request that is recorded, so none is opened again.
+ */
+export async function* nodeLogs(options: LogsOptions): AsyncGenerator<LogLines, LogEnd | undefined> {
+  try {
+    for await (const { event, data } of messages(urlOf(options), options)) {
+      if (event === 'end') return JSON.parse(data) as LogEnd;
+      if (event === 'lines') yield JSON.parse(data) as LogLines;
+    }
+  } catch (error) {
+    if (options.signal.aborted) return undefined;
+    if (error instanceof StreamFailed) throw error;
+  }
+  if (options.signal.aborted) return undefined;
+  throw new StreamFailed('the connection to the server was lost', undefined, undefined);
+}
