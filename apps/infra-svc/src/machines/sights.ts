@@ -12,6 +12,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import type { Names } from './names.js';
 
 /** What the provider last said of the machines of a cluster, where that differs from what was requested. */
 export interface Sights {
@@ -23,7 +24,7 @@ export interface Sights {
   /** Nodes on their way out, with the replacement that may still fail and leave them; empty: nothing does. */
   readonly departing: Readonly<Record<string, string>>;
   /** Nodes that were part of the cluster when it was Ready last. */
-  readonly joined: readonly NodeName[];
+  readonly joined: Names;
   /** How many machines were ever stated as gone: two disappearances of one machine have different replacements. */
   readonly goneEver: number;
   /** Nothing may be repaired, and what is missing now may be there again once the cluster is resumed. */
@@ -35,7 +36,7 @@ export const NO_SIGHTS: Sights = {
   refused: {},
   stopped: [],
   departing: {},
-  joined: [],
+  joined: {},
   goneEver: 0,
   paused: false,
 };
@@ -57,7 +58,7 @@ export interface ClusterLook {
 interface Cluster {
   readonly uid: ClusterUid;
   readonly created: Readonly<Record<string, Machine>>;
-  readonly announced: readonly string[];
+  readonly announced: Names;
   readonly deletions: Readonly<Record<string, unknown>>;
   readonly sights: Sights;
 }
@@ -66,7 +67,7 @@ type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'Vm
 
 /** Machines that are expected to exist: those that were announced and are not on their way out at the provider. */
 const expected = ({ created, announced, deletions }: Cluster): readonly Machine[] =>
-  Object.values(created).filter(({ name }) => announced.includes(name) && deletions[name] === undefined);
+  Object.values(created).filter(({ name }) => announced[name] === true && deletions[name] === undefined);
 
 const controlPlaneRefusal = (machines: readonly Machine[], lost: ReadonlySet<string>): string => {
   const members = machines.filter(({ role }) => role === 'control-plane');
@@ -81,7 +82,7 @@ const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>
   const { departing, joined } = cluster.sights;
   if (departing[machine.name] !== undefined) return 'its node is being removed or replaced already';
   if (machine.surge !== undefined) return 'it is a surge machine of an upgrade';
-  if (!joined.includes(machine.name)) return 'its node had not joined the cluster yet';
+  if (joined[machine.name] === undefined) return 'its node had not joined the cluster yet';
   return machine.role === 'worker' ? '' : controlPlaneRefusal(expected(cluster), lost);
 };
 
@@ -180,7 +181,7 @@ const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: 
   refused: without(refused, name),
   departing: without(departing, name),
   stopped: lists.stopped.filter((one) => one !== name),
-  joined: lists.joined.filter((one) => one !== name),
+  joined: without(lists.joined, name),
 });
 
 /** A replacement that makes the new node first leaves the old one where it is until then. */
@@ -205,7 +206,7 @@ const withGone = (sights: Sights, { node, repair, reason }: EventData<'VmGone'>)
   goneEver: sights.goneEver + 1,
 });
 
-export const sightsAfter = (before: Sights, event: StoredEvent, announced: readonly string[]): Sights => {
+export const sightsAfter = (before: Sights, event: StoredEvent, announced: Names): Sights => {
   const sights = withReplacement(before, event);
   switch (event.type) {
     case 'VmGone':
@@ -238,7 +239,7 @@ export const sightsAfter = (before: Sights, event: StoredEvent, announced: reado
     case 'ClusterResumed':
       return { ...sights, paused: false };
     case 'ClusterReady':
-      return { ...sights, joined: announced as readonly NodeName[] };
+      return { ...sights, joined: announced };
     case 'VmDeleted':
       return withoutSight(sights, event.data.name);
     default:
