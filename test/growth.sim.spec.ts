@@ -1,7 +1,19 @@
-import type { EventType } from '@fairlead/contracts';
+import type { ClusterUid, EventType, NodeName, StoredEvent } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
+import { readSettings as readGatewaySettings } from '../apps/gateway/src/config.js';
+import { gatewayService } from '../apps/gateway/src/service.js';
+import { readSettings as readInfraSettings } from '../apps/infra-svc/src/config.js';
+import { infraService } from '../apps/infra-svc/src/service.js';
+import { SOFTWARE } from '../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
+import { bootstrapReconciler } from '../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
+import { executionsReconciler } from '../apps/bootstrap-svc/src/executions/executions.reconciler.js';
+import { kubeconfigsReconciler } from '../apps/bootstrap-svc/src/kubeconfigs/kubeconfigs.reconciler.js';
+import { readSettings } from '../apps/upgrade-svc/src/config.js';
+import { upgradeService } from '../apps/upgrade-svc/src/service.js';
+import { WrittenRows } from './growth/written.rows.js';
 import { initialControlPlane, provisioned, provisionedOutside, STATES, worker } from './growth/growth.states.js';
-import { FAILURES, type Failure, type GrowthWorld } from './growth/growth.world.js';
+import { FAILURES, GrowthWorld, type Failure } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];
 
@@ -198,5 +210,70 @@ describe('whatever fails for good, at any moment, there is a way out by document
     expect(next.length).toBeGreaterThan(3);
     expect(next).toEqual(next.toSorted((one, other) => one - other));
     expect(next.slice(0, 3)).toEqual([...new Set(next.slice(0, 3))]);
+  });
+});
+
+describe('what services write when a cluster grows', () => {
+  const services = [
+    gatewayService(readGatewaySettings({})),
+    infraService(readInfraSettings({})),
+    {
+      name: 'bootstrap-svc',
+      projections: [],
+      processes: [],
+      reconcilers: [bootstrapReconciler(), kubeconfigsReconciler, executionsReconciler],
+    },
+    upgradeService(readSettings({})),
+  ];
+
+  /** As upgrade-svc does when the cluster is Ready. */
+  const withdrawn = ({ meta, data }: StoredEvent, node: string): StoredEvent =>
+    stored(
+      {
+        type: 'DesiredVersionsSet',
+        data: {
+          uid: (data as { uid: ClusterUid }).uid,
+          node: node as NodeName,
+          revision: 2,
+          software: SOFTWARE,
+          changesAllowed: false,
+        },
+      },
+      meta.seq,
+    );
+
+  /** Bytes that each projection and process writes for two more workers, by its name. */
+  const writtenAt = (workers: number): ReadonlyMap<string, number> => {
+    const world = new GrowthWorld();
+    world.create(1, workers);
+    world.run();
+    const rows = new WrittenRows(services);
+    const written = new Map<string, number>();
+    const read = (events: readonly StoredEvent[]): void =>
+      events.forEach((event) =>
+        rows.write(event).forEach((bytes, name) => written.set(name, (written.get(name) ?? 0) + bytes)),
+      );
+    const ready = world.events.at(-1)!;
+    read([...world.events, ...world.members().map((node) => withdrawn(ready, node))]);
+    written.clear();
+    const before = world.events.length;
+    world.add('rollback');
+    world.run();
+    expect([world.trouble(), world.members().length]).toEqual([undefined, workers + 3]);
+    read(world.events.slice(before));
+    return written;
+  };
+
+  /** It names each node of the cluster, in some 30 bytes. */
+  const MANIFESTS = 'gateway manifests';
+
+  it('is about as much in a cluster of 200 nodes as in one of 50', () => {
+    const [small, large] = [writtenAt(50), writtenAt(200)];
+    const sum = (written: ReadonlyMap<string, number>): number =>
+      [...written.values()].reduce((one, other) => one + other);
+    const grown = [...large].filter(([name, bytes]) => bytes > 1.1 * (small.get(name) ?? 0));
+    expect(grown.map(([name]) => name)).toEqual([MANIFESTS]);
+    expect(sum(large)).toBeLessThan(1.2 * sum(small));
+    expect(sum(small)).toBeGreaterThan(20_000);
   });
 });

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clusterFilter, type NodeList, type StoredEvent } from '@fairlead/contracts';
+import { eventSubject, type NodeList, type StoredEvent } from '@fairlead/contracts';
 import { makeTail } from '@fairlead/event-sourcing/jetstream';
 import { clusterBody, startSystem, type System } from '../system/system.js';
 import { distributionOf, rounded, type Figure } from './figures.js';
 import { useOfTree } from './processes.js';
 
 /** A cluster may have 507 nodes: CLUSTER_NODES_MAX of the contracts. */
-const SIZES = { small: 10, large: 490 } as const;
+const SIZES = { small: 10, large: Number(process.env['FAIRLEAD_ONE_MORE_NODES'] ?? 490) } as const;
 /** Room for 1,024 nodes. */
 const POD_CIDR = '10.128.0.0/14';
-const ADDITIONS = 5;
+const ADDITIONS = Number(process.env['FAIRLEAD_ONE_MORE_ADDITIONS'] ?? 5);
 const CREATE_TIMEOUT_MS = 20 * 60_000;
 const ADD_TIMEOUT_MS = 5 * 60_000;
 const IDLE_SECONDS = 10;
@@ -22,24 +22,49 @@ interface Stats {
 /** What one more node took. */
 interface Addition {
   readonly seconds: number;
-  /** Of everything, without what it uses when nothing happens. */
-  readonly cpuSeconds: number;
+  /** By program, without what it uses when nothing happens. */
+  readonly cpuSeconds: Seconds;
   /** Commands that ran on workers that were there before, other than those of agents that look after their node. */
   readonly foreign: readonly string[];
 }
 
-const cpuOf = ({ environment, supervisor }: System): number =>
-  [...environment.supervisor.status(), ...supervisor.status()].reduce(
-    (sum, { pid }) => sum + (pid === undefined ? 0 : useOfTree(pid).cpuSeconds),
+/** By program. */
+type Seconds = ReadonlyMap<string, number>;
+
+const cpuOf = ({ environment, supervisor }: System): Seconds =>
+  new Map(
+    [...environment.supervisor.status(), ...supervisor.status()].flatMap(({ name, pid }) =>
+      pid === undefined ? [] : [[name, useOfTree(pid).cpuSeconds] as const],
+    ),
+  );
+
+/** From one moment to another, less so much for each second between them. */
+const usedBetween = (
+  before: Seconds,
+  after: Seconds,
+  idle?: { readonly perSecond: Seconds; readonly seconds: number },
+) =>
+  new Map(
+    [...after].map(([name, seconds]) => {
+      const unasked = (idle?.perSecond.get(name) ?? 0) * (idle?.seconds ?? 0);
+      return [name, seconds - (before.get(name) ?? 0) - unasked] as const;
+    }),
+  );
+
+const sumOf = (seconds: Seconds): number =>
+  Math.max(
     0,
+    [...seconds.values()].reduce((sum, one) => sum + one, 0),
   );
 
 /** What happens when nothing is asked for. */
 interface Idle {
-  readonly cpuSecondsPerSecond: number;
+  readonly cpuSecondsPerSecond: Seconds;
   /** Agents look at their nodes now and then. */
   readonly commands: ReadonlySet<string>;
 }
+
+const NOTHING: Idle = { cpuSecondsPerSecond: new Map(), commands: new Set() };
 
 const commandsSince = async (system: System, at: string): Promise<Stats['commands']> =>
   (await system.lab<Stats>('GET', '/v1/stats')).body.commands.filter((command) => command.at >= at);
@@ -47,17 +72,26 @@ const commandsSince = async (system: System, at: string): Promise<Stats['command
 const idleOf = async (system: System): Promise<Idle> => {
   const [before, since] = [cpuOf(system), new Date().toISOString()];
   await sleep(IDLE_SECONDS * 1_000);
-  const cpuSecondsPerSecond = (cpuOf(system) - before) / IDLE_SECONDS;
+  const used = usedBetween(before, cpuOf(system));
+  const cpuSecondsPerSecond = new Map([...used].map(([name, seconds]) => [name, seconds / IDLE_SECONDS] as const));
   const commands = await commandsSince(system, since);
   return { cpuSecondsPerSecond, commands: new Set(commands.map(({ command }) => command)) };
 };
 
-/** Reads what comes after a sequence: reading a large cluster's whole log would be measured, too. */
+/** What has been stated since, and when: what it waits for is what comes next. */
+const courseOf = async (system: System, cluster: string, seq: number): Promise<string> =>
+  (await system.events(cluster))
+    .filter(({ meta }) => meta.seq > seq)
+    .map(({ type, meta, data }) => `${meta.time} ${type} ${'node' in data ? String(data.node) : ''}`)
+    .join('\n  ');
+
+/** Follows one subject only: the server would search thousands of a large cluster for each event, which would be measured, too. */
 const readyAfter = async (system: System, cluster: string, seq: number): Promise<StoredEvent> => {
   const late = AbortSignal.timeout(ADD_TIMEOUT_MS);
-  for await (const event of makeTail(system.admin)(clusterFilter('default', cluster), seq, late))
-    if (event.type === 'ClusterReady' && event.meta.seq > seq) return event;
-  throw new Error(`${cluster}: its new node is not Ready within ${ADD_TIMEOUT_MS / 60_000} min`);
+  const ready = eventSubject({ namespace: 'default', cluster, context: 'bootstrap' }, 'ClusterReady');
+  for await (const event of makeTail(system.admin)(ready, seq, late)) if (event.meta.seq > seq) return event;
+  const course = await courseOf(system, cluster, seq);
+  throw new Error(`${cluster}: its new node is not Ready within ${ADD_TIMEOUT_MS / 60_000} min\n  ${course}`);
 };
 
 const workersOf = async (system: System, cluster: string, minSeq: number): Promise<readonly string[]> => {
@@ -75,7 +109,7 @@ const add = async (system: System, cluster: string, idle: Idle): Promise<Additio
   if (status !== 202) throw new Error(`${cluster}: ${status} ${JSON.stringify(body)}`);
   const ready = await readyAfter(system, cluster, seq);
   const elapsed = (Date.now() - startedAt) / 1_000;
-  const cpuSeconds = Math.max(0, cpuOf(system) - cpuBefore - idle.cpuSecondsPerSecond * elapsed);
+  const cpuSeconds = usedBetween(cpuBefore, cpuOf(system), { perSecond: idle.cpuSecondsPerSecond, seconds: elapsed });
   const foreign = (await commandsSince(system, new Date(startedAt).toISOString())).flatMap(({ machine, command }) =>
     others.has(machine) && !idle.commands.has(command) ? [`${machine}: ${command}`] : [],
   );
@@ -93,7 +127,7 @@ const measured = async (system: System, cluster: keyof typeof SIZES): Promise<re
   const end = await system.until(cluster, isOver, CREATE_TIMEOUT_MS);
   if (end.type !== 'ClusterReady') throw new Error(`${cluster}: ${JSON.stringify(end.data)}`);
   // What happens only once is not measured.
-  await add(system, cluster, { cpuSecondsPerSecond: 0, commands: new Set() });
+  await add(system, cluster, NOTHING);
   await sleep(IDLE_SECONDS * 1_000);
   const idle = await idleOf(system);
   const additions: Addition[] = [];
@@ -101,8 +135,18 @@ const measured = async (system: System, cluster: keyof typeof SIZES): Promise<re
   return additions;
 };
 
-const medianOf = (additions: readonly Addition[], what: 'seconds' | 'cpuSeconds'): number =>
-  distributionOf(additions.map((addition) => addition[what])).p50;
+const medianOf = (values: readonly number[]): number => distributionOf(values).p50;
+
+/** Programs by what they use more in the large cluster, e.g. `lab +0.06`. */
+const grownBy = (small: readonly Addition[], large: readonly Addition[]): string => {
+  const of = (additions: readonly Addition[], name: string): number =>
+    medianOf(additions.map(({ cpuSeconds }) => cpuSeconds.get(name) ?? 0));
+  return [...(large[0]?.cpuSeconds.keys() ?? [])]
+    .map((name) => ({ name, more: of(large, name) - of(small, name) }))
+    .toSorted((one, other) => other.more - one.more)
+    .map(({ name, more }) => `${name} ${more < 0 ? '' : '+'}${rounded(more, 2)}`)
+    .join(', ');
+};
 
 /** What one more node costs a large cluster, compared with a small one. */
 export const benchOneMore = async (): Promise<Figure[]> => {
@@ -111,8 +155,8 @@ export const benchOneMore = async (): Promise<Figure[]> => {
     const small = await measured(system, 'small');
     const large = await measured(system, 'large');
     const foreign = large.flatMap((addition) => addition.foreign);
-    const compared = (name: string, what: 'seconds' | 'cpuSeconds'): Figure => {
-      const [one, other] = [medianOf(small, what), medianOf(large, what)];
+    const compared = (name: string, of: (addition: Addition) => number): Figure => {
+      const [one, other] = [medianOf(small.map(of)), medianOf(large.map(of))];
       return {
         name: `one more node at ${SIZES.large} nodes, compared with ${SIZES.small}: ${name}`,
         value: (factor) => `${rounded(other * factor, 2)} s, ${rounded(one * factor, 2)} s (medians of ${ADDITIONS})`,
@@ -121,8 +165,12 @@ export const benchOneMore = async (): Promise<Figure[]> => {
       };
     };
     return [
-      compared('request to Ready', 'seconds'),
-      compared('CPU of everything', 'cpuSeconds'),
+      compared('request to Ready', ({ seconds }) => seconds),
+      compared('CPU of everything', ({ cpuSeconds }) => sumOf(cpuSeconds)),
+      {
+        name: `one more node at ${SIZES.large} nodes: CPU seconds more than at ${SIZES.small}, by program`,
+        value: () => grownBy(small, large),
+      },
       {
         name: `one more node at ${SIZES.large} nodes: commands on the other workers`,
         value: () => [foreign.length, ...foreign.slice(0, 3)].join('; '),

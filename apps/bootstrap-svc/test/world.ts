@@ -1,7 +1,6 @@
 import type { HttpAnswer } from '@fairlead/service-kit/http';
 import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { EvictionAnswer, KubernetesAccess, NodeMetadataChange, PodIdentity } from '@fairlead/kubernetes';
-import type { DrainPod } from '@fairlead/kubernetes/drain';
 import { CertificateAuthority, kubeconfigText } from '@fairlead/lab/testing/certificates';
 import type { StepInputs, StepName } from '@fairlead/node-scripts';
 import { MemorySecrets as Secrets } from '@fairlead/testing';
@@ -11,6 +10,7 @@ import type {
   KubernetesCluster,
   Manifest,
   NodeView,
+  PlacedPod,
   SigningRequest,
   StaticPodView,
 } from '../src/kubernetes/kubernetes.ports.js';
@@ -404,11 +404,12 @@ export class FakeShell implements HostShell {
   }
 }
 
-const podOn = (node: string, name: string): DrainPod => ({
+const podOn = (node: string, name: string): PlacedPod => ({
   namespace: 'default',
   name,
   uid: `${node}/${name}`,
   phase: 'Running',
+  ready: true,
   deleting: false,
   mirror: false,
   controller: { kind: 'ReplicaSet', name: 'web' },
@@ -416,6 +417,12 @@ const podOn = (node: string, name: string): DrainPod => ({
   annotations: {},
   priority: 0,
   claims: [],
+});
+
+const proxyOn = (node: string): PlacedPod => ({
+  ...podOn(node, `kube-proxy-${node}`),
+  namespace: 'kube-system',
+  controller: { kind: 'DaemonSet', name: 'kube-proxy' },
 });
 
 class FakeCluster implements KubernetesCluster {
@@ -478,7 +485,11 @@ class FakeCluster implements KubernetesCluster {
   }
 
   async workload() {
-    return this.pass('read workload', () => ({ version: 'v1.0.0', desired: 2, ready: 2 }));
+    return this.pass('read workload', () => {
+      const nodes = [...this.world.nodes];
+      const ready = nodes.filter((name) => !this.world.unreachable.has(name)).length;
+      return { version: 'v1.0.0', desired: nodes.length, ready };
+    });
   }
 
   async uncordon(node: string): Promise<void> {
@@ -497,10 +508,11 @@ class FakeCluster implements KubernetesCluster {
     return (await this.nodes()).find((node) => node.name === name);
   }
 
-  podsOn(node: string): Promise<readonly DrainPod[]> {
-    return this.pass('list pods', () =>
-      ['web-1', 'web-2', 'web-3'].map((name) => podOn(node, name)).filter(({ uid }) => !this.world.evicted.has(uid)),
-    );
+  podsOn(node: string): Promise<readonly PlacedPod[]> {
+    return this.pass('list pods', () => [
+      proxyOn(node),
+      ...['web-1', 'web-2', 'web-3'].map((name) => podOn(node, name)).filter(({ uid }) => !this.world.evicted.has(uid)),
+    ]);
   }
 
   evict({ uid, name }: PodIdentity): Promise<EvictionAnswer> {

@@ -282,6 +282,18 @@ describe('cluster', () => {
     expect(stdout).not.toContain('u-whatif');
   });
 
+  it('describe shows the objects as they were at a sequence or a time, and refuses what is neither [Cluster API 31]', async () => {
+    gateway.on('GET', DEMO, { body: clusterView() });
+    for (const moment of ['4711', '2026-11-21T09:00:00+01:00']) {
+      const { code, stdout } = await ask(['cluster', 'describe', 'demo', '--at', moment]);
+      expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('default/demo')]);
+    }
+    const queries = gateway.asked('GET', DEMO).map(({ query }) => query['at']);
+    expect(queries.slice(-2)).toEqual(['4711', '2026-11-21T08:00:00.000Z']);
+    const { code, stderr } = await ask(['cluster', 'describe', 'demo', '--at', 'yesterday']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give a sequence of the log like 4711, or a time')]);
+  });
+
   it('describe works for a cluster that is gone', async () => {
     reach('deleted');
     gateway.on('GET', `${DEMO}/upgrades`, refusal(404, 'cluster.unknown', 'There is none'));

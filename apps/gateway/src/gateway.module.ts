@@ -21,10 +21,12 @@ import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
+import { ClusterReadsHttp } from './clusters/cluster.reads.http.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
 import { PauseHttp } from './clusters/pause.http.js';
 import { AroundClusters } from './clusters/around.queries.js';
 import { ClusterQueries } from './clusters/clusters.queries.js';
+import { PastClusters } from './clusters/past.queries.js';
 import { KubeconfigHttp } from './clusters/kubeconfig.http.js';
 import { Kubeconfigs } from './clusters/kubeconfigs.js';
 import { SETTINGS, type Settings } from './config.js';
@@ -106,6 +108,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ConnectionsHttp,
   OrphansHttp,
   SpecsHttp,
+  ClusterReadsHttp,
   ClustersHttp,
   PauseHttp,
   KubeconfigHttp,
@@ -165,6 +168,7 @@ const PROVIDERS: Provider[] = [
   ClusterIndex,
   AroundClusters,
   ClusterQueries,
+  PastClusters,
   CommandAnswers,
   ConnectionAccess,
   ConnectionCommands,

@@ -63,12 +63,21 @@ describe('the cloud of a lab', () => {
     expect(await cloud.call('PUT', 'groups/g', groupRequest('g', ['g'], 'another'))).toMatchObject({ status: 200 });
   });
 
-  it('wakes a waiting client as soon as something changes', async () => {
+  it('wakes a waiting client as soon as something changes, and answers what has', async () => {
     const cloud = await started();
     const { rev } = await cloud.group('g', ['a']);
     const waiting = cloud.call<TestGroup>('GET', `groups/g?changedSince=${rev}&waitMs=10000`);
-    await cloud.call('PUT', 'groups/g', groupRequest('g', ['a', 'b'], 'uid-of-g'));
-    expect((await waiting).body.rev).toBeGreaterThan(rev);
+    const asked = (await cloud.call<TestGroup>('PUT', 'groups/g', groupRequest('g', ['b'], 'uid-of-g'))).body;
+    const namesOf = ({ machines }: TestGroup): readonly string[] => machines.map(({ name }) => name);
+    const changed = (await waiting).body;
+    expect([namesOf(asked), namesOf(changed), namesOf(await cloud.group('g', ['b']))]).toEqual([
+      ['b'],
+      ['b'],
+      ['a', 'b'],
+    ]);
+    expect(changed.rev).toBeGreaterThan(rev);
+    const none = await cloud.call<TestGroup>('GET', `groups/g?changedSince=${Date.now() + 60_000}&waitMs=0`);
+    expect(namesOf(none.body)).toEqual([]);
   });
 
   it('fails machines, slows them, loses them and refuses them when faults ask for it [Cluster API 33]', async () => {

@@ -1075,8 +1075,8 @@ export const REFUSALS = {
   ),
   'token.too-many-audits': definition(
     429,
-    '{max} audits are read with the token already',
-    'Read one page after the other.',
+    '{max} audits or earlier states are read with the token already',
+    'Read one after the other.',
   ),
   'request.answer-too-large': definition(
     422,

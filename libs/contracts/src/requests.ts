@@ -451,6 +451,19 @@ export const ReadQuery = z.strictObject({
 });
 export type ReadQuery = z.infer<typeof ReadQuery>;
 
+/** A moment of the log: a sequence, or a time. */
+const moment = z.preprocess(
+  (given: unknown) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
+  z.union([z.int().min(1), z.iso.datetime({ offset: true })]),
+);
+
+export const ClusterQuery = ReadQuery.extend({
+  at: moment
+    .optional()
+    .describe('Show it as it was at this sequence of the log, or at this time (RFC 3339), folded from its events'),
+});
+export type ClusterQuery = z.infer<typeof ClusterQuery>;
+
 /** Items on a page of a list. */
 export const LIST_LIMIT = { default: 500, max: 1_000 };
 

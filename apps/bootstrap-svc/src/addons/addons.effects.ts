@@ -2,21 +2,23 @@ import { WorldFailure, type Cni } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { newHostsOf, type Cluster } from '../bootstrap/bootstrap.state.js';
+import { newHostsOf, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 import { type Step } from '../bootstrap/step.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import type { KubernetesCluster } from '../kubernetes/kubernetes.ports.js';
+import type { KubernetesCluster, NodeView } from '../kubernetes/kubernetes.ports.js';
 import { untilSettled } from '../kubernetes/waiting.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { KUBEADM_ADDONS, NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type CatalogueEntry } from './catalogue.js';
-import { rolloutProblems, workloadsOf } from './rollout.js';
+import { daemonProblems, rolloutProblems, workloadsOf, type Named } from './rollout.js';
 
 const API_ANSWERS_WITHIN_MS = 3 * 60_000;
 const NODES_AGREE_WITHIN_MS = 2 * 60_000;
 const ROLLED_OUT_WITHIN_MS = 5 * 60_000;
+const SEE_NETWORK = 'see the network and its names served';
+const SEE_NODES = 'see every node Ready';
 
 /** Installs what a cluster needs inside itself: its network, then its bootstrap addons, after which it is ready. */
 @Controller()
@@ -47,11 +49,28 @@ export class AddonsEffects {
     const api = await this.clusters.of(cluster);
     for (const { machine } of newHostsOf(cluster)) await api.label(machine.name, clusterLabel(spec.name));
     const addons = { ...(await this.storage(api, cluster)), ...(await this.kubeadmAddons(api, cluster)) };
-    await this.settled(step, 'see the network and its names served', ROLLED_OUT_WITHIN_MS, () =>
-      rolloutProblems(api, workloads),
-    );
-    await this.settled(step, 'see every node Ready', NODES_AGREE_WITHIN_MS, () => nodeProblems(api, cluster));
+    if (cluster.provisioned) await this.newNodesServe(step, api, workloads);
+    else await this.clusterServes(step, api, workloads);
     await step.record({ type: 'FinishCluster', data: { uid, addons } });
+  }
+
+  private async clusterServes(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
+    await this.settled(step, SEE_NETWORK, ROLLED_OUT_WITHIN_MS, () => rolloutProblems(api, workloads));
+    await this.settled(step, SEE_NODES, NODES_AGREE_WITHIN_MS, async () => {
+      const nodes = new Map((await api.nodes()).map((node) => [node.name, node]));
+      return newHostsOf(step.state.cluster).flatMap((host) => nodeProblems(host, nodes.get(host.machine.name)));
+    });
+  }
+
+  /** Of a cluster that serves only the new nodes are looked at: of many nodes, some are always down, and their pods with them. */
+  private async newNodesServe(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
+    const hosts = newHostsOf(step.state.cluster);
+    for (const { machine } of hosts)
+      await this.settled(step, SEE_NETWORK, ROLLED_OUT_WITHIN_MS, () => daemonProblems(api, machine.name, workloads));
+    for (const host of hosts)
+      await this.settled(step, SEE_NODES, NODES_AGREE_WITHIN_MS, async () =>
+        nodeProblems(host, await api.node(host.machine.name)),
+      );
   }
 
   private networkSettings(cluster: Cluster): NetworkSettings {
@@ -116,15 +135,11 @@ const networkOf = (cni: Cni, { clusterName, tuning }: ClusterSettings): Catalogu
 };
 
 /** The agents have reported it already; before a cluster becomes ready the API is asked, too. */
-const nodeProblems = async (api: KubernetesCluster, cluster: Cluster): Promise<readonly string[]> => {
-  const nodes = new Map((await api.nodes()).map((node) => [node.name, node]));
-  return newHostsOf(cluster).flatMap(({ machine: { name }, desired }): readonly string[] => {
-    const node = nodes.get(name);
-    if (node === undefined) return [`Kubernetes has no node ${name}`];
-    if (!node.ready) return [`${name} is not Ready: ${node.message}`];
-    const kubelet = desired?.software['kubelet'];
-    if (kubelet !== undefined && node.kubeletVersion !== `v${kubelet}`)
-      return [`${name} runs kubelet ${node.kubeletVersion}, not v${kubelet}`];
-    return [];
-  });
+const nodeProblems = ({ machine: { name }, desired }: Host, node: NodeView | undefined): readonly string[] => {
+  if (node === undefined) return [`Kubernetes has no node ${name}`];
+  if (!node.ready) return [`${name} is not Ready: ${node.message}`];
+  const kubelet = desired?.software['kubelet'];
+  if (kubelet !== undefined && node.kubeletVersion !== `v${kubelet}`)
+    return [`${name} runs kubelet ${node.kubeletVersion}, not v${kubelet}`];
+  return [];
 };

@@ -1,4 +1,4 @@
-import type { KubernetesCluster, Manifest, WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import type { KubernetesCluster, Manifest, PlacedPod, WorkloadView } from '../kubernetes/kubernetes.ports.js';
 
 export type Named = Readonly<{ kind: WorkloadView['kind']; namespace: string; name: string }>;
 
@@ -21,4 +21,20 @@ export const rolloutProblems = async (
       problems.push(`${namespace}/${name} has ${found.ready} of ${found.desired} pods ready`);
   }
   return problems;
+};
+
+/** The same of one node: the pods of these DaemonSets on it. Those that have none there are not for it. */
+export const daemonProblems = async (
+  cluster: Pick<KubernetesCluster, 'podsOn'>,
+  node: string,
+  desired: readonly Named[],
+): Promise<readonly string[]> => {
+  const isDesired = ({ namespace, controller }: PlacedPod): boolean =>
+    controller?.kind === 'DaemonSet' &&
+    desired.some((one) => one.kind === 'DaemonSet' && one.namespace === namespace && one.name === controller.name);
+  const daemons = (await cluster.podsOn(node)).filter(isDesired);
+  if (daemons.length === 0) return [`no pod of the network is on ${node}`];
+  return daemons
+    .filter(({ ready }) => !ready)
+    .map(({ namespace, name }) => `${namespace}/${name} on ${node} is not ready`);
 };

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
-import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import type { PlacedPod, WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import { NETWORKS } from './catalogue.js';
-import { rolloutProblems, workloadsOf } from './rollout.js';
+import { daemonProblems, rolloutProblems, workloadsOf } from './rollout.js';
 
 const CILIUM = workloadsOf(
   NETWORKS.cilium.manifests({
@@ -34,4 +34,14 @@ it('a DaemonSet that has no node yet, and one that is not there, are not rolled 
     'kube-system/cilium has 0 of 0 pods ready',
     'there is no Deployment kube-system/cilium-operator',
   ]);
+});
+
+it('on a new node a network is rolled out when its pods there are ready, whatever is down elsewhere', async () => {
+  const on = (ready: boolean, name: string) =>
+    ({ namespace: 'kube-system', name: `${name}-x1`, ready, controller: { kind: 'DaemonSet', name } }) as PlacedPod;
+  const problems = (...pods: readonly PlacedPod[]) =>
+    daemonProblems({ podsOn: () => Promise.resolve(pods) }, 'w-9', CILIUM);
+  expect(await problems(on(true, 'cilium'), on(false, 'fluent-bit'))).toEqual([]);
+  expect(await problems(on(false, 'cilium'))).toEqual(['kube-system/cilium-x1 on w-9 is not ready']);
+  expect(await problems(on(true, 'fluent-bit'))).toEqual(['no pod of the network is on w-9']);
 });

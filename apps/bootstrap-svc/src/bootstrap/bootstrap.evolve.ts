@@ -170,9 +170,13 @@ const reported = (
   return withHost(cluster, data.node, { [as]: false, trouble });
 };
 
+/** Hosts that were settled before stay the same objects: only what changes is written. */
 const settleAll = (cluster: Cluster): Cluster => {
   const hosts = Object.fromEntries(
-    Object.entries(cluster.hosts).map(([name, host]) => [name, host.ready ? { ...host, settled: true } : host]),
+    Object.entries(cluster.hosts).map(([name, host]) => [
+      name,
+      host.ready && !host.settled ? { ...host, settled: true } : host,
+    ]),
   );
   return { ...cluster, hosts };
 };

@@ -594,6 +594,17 @@ describe('dead machines', () => {
     expect(simulation.count('NodeRemoved', w(1))).toBe(1);
   });
 
+  it('a node that is down keeps no other from joining', async () => {
+    const simulation = await ready();
+    simulation.world.unreachable.add(w(1));
+    const workers = [{ connection: 'lab', spec: 'lab.medium', rootDisk: { type: 'd', size: 'd' }, count: 1 }] as never;
+    await simulation.say('request', { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers } });
+    await simulation.say('machines', plannedFor('r1', [w(3)]), created([machine(w(3))]));
+    await simulation.run();
+    expect([simulation.count('WorkerJoined', w(3)), simulation.count('ClusterReady')]).toEqual([1, 2]);
+    expect(simulation.types).not.toContain('BootstrapStepFailed');
+  });
+
   it('a host that never answers fails the cluster, named, and the others are not waited for [CB-Ladybug 14]', async () => {
     const simulation = new Simulation(1, CALM);
     simulation.world.unreachable.add(w(2));

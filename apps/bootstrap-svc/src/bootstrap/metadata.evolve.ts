@@ -27,7 +27,8 @@ const withDesired = (cluster: Cluster, host: Host): Host => {
   const { set, ours } = host.metadata ?? NOTHING;
   const labels = union(ours.labels, desired.labels);
   const taints = union(ours.taints, desired.taints);
-  return { ...host, metadata: { set, ours: { labels, taints } } };
+  const isKnown = labels.length === ours.labels.length && taints.length === ours.taints.length;
+  return isKnown ? host : { ...host, metadata: { set, ours: { labels, taints } } };
 };
 
 const withAllDesired = (cluster: Cluster): Cluster => ({

@@ -1,5 +1,5 @@
 import type { ClusterApi, ClusterApis, NodeView as FullNodeView, PodView, WorkloadView } from '@fairlead/kubernetes';
-import type { DrainableCluster } from '@fairlead/kubernetes/drain';
+import type { DrainableCluster, DrainPod } from '@fairlead/kubernetes/drain';
 
 export type { Manifest, SigningRequest, WorkloadView } from '@fairlead/kubernetes';
 
@@ -7,6 +7,8 @@ export type NodeView = Pick<FullNodeView, 'name' | 'ready' | 'message' | 'kubele
 
 /** The label `component` says which: kube-apiserver, kube-controller-manager, kube-scheduler or etcd. */
 export type StaticPodView = Pick<PodView, 'node' | 'labels' | 'ready'>;
+
+export type PlacedPod = DrainPod & Pick<PodView, 'ready'>;
 
 /** What building and dismantling a cluster uses of its API. */
 export interface KubernetesCluster
@@ -26,6 +28,8 @@ export interface KubernetesCluster
       | 'uncordon'
     > {
   nodes(): Promise<readonly NodeView[]>;
+  node(name: string): Promise<NodeView | undefined>;
+  podsOn(node: string): Promise<readonly PlacedPod[]>;
   staticPods(): Promise<readonly StaticPodView[]>;
   workload(
     kind: WorkloadView['kind'],

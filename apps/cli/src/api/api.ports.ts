@@ -181,6 +181,8 @@ export interface Api {
   clusters(namespace: string): Promise<readonly ClusterView[]>;
   /** Shows at least what the log held at `minSeq`. */
   cluster(at: ClusterAt, minSeq?: number): Promise<ClusterView>;
+  /** As it was at a sequence of the log, or at a time (RFC 3339). */
+  clusterAsOf(at: ClusterAt, moment: number | string): Promise<ClusterView>;
   /** Accepted is not done: the cluster is being built when this resolves. The same key asks for the same cluster. */
   createCluster(
     namespace: string,

@@ -230,6 +230,7 @@ const withKey = <Path>(path: Path, key: string) => ({
 type ClusterMethods =
   | 'clusters'
   | 'cluster'
+  | 'clusterAsOf'
   | 'createCluster'
   | 'deleteCluster'
   | 'retryCluster'
@@ -288,6 +289,11 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     dataOf(
       access,
       client.GET('/ns/{namespace}/clusters/{cluster}', { params: { ...at(address).params, query: { minSeq } } }),
+    ),
+  clusterAsOf: (address, moment) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}', { params: { ...at(address).params, query: { at: moment } } }),
     ),
   createCluster: async (namespace, request, key) => {
     // The generated type wants what has a default, too; the server does not.

@@ -5,13 +5,13 @@ import type { Command } from 'commander';
 import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
-import { integerBetween, kubernetesVersion } from '../command/parsers.js';
+import { integerBetween, kubernetesVersion, moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { describeAnswer, describedOf } from './cluster.describe.js';
+import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { silentServices } from './silent.services.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
@@ -133,28 +133,42 @@ const addList = (parent: Command, io: Io): void => {
     .action(runs(io, async (session) => clustersAnswer(await session.api.clusters(session.namespace), io.now())));
 };
 
+interface DescribeFlags {
+  readonly all?: true;
+  readonly objects?: true;
+  readonly at?: number | string;
+}
+
 const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <cluster>',
-    summary: 'Show a cluster as a tree: steps, durations, failures, nodes',
+    summary: 'Show a cluster as a tree: steps, durations, failures, objects',
     description:
       'Show a cluster as a tree. What is done, and nodes that are equal, are one line each; what runs or fails is open. It also works for a cluster that is gone, until another one takes its name.',
     examples: [
       ['fairlead cluster describe demo', 'What matters now'],
       ['fairlead cluster describe demo --all', 'Every operation, every step and every node'],
+      ['fairlead cluster describe demo --objects', 'Conditions, pools and nodes, equal ones in one line'],
+      ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'What they were then, by the log'],
+      ['fairlead cluster describe demo --at 4711', 'What they were after the event with this sequence'],
     ],
   })
     .option('--all', 'open everything, earlier operations too')
+    .option('--objects', 'its conditions, pools and nodes instead of its operations')
+    .option('--at <moment>', 'its objects as they were at this sequence of the log, or at this time', moment)
     .action(
-      runs(io, async (session, name: string, { all }: { readonly all?: true }) => {
+      runs(io, async (session, name: string, { all, objects, at: then }: DescribeFlags) => {
         const at = clusterAt(session, name);
-        for (const sentence of await silentServices(session.api)) io.err(`${sentence}\n`);
-        return describeAnswer(await describedOf(session.api, at), {
+        const options = {
           all: all === true,
           nowMs: io.now(),
           columns: io.isLive ? io.columns() : Number.POSITIVE_INFINITY,
           colors: io.colors,
-        });
+        };
+        if (then !== undefined) return objectsAnswer(await session.api.clusterAsOf(at, then), options);
+        if (objects === true) return objectsAnswer(await session.api.cluster(at), options);
+        for (const sentence of await silentServices(session.api)) io.err(`${sentence}\n`);
+        return describeAnswer(await describedOf(session.api, at), options);
       }),
     );
 };

@@ -16,6 +16,7 @@ import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
+import { objectTreeOf } from './object.tree.js';
 
 export interface DescribeOptions {
   readonly all: boolean;
@@ -47,6 +48,13 @@ export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> =
     upgrades: (upgrades ?? []).filter(({ mode }) => mode !== 'dry-run'),
   };
 };
+
+/** The objects of a cluster as they are, or were at an earlier moment. */
+export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions): Answer => ({
+  data: { cluster },
+  table: linesOfTree(objectTreeOf(cluster, options), options).join('\n'),
+  names: [cluster.name],
+});
 
 export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
   const { at, ...data } = described;

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import pc from 'picocolors';
 import type { ClusterView, UpgradeSummary } from '../api/api.ports.js';
 import { endOf, shownAt } from '../progress/operation.fixtures.js';
-import { describeAnswer, type Described } from './cluster.describe.js';
+import { describeAnswer, objectsAnswer, type Described } from './cluster.describe.js';
 
 const golden = goldenBeside(import.meta.url);
 const shown = shownAt('ready');
@@ -118,4 +118,47 @@ describe('the description of a cluster', () => {
         ],
       }),
     ));
+});
+
+describe('the objects of a cluster', () => {
+  const worker = (name: string, more: object = {}) =>
+    node(name, { pool: 'web', spec: 'lab.medium', ready: true, software: { kubelet: '1.34.4' }, ...more });
+  const cluster = {
+    ...shown.at,
+    name: 'demo',
+    k8sVersion: 'v1.34.4',
+    endpoint: 'https://198.18.7.1:6443',
+    status: { phase: 'Provisioned', state: 'Degraded', reasons: ['NodesLost'], reason: '', message: '' },
+    conditions: [
+      { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: since },
+      {
+        type: 'Progressing',
+        status: 'True',
+        reason: 'NodesAdding',
+        message: 'a node joins',
+        lastTransitionTime: since,
+      },
+      { type: 'NodesReady', status: 'False', reason: 'NodesLost', message: 'no heartbeat', lastTransitionTime: since },
+    ],
+    nodes: [
+      ...[8, 7, 6, 5, 4, 3, 2].map((at) => worker(`demo-w-${at}`)),
+      worker('demo-w-1', { phase: 'Lost', ready: false, reason: 'no heartbeat of its agent comes' }),
+      worker('demo-w-9', { phase: 'Joining', ready: false }),
+      worker('demo-cp-1', { pool: 'control-plane', role: 'control-plane' }),
+    ],
+    virtualAddresses: [address(), address({ name: 'db', holder: null })],
+  } as unknown as ClusterView;
+  const objects = (all: boolean): string => {
+    const options = { all, nowMs: 0, columns: 120, colors: pc.createColors(false) };
+    return `${String(objectsAnswer(cluster, options).table)}\n`;
+  };
+
+  it('are a tree: what its state follows from first, equal nodes in one line, others by themselves [Cluster API 31]', () =>
+    golden('describe-objects.txt', objects(false)));
+
+  it('are each a line of their own where all are asked for', () => {
+    const lines = objects(true).split('\n');
+    for (const { name } of cluster.nodes) expect(lines.filter((line) => line.includes(` ${name} `))).toHaveLength(1);
+    expect(lines.some((line) => line.includes(`Ready is True`))).toBe(true);
+  });
 });

@@ -37,6 +37,14 @@ export const duration = (text: string): number => {
   return durationMs;
 };
 
+/** A sequence of the log, or a time; without a zone, that of this machine. */
+export const moment = (text: string): number | string => {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  throw new InvalidArgumentError('Give a sequence of the log like 4711, or a time like 2026-11-21T08:00:00Z.');
+};
+
 const VERSION = /^v?\d+\.\d+\.\d+$/;
 export const kubernetesVersion = (text: string): string => {
   if (!VERSION.test(text)) throw new InvalidArgumentError('Give a version like v1.34.4.');

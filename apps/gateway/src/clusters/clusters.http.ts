@@ -1,29 +1,21 @@
 import {
-  ClusterList,
   ClusterPath,
   ClusterRequest,
   ClusterView,
-  ListQuery,
   NamespacePath,
-  ReadQuery,
-  refuse,
   StatusView,
   type ClusterName,
   type RefusalCode,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Decided } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
-import { RoleInNamespace } from '../access/access.js';
+import { Body, Controller, Delete, Inject, Param, Post } from '@nestjs/common';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers, operationLocation } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
-import { IsWhole } from '../http/page.js';
-import { Refused } from '../http/refused.js';
-import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { operationsProjection } from '../operations/operations.projection.js';
 import { isGrowing } from '../lifecycle/additions.js';
 import { ClusterCommands } from './clusters.commands.js';
@@ -109,29 +101,8 @@ export class ClustersHttp {
   constructor(
     @Inject(ClusterCommands) private readonly commands: ClusterCommands,
     @Inject(ClusterQueries) private readonly queries: ClusterQueries,
-    @Inject(NamespaceQueries) private readonly namespaces: NamespaceQueries,
     @Inject(CommandAnswers) private readonly answers: CommandAnswers,
   ) {}
-
-  @Get()
-  @RoleInNamespace('viewer')
-  @Documented({
-    id: 'listClusters',
-    tag: 'clusters',
-    summary: 'The clusters of a namespace',
-    answers: [{ status: 200, description: 'The clusters, with their nodes', schema: ClusterList }],
-    refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
-  })
-  async list(
-    @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
-    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
-    @IsWhole() isWhole: boolean,
-  ): Promise<ClusterList> {
-    await this.answers.shown(minSeq);
-    if ((await this.namespaces.one(namespace)) === undefined)
-      throw new Refused(refuse('namespace.unknown', { namespace }));
-    return { kind: 'ClusterList', ...(await this.queries.page(namespace, query, isWhole)) };
-  }
 
   @Post()
   @OperatorCommand()
@@ -165,25 +136,6 @@ export class ClustersHttp {
       done: 201,
       view: ({ ended, seq, decided }) => (ended ? this.viewAfter(address, seq) : this.justRequested(address, decided)),
     });
-  }
-
-  @Get(':cluster')
-  @RoleInNamespace('viewer')
-  @Documented({
-    id: 'getCluster',
-    tag: 'clusters',
-    summary: 'A cluster',
-    answers: [{ status: 200, description: 'The cluster, with its nodes', schema: ClusterView }],
-    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
-  })
-  async get(
-    @Param({ schema: ClusterPath }) path: ClusterPath,
-    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
-  ): Promise<ClusterView> {
-    await this.answers.shown(minSeq);
-    const view = await this.queries.one(path.namespace, path.cluster);
-    if (view === undefined) throw new Refused(clusterUnknown(path));
-    return view;
   }
 
   @Delete(':cluster')

@@ -329,6 +329,39 @@ describe('a read', () => {
     expect([wrong.status, wrong.body.reason, wrong.body.field]).toEqual([400, 'request.malformed', 'minSeq']);
   });
 
+  it('of an earlier moment shows what the log said by then, also of a cluster that is gone [Cluster API 31]', async () => {
+    const made = await create('past');
+    const uid = made.body.uid as never;
+    const at = { namespace: 'default', cluster: 'past' };
+    const accepted = await gateway.state({ type: 'ClusterAccepted', data: { uid } }, at);
+    await gateway.ask('POST', `${clusters}/past/pause`, { body: { reason: 'a look' } });
+    await gateway.ask('POST', `${clusters}/past/resume`);
+    await gateway.ask('DELETE', `${clusters}/past`);
+    const { meta } = await gateway.state({ type: 'ClusterDeleted', data: { uid } }, at);
+    const asOf = (moment: number | string) =>
+      gateway.ask<ClusterView & ErrorView>('GET', `${clusters}/past?at=${encodeURIComponent(moment)}`);
+
+    const states: unknown[] = [];
+    for (const { type, meta: of } of await gateway.log('evt.*.default.past.>')) {
+      const { status, body } = await asOf(of.seq);
+      const accepting = body.conditions?.find(({ type: condition }) => condition === 'Accepted');
+      states.push([type, status, body.status?.state ?? body.reason, accepting?.status]);
+    }
+    expect(states).toEqual([
+      ['ClusterRequested', 200, 'Provisioning', 'Unknown'],
+      ['ClusterAccepted', 200, 'Provisioning', 'True'],
+      ['ClusterPaused', 200, 'Paused', 'True'],
+      ['ClusterResumed', 200, 'Provisioning', 'True'],
+      ['ClusterDeletionRequested', 200, 'Deleting', 'True'],
+      ['ClusterDeleted', 404, 'cluster.unknown', undefined],
+    ]);
+    const then = await asOf(accepted.meta.time);
+    expect([then.status, then.body.uid, then.body.lastSeq]).toEqual([200, uid, accepted.meta.seq]);
+    expect((await asOf('2020-01-01T00:00:00Z')).body.reason).toBe('cluster.unknown');
+    expect((await asOf(meta.seq + 1_000)).body.reason).toBe('wait.seq-ahead');
+    expect((await asOf('yesterday')).body).toMatchObject({ reason: 'request.malformed', field: 'at' });
+  });
+
   it('sees every write of its caller, at any replica', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { headers, body } = await create(`mine-${round}`, {}, { replica: round % 2 });

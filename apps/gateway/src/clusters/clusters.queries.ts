@@ -4,14 +4,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { clusterKey } from '../common/cluster.address.js';
 import { History } from '../common/history.js';
-import { holdsProjection, type HoldsDoc } from '../holds/holds.projection.js';
+import type { HoldsDoc } from '../holds/holds.projection.js';
 import { cutPage, pageRequest, type Page } from '../http/page.js';
-import { nodesProjection, type NodeDoc } from '../nodes/nodes.projection.js';
-import { operationsProjection, type OperationsDoc } from '../operations/operations.projection.js';
-import { clustersProjection, type ClusterDoc } from './clusters.projection.js';
-import { aroundInLog, AroundClusters, type Moment } from './around.queries.js';
+import type { NodeDoc } from '../nodes/nodes.projection.js';
+import type { OperationsDoc } from '../operations/operations.projection.js';
+import type { ClusterDoc } from './clusters.projection.js';
+import { AroundClusters, type Moment } from './around.queries.js';
 import { NOTHING_AROUND } from './clusters.facts.js';
 import { clusterView } from './clusters.view.js';
+import { viewFromLog } from './past.queries.js';
 
 interface ClusterRow {
   readonly key: string;
@@ -92,18 +93,7 @@ export class ClusterQueries {
 
   /** From the log itself, while the rows are late. */
   async recorded(namespace: string, cluster: string): Promise<ClusterView | undefined> {
-    const rowsOf = await this.history.of(namespace, cluster);
-    const [row] = rowsOf(clustersProjection);
-    if (row === undefined) return undefined;
-    return clusterView({
-      cluster: row.doc,
-      seq: row.seq,
-      nodes: rowsOf(nodesProjection).map(({ doc }) => doc),
-      operations: rowsOf(operationsProjection)[0]?.doc,
-      holds: rowsOf(holdsProjection)[0]?.doc,
-      around: aroundInLog(rowsOf),
-      ...this.moment,
-    });
+    return viewFromLog(await this.history.of(namespace, cluster), this.moment);
   }
 
   private async assemble(rows: readonly ClusterRow[]): Promise<ClusterView[]> {

@@ -7,18 +7,39 @@ import { foldRows, type FoldedRow } from './rows.fold.js';
 /** Folds the rows of projections that are given to it. */
 export type RowsOf = <Doc>(projection: Projection<Doc>) => readonly FoldedRow<Doc>[];
 
+/** A moment of the log: a sequence, or a time (RFC 3339). */
+export type LogMoment = number | string;
+
+const isUntil =
+  (at: LogMoment) =>
+  ({ meta }: StoredEvent): boolean =>
+    typeof at === 'number' ? meta.seq <= at : Date.parse(meta.time) <= Date.parse(at);
+
+/** What was recorded by then: up to the first event that was not. Agents state what they saw a moment before, so times may go back. */
+export const eventsUntil = (events: readonly StoredEvent[], at: LogMoment): readonly StoredEvent[] => {
+  const first = events.findIndex((event) => !isUntil(at)(event));
+  return first < 0 ? events : events.slice(0, first);
+};
+
+export const rowsOfEvents =
+  (events: readonly StoredEvent[]): RowsOf =>
+  (projection) =>
+    foldRows(projection, events);
+
 /**
- * What a recorded command is answered with while the tables are late: the same rows, folded from the log itself. It reads
- * the whole history of a name, so it is for that case alone.
+ * Rows that are folded from the log itself: what a recorded command is answered with while the tables are late, and what a cluster was at an
+ * earlier moment. It reads the whole history of a name, so it is for these cases alone.
  */
 @Injectable()
 export class History {
   constructor(@Inject(EVENT_STORE) private readonly store: EventStore) {}
 
   async of(namespace: string, cluster: string): Promise<RowsOf> {
-    const history: readonly StoredEvent[] = (await this.store.read(clusterFilter(namespace, cluster), 0)).map(
-      ({ event }) => event,
-    );
-    return (projection) => foldRows(projection, history);
+    return rowsOfEvents(await this.events(namespace, cluster, 0));
+  }
+
+  /** All events of the name after a sequence, in order. */
+  async events(namespace: string, cluster: string, afterSeq: number): Promise<readonly StoredEvent[]> {
+    return (await this.store.read(clusterFilter(namespace, cluster), afterSeq)).map(({ event }) => event);
   }
 }

@@ -88,7 +88,11 @@ describe('a namespace that was deleted and created again', () => {
         const { status, body } = await gateway.ask<ErrorView>('GET', `${path}/${what}`, { token });
         expect([what, status, body.reason]).toEqual([what, 404, 'cluster.unknown']);
       }
+    const [requested] = (await gateway.ask<EventList>('GET', `${path}/events`)).body.items;
     expect((await gateway.ask<EventList>('GET', `${path}/events`)).body.items).toHaveLength(4);
+    const asOf = async (token?: string): Promise<number> =>
+      (await gateway.ask('GET', `${path}?at=${requested?.seq}`, token === undefined ? {} : { token })).status;
+    expect([await asOf(fresh), await asOf(everywhere), await asOf()]).toEqual([404, 404, 200]);
 
     await clusterOf('history', fresh);
     const listed = await gateway.ask<EventList>('GET', `${path}/events?after=0`, { token: fresh });

@@ -46,7 +46,7 @@ export interface OperationDoc {
   /** The nodes of these plans are the operation's. */
   readonly planSeqs: readonly number[];
   readonly planned: Planned;
-  /** The names of its machines, without those that were removed since; absent: none is planned, or by an earlier release. */
+  /** The names of its machines, without those that were removed since; absent: none is planned, or it is over and has not failed. */
   readonly machines?: readonly string[];
   readonly node: string | null;
   readonly requestId: string | null;

@@ -69,9 +69,16 @@ const add = (doc: OperationsDoc, operation: OperationDoc): OperationsDoc => {
   return { ...doc, operations: operations.filter((one) => !dropped.has(one)) };
 };
 
+/** The names of its machines matter while it runs, and to a retry. A row that kept them would be as large as the cluster. */
 const ended =
   (phase: OperationPhase, time: string, why: Partial<Pick<OperationDoc, 'message' | 'reason' | 'failedStep'>> = {}) =>
-  (operation: OperationDoc): OperationDoc => ({ ...operation, ...why, phase, finishedAt: time });
+  ({ machines, ...operation }: OperationDoc): OperationDoc => ({
+    ...operation,
+    ...(machines === undefined || phase !== 'Failed' ? {} : { machines }),
+    ...why,
+    phase,
+    finishedAt: time,
+  });
 
 const replaces = ({ course }: OperationDoc): boolean => course === 'replace-node' || course === 'replace-node-first';
 const builds = (operation: OperationDoc): boolean =>

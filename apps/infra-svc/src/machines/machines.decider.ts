@@ -130,7 +130,7 @@ const announcement = (cluster: Cluster, batch: string | null): readonly Machines
     ({ requestId, failed }) => failed && batchOfRequest(requestId) === batch,
   );
   if (isFailed || missingOf(cluster, batch).length > 0) return nothing;
-  const fresh = stayingIn(cluster, batch).filter(({ name }) => !cluster.announced.includes(name));
+  const fresh = stayingIn(cluster, batch).filter(({ name }) => cluster.announced[name] === undefined);
   const running = fresh.flatMap(({ name }) => cluster.created[name] ?? []);
   return running.length === 0 ? nothing : [{ type: 'VmsCreated', data: { uid: cluster.uid, machines: running } }];
 };

@@ -31,6 +31,7 @@ import {
   type Machines,
   type PresentMachines,
 } from './machines.state.js';
+import { withNames } from './names.js';
 import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
 import { NO_SIGHTS, sightsAfter } from './sights.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
@@ -46,7 +47,7 @@ const fresh = (event: StoredEvent<'ClusterRequested'>): Machines => ({
     run: 1,
     planned: [],
     created: {},
-    announced: [],
+    announced: {},
     additions: NO_ADDITIONS,
     surges: NO_SURGES,
     rollouts: NO_ROLLOUTS,
@@ -128,7 +129,7 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
     ...cluster,
     created: withoutKey(cluster.created, gone),
     planned: cluster.planned.filter(({ name }) => name !== gone),
-    announced: cluster.announced.filter((name) => name !== gone),
+    announced: withoutKey(cluster.announced, gone),
     drained: cluster.drained.filter((name) => name !== gone),
     surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),
     additions: withoutMachine(cluster.additions, gone),
@@ -240,7 +241,13 @@ const clusterAfter = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'VmCreated':
       return { ...cluster, created: { ...cluster.created, [event.data.machine.name]: event.data.machine } };
     case 'VmsCreated':
-      return { ...cluster, announced: [...cluster.announced, ...event.data.machines.map(({ name }) => name)] };
+      return {
+        ...cluster,
+        announced: withNames(
+          cluster.announced,
+          event.data.machines.map(({ name }) => name),
+        ),
+      };
     case 'VmAddressChanged': {
       const machine = cluster.created[event.data.node];
       if (machine === undefined) return cluster;

@@ -10,6 +10,7 @@ import type {
 } from '@fairlead/contracts';
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
+import type { Names } from './names.js';
 import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
 import type { Surges } from './surges.js';
@@ -42,7 +43,7 @@ export interface Cluster {
   /** Those of them that run, by name. */
   readonly created: Readonly<Record<string, Machine>>;
   /** Names that a VmsCreated has announced to the other services. */
-  readonly announced: readonly string[];
+  readonly announced: Names;
   readonly additions: Additions;
   /** Announced machines whose nodes are leaving: zones are balanced without them. Absent: none. */
   readonly departing?: readonly NodeName[];
@@ -121,7 +122,7 @@ export const stayingOf = (cluster: Cluster): readonly MachinePlan[] =>
 
 /** Machines that are given up and were never announced: no node has to leave before them. */
 export const unannouncedOf = (cluster: Cluster): readonly MachinePlan[] =>
-  cluster.planned.filter(({ name }) => isGivenUp(cluster, name) && !cluster.announced.includes(name));
+  cluster.planned.filter(({ name }) => isGivenUp(cluster, name) && cluster.announced[name] === undefined);
 
 /** Machines of a batch that are to stay. */
 export const stayingIn = (cluster: Cluster, batch: string | null): readonly MachinePlan[] =>

@@ -131,7 +131,7 @@ const candidatesIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
   return outdatedIn(pool).filter(
     ({ name }) =>
       pool.counted.has(name) &&
-      cluster.announced.includes(name) &&
+      cluster.announced[name] === true &&
       !busy.has(name) &&
       holdOf(cluster, pool.name, name) === undefined,
   );
@@ -141,7 +141,7 @@ const candidatesIn = (cluster: Cluster, pool: Pool): readonly Outdated[] => {
 const isSettled = (cluster: Cluster, { machines, counted, replaced, awaited }: Pool): boolean =>
   replaced.length === 0 &&
   awaited === 0 &&
-  machines.every(({ name }) => counted.has(name) && cluster.announced.includes(name));
+  machines.every(({ name }) => counted.has(name) && cluster.announced[name] === true);
 
 /**
  * The control plane that is replaced now, one at a time, and only while all others are Ready: each change of the members of etcd begins

@@ -11,6 +11,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import type { Names } from './names.js';
 
 /** What the provider last said of the machines of a cluster, where that differs from what was requested. */
 export interface Sights {
@@ -20,14 +21,14 @@ export interface Sights {
   /** Nodes on their way out, with the replacement that may still fail and leave them; empty: nothing does. */
   readonly departing: Readonly<Record<string, string>>;
   /** Nodes that were part of the cluster when it was Ready last. */
-  readonly joined: readonly NodeName[];
+  readonly joined: Names;
   /** How many machines were ever stated as gone: two disappearances of one machine have different replacements. */
   readonly goneEver: number;
   /** Nothing may be repaired, and what is missing now may be there again once the cluster is resumed. */
   readonly paused: boolean;
 }
 
-export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: {}, joined: [], goneEver: 0, paused: false };
+export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: {}, joined: {}, goneEver: 0, paused: false };
 
 /** One way in which a provider's list differs from the log. Two looks in a row have found it. */
 export type Difference = { readonly node: NodeName } & (
@@ -46,7 +47,7 @@ export interface ClusterLook {
 interface Cluster {
   readonly uid: ClusterUid;
   readonly created: Readonly<Record<string, Machine>>;
-  readonly announced: readonly string[];
+  readonly announced: Names;
   readonly deletions: Readonly<Record<string, unknown>>;
   readonly sights: Sights;
 }
@@ -55,7 +56,7 @@ type SightFact = Fact<'VmGone' | 'VmsMissing' | 'VmReturned' | 'VmStopped' | 'Vm
 
 /** Machines that are expected to exist: those that were announced and are not on their way out at the provider. */
 const expected = ({ created, announced, deletions }: Cluster): readonly Machine[] =>
-  Object.values(created).filter(({ name }) => announced.includes(name) && deletions[name] === undefined);
+  Object.values(created).filter(({ name }) => announced[name] === true && deletions[name] === undefined);
 
 const controlPlaneRefusal = (machines: readonly Machine[], lost: ReadonlySet<string>): string => {
   const members = machines.filter(({ role }) => role === 'control-plane');
@@ -70,7 +71,7 @@ const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>
   const { departing, joined } = cluster.sights;
   if (departing[machine.name] !== undefined) return 'its node is being removed or replaced already';
   if (machine.surge !== undefined) return 'it is a surge machine of an upgrade';
-  if (!joined.includes(machine.name)) return 'its node had not joined the cluster yet';
+  if (joined[machine.name] === undefined) return 'its node had not joined the cluster yet';
   return machine.role === 'worker' ? '' : controlPlaneRefusal(expected(cluster), lost);
 };
 
@@ -160,7 +161,7 @@ const withoutSight = ({ goneEver, paused, lost, departing, ...lists }: Sights, n
   lost: without(lost, name),
   departing: without(departing, name),
   stopped: lists.stopped.filter((one) => one !== name),
-  joined: lists.joined.filter((one) => one !== name),
+  joined: without(lists.joined, name),
 });
 
 /** A replacement that makes the new node first leaves the old one where it is until then. */
@@ -178,7 +179,7 @@ const withoutReplacement = (sights: Sights, requestId: string): Sights => {
     : { ...sights, departing: Object.fromEntries(staying) };
 };
 
-export const sightsAfter = (before: Sights, event: StoredEvent, announced: readonly string[]): Sights => {
+export const sightsAfter = (before: Sights, event: StoredEvent, announced: Names): Sights => {
   const sights = withReplacement(before, event);
   switch (event.type) {
     case 'VmGone': {
@@ -209,7 +210,7 @@ export const sightsAfter = (before: Sights, event: StoredEvent, announced: reado
     case 'ClusterResumed':
       return { ...sights, paused: false };
     case 'ClusterReady':
-      return { ...sights, joined: announced as readonly NodeName[] };
+      return { ...sights, joined: announced };
     case 'VmDeleted':
       return withoutSight(sights, event.data.name);
     default:

@@ -88,9 +88,8 @@ const deletionsOf = ({ deletions, announced }: Cluster, now: string): readonly T
   Object.entries(deletions)
     .filter(([, deletion]) => isDue(deletion, now))
     .map(([name, deletion]) => {
-      const why = announced.includes(name)
-        ? 'its node has left the cluster'
-        : 'it was given up before it was announced';
+      const why =
+        announced[name] === true ? 'its node has left the cluster' : 'it was given up before it was announced';
       const data = { node: name as NodeName };
       return task({ type: 'DeleteMachine', about: name, reason: `${why}${again(deletion)}`, data });
     });

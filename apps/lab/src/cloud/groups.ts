@@ -48,6 +48,9 @@ interface Group {
   /** Grows with every change, also over a restart of the lab. */
   rev: number;
   readonly machines: Map<string, Machine>;
+  /** The revision with which a machine changed last, by its name; absent: as it was when the lab started. */
+  readonly changes: Map<string, number>;
+  readonly startedAtRev: number;
   readonly waiters: Set<() => void>;
 }
 
@@ -85,6 +88,7 @@ export class Groups {
     await Promise.all([...this.machines.values()].map((machine) => limit(() => this.begin(machine))));
   }
 
+  /** The machines that are asked for, as they are now. */
   put(name: string, request: GroupRequest): GroupView {
     const existing = this.groups.get(name);
     if (existing?.stored.uid === request.uid && existing.stored.deleted) {
@@ -101,19 +105,21 @@ export class Groups {
     const target = group ?? this.create(name, request);
     for (const machine of created) this.createMachine(target, machine);
     for (const { machine, as } of adopted) this.move(machine, target, as);
-    if (missing.length > 0) this.changed(target);
-    return viewOf(target);
+    if (missing.length > 0) this.changed(target, ...missing.map((machine) => machine.name));
+    const requested = new Set(request.machines.map((machine) => machine.name));
+    return viewOf(target, (machine) => requested.has(machine));
   }
 
   get(name: string): GroupView {
     return viewOf(this.require(name));
   }
 
-  /** The group as soon as it has changed since `rev`, at the latest after `waitMs`. */
+  /** What has changed in the group since `rev`, as soon as anything has, at the latest after `waitMs`. */
   async getChanged(name: string, rev: number, waitMs: number, signal: AbortSignal): Promise<GroupView> {
     const group = this.require(name);
     if (group.rev <= rev && waitMs > 0 && this.waiterCount < WAITERS_MAX) await this.wait(group, waitMs, signal);
-    return viewOf(this.require(name));
+    const { startedAtRev, changes } = this.require(name);
+    return viewOf(this.require(name), (machine) => (changes.get(machine) ?? startedAtRev) > rev);
   }
 
   async delete(name: string): Promise<void> {
@@ -217,6 +223,7 @@ export class Groups {
   private move(machine: Machine, to: Group, { name, labels }: MachineRequest): void {
     const from = this.groups.get(machine.record.group);
     from?.machines.delete(machine.name);
+    from?.changes.delete(machine.name);
     const { labels: _former, ...request } = machine.record.request;
     machine.record.group = to.stored.name;
     machine.record.request = { ...request, name, ...(labels === undefined ? {} : { labels }) };
@@ -284,6 +291,7 @@ export class Groups {
     this.world.store.remove(MACHINES, machine.record.id);
     const group = this.groups.get(machine.record.group);
     group?.machines.delete(machine.name);
+    group?.changes.delete(machine.name);
     if (group !== undefined) this.changed(group);
   }
 
@@ -299,11 +307,12 @@ export class Groups {
   private statusChanged(machine: Machine): void {
     this.saveMachine(machine);
     const group = this.groups.get(machine.record.group);
-    if (group !== undefined) this.changed(group);
+    if (group !== undefined) this.changed(group, machine.name);
   }
 
-  private changed(group: Group): void {
+  private changed(group: Group, ...machines: readonly string[]): void {
     group.rev = Math.max(group.rev + 1, Date.now());
+    for (const machine of machines) group.changes.set(machine, group.rev);
     for (const wake of [...group.waiters]) wake();
   }
 
@@ -333,11 +342,14 @@ export class Groups {
 const REGION = REGIONS[0]?.name ?? '';
 const ZONES = REGIONS.flatMap(({ zones }) => zones);
 
-const newGroup = (stored: StoredGroup): Group => ({ stored, rev: Date.now(), machines: new Map(), waiters: new Set() });
+const newGroup = (stored: StoredGroup): Group => {
+  const rev = Date.now();
+  return { stored, rev, machines: new Map(), changes: new Map(), startedAtRev: rev, waiters: new Set() };
+};
 
-const viewOf = (group: Group): GroupView => ({
+const viewOf = (group: Group, isShown: (machine: string) => boolean = () => true): GroupView => ({
   group: group.stored.name,
   uid: group.stored.uid,
   rev: group.rev,
-  machines: [...group.machines.values()].map(({ record }) => machineView(record)),
+  machines: [...group.machines].flatMap(([name, { record }]) => (isShown(name) ? [machineView(record)] : [])),
 });

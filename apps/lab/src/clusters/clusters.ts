@@ -6,13 +6,15 @@ import { KERNEL_VERSION } from '../hosts/host.record.js';
 import {
   EtcdMembers,
   SimulatedCluster,
+  snapshotFrom,
   type ApiListener,
+  type ClusterEntry,
   type ClusterSnapshot,
   type EtcdUnderTool,
   type SimulationDelays,
   type Taint,
 } from '../kubernetes/index.js';
-import type { DocumentStore } from '../persistence/document.store.js';
+import type { DocumentStore, Journaled } from '../persistence/document.store.js';
 import { unitEtcdOn, type UnitEtcdMember } from './unit.etcd.js';
 import { ManifestWatches } from './manifest.watches.js';
 import { etcdctlImageOn, manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
@@ -29,6 +31,8 @@ const StoredCluster = z.object({
   version: z.string(),
   kubernetes: z.custom<ClusterSnapshot>((value) => typeof value === 'object' && value !== null),
 });
+
+const StoredEntries = z.array(z.custom<ClusterEntry>((value) => typeof value === 'object' && value !== null));
 
 export interface ClusterRequest {
   readonly name: string;
@@ -105,13 +109,16 @@ export class Clusters {
   private readonly staticPods = new Map<string, readonly StaticPod[]>();
   /** Whether the manifests of a host were others than its pods when they were last looked at. */
   private readonly suspicious = new Set<string>();
+  /** By the id of a cluster, up to which version its objects are in its journal. */
+  private readonly journaledTo = new Map<string, number>();
   private readonly watches = new ManifestWatches((host) => this.lookAtManifests(host));
 
   constructor(private readonly parts: ClustersParts) {}
 
   async load(): Promise<void> {
-    for (const document of await this.parts.store.readAll(KIND)) {
-      const { kubernetes: state, ...stored } = StoredCluster.parse(document);
+    for (const { document, entries } of await this.parts.store.readAllJournaled(KIND)) {
+      const { kubernetes, ...stored } = StoredCluster.parse(document);
+      const state = snapshotFrom(kubernetes, StoredEntries.parse(entries));
       const { name, podCidr, serviceCidr, version } = state;
       const { delays } = this.parts;
       this.add({
@@ -336,7 +343,14 @@ export class Clusters {
   /** To be called after a change of the cluster that did not come through its API. */
   changed(cluster: Cluster): void {
     if (!this.clusters.has(cluster.id)) return;
-    this.parts.store.put(KIND, cluster.id, () => ({ ...cluster, kubernetes: cluster.kubernetes.snapshot() }));
+    this.parts.store.putJournaled(KIND, cluster.id, (mustBeWhole) => this.journaled(cluster, mustBeWhole));
+  }
+
+  private journaled(cluster: Cluster, mustBeWhole: boolean): Journaled {
+    const since = mustBeWhole ? undefined : this.journaledTo.get(cluster.id);
+    const { snapshot, entries, isWhole } = cluster.kubernetes.changesSince(since);
+    this.journaledTo.set(cluster.id, snapshot.resourceVersion);
+    return { document: { ...cluster, kubernetes: snapshot }, entries, isWhole };
   }
 
   count(): number {
@@ -358,6 +372,7 @@ export class Clusters {
     const isUsed = [...this.hosts.values()].some(({ record }) => record.membership?.clusterId === cluster.id);
     if (isUsed) return;
     this.clusters.delete(cluster.id);
+    this.journaledTo.delete(cluster.id);
     this.parts.store.remove(KIND, cluster.id);
     await cluster.kubernetes.close();
   }

@@ -15,6 +15,7 @@ import {
 } from '@kubernetes/client-node';
 import { request as httpsRequest } from 'node:https';
 import { ManualClock } from './clock/manual.clock.js';
+import { snapshotFrom, type ClusterSnapshot } from './cluster/cluster.snapshot.js';
 import { SimulatedCluster } from './cluster/simulated.cluster.js';
 import { machine, startBench, type Bench } from './kubectl.fixtures.js';
 
@@ -603,7 +604,23 @@ describe('A simulated cluster over time', () => {
     const { token } = cluster.createBootstrapToken(clock.now(), 60_000);
     await eventually(() => changes.length > 0, { what: 'word of the change' });
     cluster.setKubelet('w2', { running: false });
-    const state = JSON.parse(JSON.stringify(cluster.snapshot())) as ReturnType<SimulatedCluster['snapshot']>;
+    const first = cluster.changesSince(undefined);
+    cluster.registerNode(machine('w3', 'worker', 13));
+    pass(cluster, clock, 1_000);
+    const second = cluster.changesSince(first.snapshot.resourceVersion);
+    cluster.removeNode('w3');
+    pass(cluster, clock, 1_000);
+    const third = cluster.changesSince(second.snapshot.resourceVersion);
+    expect([first.isWhole, second.isWhole, third.isWhole]).toEqual([true, false, false]);
+    expect(third.entries.some(({ object }) => object === null)).toBe(true);
+    expect(third.entries.length).toBeLessThan(first.entries.length / 2);
+    const whole = snapshotFrom(third.snapshot, [...first.entries, ...second.entries, ...third.entries]);
+    const byUid = ({ objects }: ClusterSnapshot) =>
+      objects.toSorted(({ metadata: one }, { metadata: other }) => ((one.uid ?? '') < (other.uid ?? '') ? -1 : 1));
+    expect([{ ...whole, objects: byUid(whole) }]).toEqual([
+      { ...cluster.snapshot(), objects: byUid(cluster.snapshot()) },
+    ]);
+    const state = JSON.parse(JSON.stringify(whole)) as ReturnType<SimulatedCluster['snapshot']>;
     await cluster.close();
 
     const restored = await SimulatedCluster.create({

@@ -1,6 +1,7 @@
 export type { SimulationDelays } from './clock/simulation.delays.js';
 export type { SimulatedClusterOptions } from './cluster/cluster.options.js';
-export type { ClusterSnapshot } from './cluster/cluster.snapshot.js';
+export { snapshotFrom, type ClusterSnapshot } from './cluster/cluster.snapshot.js';
+export type { Written as ClusterEntry } from './store/object.store.js';
 export { SimulatedCluster } from './cluster/simulated.cluster.js';
 export {
   companionsOf,

@@ -1,6 +1,6 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DocumentStore } from './document.store.js';
 
@@ -40,5 +40,36 @@ describe('the document store', () => {
     store.put('things', 'two', () => ({ value: 2 }));
     await store.flush();
     expect(await store.readAll('things')).toEqual([{ value: 1 }, { value: 2 }]);
+  });
+
+  it('appends what has changed to a journal, and writes that from the start when it has grown, or a write has failed', async () => {
+    const journal = join(folder, 'things', 'one.journal');
+    const asked: boolean[] = [];
+    const write = async (entries: readonly unknown[]): Promise<void> => {
+      store.putJournaled('things', 'one', (mustBeWhole) => {
+        asked.push(mustBeWhole);
+        return { document: { count: asked.length }, entries, isWhole: mustBeWhole };
+      });
+      await store.flush();
+    };
+    await write(['a']);
+    await write(['b']);
+    expect(await readFile(journal, 'utf8')).toBe('"a"\n"b"\n');
+    expect(await store.readAllJournaled('things')).toEqual([{ document: { count: 2 }, entries: ['a', 'b'] }]);
+    await appendFile(journal, '"killed while it was wri');
+    expect(await store.readAllJournaled('things')).toEqual([{ document: { count: 2 }, entries: ['a', 'b'] }]);
+
+    await rm(join(folder, 'things'), { recursive: true });
+    await expect(write(['c'])).rejects.toThrow('ENOENT');
+    await mkdir(join(folder, 'things'));
+    await store.flush();
+    const large = 'x'.repeat(300 * 1024);
+    await write([large]);
+    await write(['d']);
+    expect(asked).toEqual([true, false, false, true, false, true]);
+    expect(await store.readAllJournaled('things')).toEqual([{ document: { count: 6 }, entries: ['d'] }]);
+    store.remove('things', 'one');
+    await store.flush();
+    expect(await readdir(join(folder, 'things'))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -6,21 +6,37 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Documents that are written before others get a turn. A synchronous write costs a fraction of an asynchronous one's CPU time. */
 const WRITES_PER_TURN_MAX = 8;
 
+/** A journal is written from the start when it has more than doubled, and is larger than this. */
+const JOURNAL_GROWTH_BYTES = 256 * 1024;
+
 type Serialize = () => unknown;
+
+/** A document that is written with each change, and what has changed in a large part of it, as entries of its journal. */
+export interface Journaled {
+  readonly document: unknown;
+  readonly entries: readonly unknown[];
+  /** The entries are everything; otherwise they follow those that were written before. */
+  readonly isWhole: boolean;
+}
+
+/** Called with `true` where the entries must be everything. */
+type SerializeJournaled = (mustBeWhole: boolean) => Journaled;
 
 interface Pending {
   readonly file: string;
-  /** Undefined: the document goes away. */
-  readonly serialize: Serialize | undefined;
+  readonly write: () => void;
 }
 
 /**
  * One JSON file per document, replaced atomically, written shortly after a change. A burst of changes to one
  * document costs one write. What was put less than `writeDelayMs` ago may be lost when the lab is killed; `flush` (called when it stops)
- * writes everything.
+ * writes everything. Beside a large document lies its journal, to which changes are appended, so that a change costs the same however
+ * large the document is.
  */
 export class DocumentStore {
   private readonly pending = new Map<string, Pending>();
+  /** By file, how large journals were when they were written from the start; absent: what is in the file is not known. */
+  private readonly journalBytes = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> = Promise.resolve();
 
@@ -42,13 +58,42 @@ export class DocumentStore {
     return documents;
   }
 
+  /** Every stored document of a kind, with the entries of its journal, oldest first. */
+  async readAllJournaled(kind: string): Promise<readonly Omit<Journaled, 'isWhole'>[]> {
+    const folder = join(this.folder, kind);
+    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json')).sort();
+    const documents = await this.readAll(kind);
+    return Promise.all(
+      documents.map(async (document, index) => {
+        const journal = journalOf(join(folder, names[index] ?? ''));
+        if (!existsSync(journal)) return { document, entries: [] };
+        const lines = (await readFile(journal, 'utf8')).split('\n');
+        // What follows the last line break was being written when the lab was killed.
+        const entries = lines.slice(0, -1).map((line): unknown => JSON.parse(line));
+        return { document, entries };
+      }),
+    );
+  }
+
   /** Has the document written soon, as `serialize` gives it then. */
   put(kind: string, key: string, serialize: Serialize): void {
-    this.enqueue({ file: join(this.folder, kind, fileName(key)), serialize });
+    const file = this.fileOf(kind, key);
+    this.enqueue({ file, write: () => replace(file, JSON.stringify(serialize())) });
+  }
+
+  /** The same of a document with a journal. */
+  putJournaled(kind: string, key: string, serialize: SerializeJournaled): void {
+    const file = this.fileOf(kind, key);
+    this.enqueue({ file, write: () => this.writeJournaled(file, serialize) });
   }
 
   remove(kind: string, key: string): void {
-    this.enqueue({ file: join(this.folder, kind, fileName(key)), serialize: undefined });
+    const file = this.fileOf(kind, key);
+    const write = (): void => {
+      this.journalBytes.delete(file);
+      for (const one of [file, journalOf(file)]) rmSync(one, { force: true });
+    };
+    this.enqueue({ file, write });
   }
 
   /** Resolves when everything that was put is on disk. Rejects when the disk fails; what was not written is tried again with the next change. */
@@ -70,27 +115,48 @@ export class DocumentStore {
     }
   }
 
+  /** The journal first: a document never says more than its journal. */
+  private writeJournaled(file: string, serialize: SerializeJournaled): void {
+    const journal = journalOf(file);
+    const startedWith = this.journalBytes.get(file);
+    // Unless everything below succeeds, what the file ends with is not known.
+    this.journalBytes.delete(file);
+    const { document, entries, isWhole } = serialize(startedWith === undefined || hasGrown(journal, startedWith));
+    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+    if (isWhole) replace(journal, lines);
+    else if (lines !== '') appendFileSync(journal, lines);
+    replace(file, JSON.stringify(document));
+    this.journalBytes.set(file, isWhole ? lines.length : (startedWith ?? 0));
+  }
+
+  private fileOf(kind: string, key: string): string {
+    return join(this.folder, kind, fileName(key));
+  }
+
   private enqueue(pending: Pending): void {
     this.pending.set(pending.file, pending);
     this.timer ??= setTimeout(() => void this.flush().catch(this.onFailure), this.writeDelayMs);
   }
 
   private async writeAll(batch: readonly Pending[]): Promise<void> {
-    for (const [index, pending] of batch.entries()) {
+    for (const [index, { write }] of batch.entries()) {
       if (index % WRITES_PER_TURN_MAX === 0) await nextTurn();
-      write(pending);
+      write();
     }
   }
 }
 
-const write = ({ file, serialize }: Pending): void => {
-  if (serialize === undefined) {
-    rmSync(file, { force: true });
-    return;
-  }
+const replace = (file: string, text: string): void => {
   const temporary = `${file}.new`;
-  writeFileSync(temporary, JSON.stringify(serialize()), { mode: 0o600 });
+  writeFileSync(temporary, text, { mode: 0o600 });
   renameSync(temporary, file);
+};
+
+const journalOf = (file: string): string => file.replace(/\.json$/, '.journal');
+
+const hasGrown = (journal: string, startedWith: number): boolean => {
+  const bytes = statSync(journal, { throwIfNoEntry: false })?.size ?? 0;
+  return bytes > 2 * startedWith + JOURNAL_GROWTH_BYTES;
 };
 
 const fileName = (key: string): string => `${encodeURIComponent(key)}.json`;

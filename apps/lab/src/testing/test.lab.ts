@@ -82,11 +82,12 @@ export class TestLab {
 
   /** Asks for a group and waits until every machine has left `creating`. */
   async group(name: string, machines: readonly string[], uid = `uid-of-${name}`): Promise<TestGroup> {
-    let group = (await this.call<TestGroup>('PUT', `groups/${name}`, groupRequest(name, machines, uid))).body;
-    while (group.machines.some(({ status }) => status === 'creating')) {
-      group = (await this.call<TestGroup>('GET', `groups/${name}?changedSince=${group.rev}&waitMs=10000`)).body;
+    await this.call('PUT', `groups/${name}`, groupRequest(name, machines, uid));
+    for (;;) {
+      const group = (await this.call<TestGroup>('GET', `groups/${name}`)).body;
+      if (group.machines.every(({ status }) => status !== 'creating')) return group;
+      await this.call('GET', `groups/${name}?changedSince=${group.rev}&waitMs=10000`);
     }
-    return group;
   }
 
   async machine(name: string): Promise<TestMachine> {

@@ -41,7 +41,7 @@ export class RemediationEffects {
     const { uid, node, condition } = data;
     try {
       const api = await this.clusters.of(uid, cluster);
-      const view = (await api.nodes()).find(({ name }) => name === node);
+      const view = await api.node(node);
       return doubtOf(condition, {
         kubernetes: view === undefined ? 'absent' : view.ready ? 'ready' : 'not-ready',
         nowMs: performance.now(),

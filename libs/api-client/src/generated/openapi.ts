@@ -304,7 +304,10 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** A cluster */
+    /**
+     * A cluster
+     * @description With at: as it was at an earlier moment, also if it is deleted since. What other nouns say (connections, quarantines) is left out then.
+     */
     get: operations['getCluster'];
     put?: never;
     post?: never;
@@ -7221,6 +7224,8 @@ export interface operations {
       query?: {
         /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
         minSeq?: number;
+        /** @description Show it as it was at this sequence of the log, or at this time (RFC 3339), folded from its events */
+        at?: number | string;
       };
       header?: never;
       path: {
@@ -7312,7 +7317,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-audits */
       429: {
         headers: {
           [name: string]: unknown;

@@ -1,4 +1,4 @@
-import { EVERY_EVENT, wordsOf } from '@fairlead/contracts';
+import { EVERY_EVENT } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
@@ -8,6 +8,7 @@ import { PartitionConsumer, type PartitionLog, type PartitionConsumerOptions } f
 import { PartitionStore } from './partition.store.js';
 import { Leases } from './leases.js';
 import { LogFeed } from './log.feed.js';
+import { LogLook } from './log.look.js';
 import { readBatch } from './direct.reader.js';
 import type { Stall } from './partition.progress.js';
 import type { RecentEntries } from './recent.entries.js';
@@ -55,9 +56,8 @@ export class PartitionConsumers implements Partitions {
   private readonly advanceListeners = new Set<AdvanceListener>();
   private readonly store: PartitionStore;
   private readonly feed: LogFeed;
+  private readonly logLook: LogLook;
   private looking: NodeJS.Timeout | undefined;
-  /** Up to here, every partition has looked since the event could be read. */
-  private lookedUpTo = 0;
 
   constructor(private readonly options: PartitionConsumersOptions) {
     this.store = new PartitionStore(options.pool);
@@ -68,6 +68,13 @@ export class PartitionConsumers implements Partitions {
         this.partitions.get(partition)?.push(message, from);
       },
       onGap: () => this.lookEverywhere(),
+    });
+    this.logLook = new LogLook({
+      lastPushed: () => this.feed.last,
+      partitions: () => [...this.partitions.values()],
+      nextAfter: async (seq) => (await readBatch(options.nc, EVERY_EVENT, seq, 1))[0]?.seq,
+      onKnown: (seq) => options.recent.knownUpTo(seq),
+      warn: (message) => options.log.warn(message),
     });
     this.leases = new Leases({
       databaseUrl: options.databaseUrl,
@@ -80,7 +87,7 @@ export class PartitionConsumers implements Partitions {
   start(): void {
     this.feed.start();
     void this.lookOnReconnect();
-    this.looking = setInterval(() => void this.look(), LOOK_MS).unref();
+    this.looking = setInterval(() => void this.logLook.look(), LOOK_MS).unref();
     this.leases.start();
   }
 
@@ -143,21 +150,5 @@ export class PartitionConsumers implements Partitions {
 
   private lookEverywhere(): void {
     this.partitions.forEach((consumer) => consumer.look());
-  }
-
-  /** One read for all partitions; each of them reads only if there is anything after what was pushed, or it has not come so far. */
-  private async look(): Promise<void> {
-    this.partitions.forEach((consumer) => consumer.lookIfAhead());
-    const upTo = Math.max(0, ...[...this.partitions.values()].map((consumer) => consumer.position()));
-    try {
-      const after = Math.max(this.lookedUpTo, this.feed.last);
-      const [next] = await readBatch(this.options.nc, EVERY_EVENT, after, 1);
-      if (next === undefined) return;
-      this.options.recent.knownUpTo(next.seq);
-      this.lookEverywhere();
-      this.lookedUpTo = Math.max(next.seq, upTo);
-    } catch (error) {
-      this.options.log.warn(`the log was not looked at: ${wordsOf(error)}; trying again`);
-    }
   }
 }

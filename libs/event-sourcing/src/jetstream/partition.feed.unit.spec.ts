@@ -4,6 +4,7 @@ import { seededRandom } from '@fairlead/testing';
 import { headers, type Msg } from '@nats-io/transport-node';
 import type { RawEvent } from './direct.reader.js';
 import { LogFeed } from './log.feed.js';
+import { LogLook } from './log.look.js';
 import { PartitionFeed } from './partition.feed.js';
 import { RecentEntries } from './recent.entries.js';
 
@@ -224,5 +225,71 @@ describe('decisions', () => {
     for (let count = 0; count < 2_001; count += 1) world.append(false);
     expect(world.recentAfter(1)).toBeUndefined();
     expect(world.recentAfter(1_999)).toEqual([2_000, 2_001]);
+  });
+});
+
+describe('the look at the log', () => {
+  /** A log of which nothing after `pushed` was pushed, one partition that has come to `position`, and what decisions learn. */
+  const lookAt = (log: readonly number[], pushed: number, position = pushed) => {
+    const calls: string[] = [];
+    const recent = new RecentEntries();
+    for (const seq of log.filter((one) => one <= pushed)) recent.push(messageOf(seq), 1);
+    const consumer = {
+      position: () => position,
+      look: () => void calls.push('look'),
+      lookIfAhead: () => void calls.push('look if ahead'),
+    };
+    const asked: number[] = [];
+    const look = new LogLook({
+      lastPushed: () => pushed,
+      partitions: () => [consumer],
+      nextAfter: (seq) => {
+        asked.push(seq);
+        return Promise.resolve(log.find((one) => one > seq));
+      },
+      onKnown: (seq) => recent.knownUpTo(seq),
+      warn: (message) => void calls.push(message),
+    });
+    const found = () => recent.after(`evt.${PARTITION}.default.demo.>`, 0)?.map(({ seq }) => seq);
+    return { look, calls, asked, found };
+  };
+
+  it('finds an event that was stored and pushed to no one: partitions read the log, and so does the next decision', async () => {
+    const { look, calls, asked, found } = lookAt([1, 2, 3, 4], 2);
+    expect(found()).toEqual([1, 2]);
+    await look.look();
+    expect([calls, asked]).toEqual([['look if ahead', 'look'], [2]]);
+    expect(found()).toBeUndefined();
+    // What it has found is not found again; what follows is.
+    for (let looks = 0; looks < 3; looks += 1) await look.look();
+    expect(asked).toEqual([2, 3, 4, 4]);
+    expect(calls.filter((call) => call === 'look')).toHaveLength(2);
+  });
+
+  it('costs partitions no read while everything is pushed', async () => {
+    const { look, calls, found } = lookAt([1, 2], 2);
+    await look.look();
+    expect([calls, found()]).toEqual([['look if ahead'], [1, 2]]);
+  });
+
+  it('ends where the partitions have come, however much was not pushed', async () => {
+    const { look, asked } = lookAt([1, 2, 3, 4, 5], 1, 5);
+    await look.look();
+    await look.look();
+    expect(asked).toEqual([1, 5]);
+  });
+
+  it('is repeated when the log cannot be reached', async () => {
+    const calls: string[] = [];
+    const look = new LogLook({
+      lastPushed: () => 0,
+      partitions: () => [],
+      nextAfter: () => (calls.length === 0 ? Promise.reject(new Error('timeout')) : Promise.resolve(1)),
+      onKnown: (seq) => void calls.push(`known up to ${seq}`),
+      warn: (message) => void calls.push(message),
+    });
+    await look.look();
+    await look.look();
+    expect(calls).toEqual(['the log was not looked at: timeout; trying again', 'known up to 1']);
   });
 });

@@ -33,6 +33,8 @@ const SETTLED: ReadonlySet<string> = new Set<EventType>([
   'ClusterDeletionRequested',
 ]);
 
+const FAILED_ATTEMPT: ReadonlySet<string> = new Set<EventType>(['BootstrapStepFailed', 'InfrastructureStepFailed']);
+
 const partitionOfKey = (clusterKey: string): number => {
   const [namespace = '', cluster = ''] = clusterKey.split('/');
   return partitionOf(namespace, cluster);
@@ -63,6 +65,7 @@ export class ReconcilerTasks {
         progress.waitingForGroups(full, 'memory');
       },
       load: loadMeter(),
+      nowMs: () => performance.now(),
     });
   }
 
@@ -85,8 +88,10 @@ export class ReconcilerTasks {
   passed(events: readonly StoredEvent[]): void {
     if (this.consumers.size === 0) return;
     for (const event of events) {
-      if (event.type === 'ClusterRequested') this.queue.wasRequested(clusterKeyOf(event));
-      else if (SETTLED.has(event.type)) this.queue.hasSettled(clusterKeyOf(event));
+      const clusterKey = clusterKeyOf(event);
+      if (event.type === 'ClusterRequested') this.queue.wasRequested(clusterKey);
+      else if (SETTLED.has(event.type)) this.queue.hasSettled(clusterKey);
+      else if (!FAILED_ATTEMPT.has(event.type)) this.queue.hasProgressed(clusterKey);
     }
   }
 

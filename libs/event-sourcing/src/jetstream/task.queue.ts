@@ -30,6 +30,8 @@ export interface TaskQueueOptions {
   readonly isGivenUp: (job: Job, failures: number) => boolean;
   /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
   readonly load: () => number;
+  /** Milliseconds of a clock that is never set back. */
+  readonly nowMs: () => number;
 }
 
 interface Slot {
@@ -64,6 +66,8 @@ const START_EVERY_MS = 1_000;
  */
 const UNDER_WAY_MAX = 16;
 const CLUSTER_EVERY_MS = 10_000;
+/** One that has come no further for so long waits for something else than processors: a host, a person. It takes no place from others. */
+const PROGRESS_WITHIN_MS = 120_000;
 /** Clusters under way use what they have in bursts: beyond this mean of some samples, more of them would slow each other down. */
 const MEAN_LOAD_MAX = 0.5;
 const SAMPLES_OF_MEAN = 20;
@@ -104,9 +108,10 @@ export class TaskQueue {
   private sampledAtMs = 0;
   private isLoaded = false;
   private meanLoad: number | undefined;
-  /** Clusters of which no task has started since they were requested, and those that are neither Ready nor Failed since. */
+  /** Clusters of which no task has started since they were requested. */
   private readonly requested = new Set<string>();
-  private readonly underWay = new Set<string>();
+  /** Those that are neither Ready nor Failed since, with the time at which they came further last. */
+  private readonly underWay = new Map<string, number>();
   private begunAtMs = 0;
   /** How many may start until the next sample, beside those that always may. */
   private startsLeft = STARTS_OF_SAMPLE;
@@ -144,12 +149,17 @@ export class TaskQueue {
     if (this.underWay.delete(clusterKey) || hasChanged) this.start();
   }
 
+  /** Something other than a failed attempt was stated of it. */
+  hasProgressed(clusterKey: string): void {
+    if (this.underWay.has(clusterKey)) this.underWay.set(clusterKey, this.options.nowMs());
+  }
+
   /** Another replica works on these clusters from now on; what runs is not aborted, since its lease protects it. */
   release(isReleased: (clusterKey: string) => boolean): void {
     for (const clusterKey of [...this.clusters.keys()])
       if (isReleased(clusterKey)) this.slotsOf(clusterKey).forEach((slot) => this.withdraw(slot));
     for (const clusters of [this.requested, this.underWay])
-      for (const clusterKey of clusters) if (isReleased(clusterKey)) clusters.delete(clusterKey);
+      for (const clusterKey of [...clusters.keys()]) if (isReleased(clusterKey)) clusters.delete(clusterKey);
   }
 
   /** Aborts what runs, and waits a while for its end. */
@@ -257,9 +267,11 @@ export class TaskQueue {
 
   /** False: it is too early for the next one. */
   private sample(): boolean {
-    const nowMs = performance.now();
+    const nowMs = this.options.nowMs();
     if (nowMs - this.sampledAtMs < SAMPLE_MS) return false;
     this.sampledAtMs = nowMs;
+    for (const [clusterKey, progressedAtMs] of this.underWay)
+      if (nowMs - progressedAtMs > PROGRESS_WITHIN_MS) this.underWay.delete(clusterKey);
     const load = this.options.load();
     this.isLoaded = load > LOAD_MAX;
     const mean = this.meanLoad ?? load;
@@ -273,7 +285,7 @@ export class TaskQueue {
     const { concurrency, groups } = this.options;
     const isExtra = this.running >= RUNNING_MIN;
     if (this.running >= concurrency || (isExtra && this.startsLeft <= 0)) return undefined;
-    const nowMs = performance.now();
+    const nowMs = this.options.nowMs();
     const pauseMs = (this.meanLoad ?? 0) > MEAN_LOAD_MAX ? CLUSTER_EVERY_MS : SAMPLE_MS;
     const mayBegin = this.underWay.size < UNDER_WAY_MAX || nowMs - this.begunAtMs > pauseMs;
     const lists = mayBegin ? [this.waiting, this.unbegun] : [this.waiting];
@@ -290,7 +302,7 @@ export class TaskQueue {
     }
     if (this.requested.delete(next.clusterKey)) {
       this.placeAgain(next.clusterKey);
-      this.underWay.add(next.clusterKey);
+      this.underWay.set(next.clusterKey, nowMs);
       this.begunAtMs = nowMs;
     }
     return next;

@@ -40,8 +40,11 @@ const queueOf = (
   const { concurrency = 100, groupLimit = 100, load = 0, attemptsMax = Infinity } = options;
   const began: string[] = [];
   const running: Running[] = [];
+  let passedMs = 0;
+  const pass = (ms: number): void => void (passedMs += ms);
   const queue = new TaskQueue({
     concurrency,
+    nowMs: () => performance.now() + passedMs,
     groups: new ConcurrencyGroups(groupLimit),
     load: () => load,
     onWaiting: () => undefined,
@@ -61,7 +64,7 @@ const queueOf = (
   const offer = (...tasks: readonly Pending[]): void => queue.sync(CONSUMER, `default/${tasks[0]?.job.cluster}`, tasks);
   const end = async (name: string, attempted: Attempted = OVER): Promise<void> =>
     running.find((one) => one.name === name)?.end(attempted);
-  return { queue, offer, began, running, end };
+  return { queue, offer, began, running, end, pass };
 };
 
 describe('the queue of tasks', () => {
@@ -135,6 +138,23 @@ describe('the queue of tasks', () => {
     queue.hasSettled('default/c0');
     await settled();
     expect(began.at(-1)).toBe('c16/Validate');
+  });
+
+  it('begins others in the place of clusters that have come no further for two minutes, whatever is tried of them', async () => {
+    const { queue, offer, began, end, pass } = queueOf({ load: 1 });
+    for (let index = 0; index < 20; index += 1) {
+      queue.wasRequested(`default/c${index}`);
+      offer(task(`c${index}`, 'Validate', { firstSeq: index + 1, seq: index + 1 }));
+      await end(`c${index}/Validate`);
+    }
+    expect(new Set(began).size).toBe(16);
+    pass(100_000);
+    for (let index = 0; index < 14; index += 1) queue.hasProgressed(`default/c${index}`);
+    pass(100_000);
+    // One begins every ten seconds whatever the load is; two at once are in the places of two others.
+    await eventually(() => began.includes('c17/Validate'));
+    await pause(60);
+    expect(began).not.toContain('c18/Validate');
   });
 
   it('begins one after the other on a machine that is not loaded, until it is', async () => {

@@ -33,7 +33,7 @@ import { BootstrapTokens } from './bootstrap.tokens.js';
 import { DEFAULT_DELAYS } from '../clock/simulation.delays.js';
 import type { NodeRegistration } from '../nodes/node.registration.js';
 import type { SimulatedClusterOptions } from './cluster.options.js';
-import type { ClusterSnapshot } from './cluster.snapshot.js';
+import type { ClusterChanges, ClusterSnapshot } from './cluster.snapshot.js';
 import { SimulatedEtcd } from '../etcd/simulated.etcd.js';
 import { ContainerFiles } from '../exec/container.files.js';
 import { coreDns, kubeProxy, planKubeadmObjects } from './kubeadm.planner.js';
@@ -321,7 +321,17 @@ export class SimulatedCluster {
   }
 
   snapshot(): ClusterSnapshot {
-    const { version, objects } = this.store.export();
+    return { ...this.snapshotWithoutObjects(), objects: this.store.export().objects };
+  }
+
+  /** What has changed since a version of it; everything where it is undefined, or too long ago. */
+  changesSince(version: number | undefined): ClusterChanges {
+    const written = version === undefined ? undefined : this.store.written(version);
+    const entries = written ?? this.store.all();
+    return { snapshot: this.snapshotWithoutObjects(), entries, isWhole: written === undefined };
+  }
+
+  private snapshotWithoutObjects(): ClusterSnapshot {
     return {
       format: 1,
       name: this.name,
@@ -330,8 +340,8 @@ export class SimulatedCluster {
       nodeCidrMask: this.identity.nodeCidrMask,
       serviceCidr: this.identity.serviceCidr,
       ca: this.identity.authority.pair,
-      resourceVersion: version,
-      objects,
+      resourceVersion: this.store.currentVersion(),
+      objects: [],
       ...this.etcd.stored(),
       ...(this.externalEtcd ? { externalEtcd: true } : {}),
       kubelets: this.world.kubelets.stored(),

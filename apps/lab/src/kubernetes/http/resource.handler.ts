@@ -12,7 +12,7 @@ import { withKnownFields } from './field.validation.js';
 import { pageOf } from './list.page.js';
 import { APPLY_PATCH, applied, patched } from './patching.js';
 import { answerReview } from './reviews.js';
-import { selectionOf } from './selection.js';
+import { nameIn, selectionOf } from './selection.js';
 import { WatchStream } from './watch.stream.js';
 import { deleteOptions, isDryRun } from './write.options.js';
 
@@ -84,6 +84,7 @@ const watch = (exchange: Exchange, keep: (watch: WatchStream) => void): void => 
     clock: cluster.clock,
     resource,
     selection: selectionOf(resource, info, info.query),
+    name: nameIn(info, info.query),
     query: info.query,
     shape: (object) => shaped(exchange, object),
   });

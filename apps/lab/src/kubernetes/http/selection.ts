@@ -36,3 +36,9 @@ export const selectionOf = (
     matchesSelector(labels, object.metadata.labels) &&
     matchesFields(fields, object);
 };
+
+/** The one name that a request is about; undefined: it is about several. */
+export const nameIn = ({ name }: Scope, query: URLSearchParams): string | undefined => {
+  const fields = parseFieldSelector(query.get('fieldSelector') ?? '') ?? [];
+  return name ?? fields.find(({ path, equal }) => path === 'metadata.name' && equal)?.value;
+};

@@ -17,6 +17,8 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly resource: ResourceDefinition;
   readonly selection: Selection;
+  /** The only name that the selection matches; undefined: it matches several. */
+  readonly name: string | undefined;
   readonly query: URLSearchParams;
   /** The object in the form the client asked for: version, table or plain. */
   readonly shape: (object: KubeObject) => unknown;
@@ -43,7 +45,7 @@ export class WatchStream {
     this.response.on('close', () => this.stop());
     const resumed = this.sendPast(asked === '' ? 0 : Number(asked));
     if (!resumed) return;
-    this.stops.push(store.subscribe((change) => this.follow(change)));
+    this.stops.push(store.subscribeTo(this.options, (change) => this.follow(change)));
     const timeoutMs = Number(query.get('timeoutSeconds') ?? 0) * 1000 || TIMEOUT_DEFAULT_MS;
     this.stops.push(clock.at(clock.now() + timeoutMs, () => this.finish()));
     if (isTrue(query.get('allowWatchBookmarks'))) this.bookmarkLater();

@@ -19,11 +19,28 @@ export interface Change {
   readonly previous: KubeObject | undefined;
 }
 
+type Listener = (change: Change) => void;
+
+/** What is watched: all objects of a resource, or those of a name. */
+export interface Watched {
+  readonly resource: ResourceDefinition;
+  readonly name?: string | undefined;
+}
+
 export interface StoreOptions {
   readonly now: () => string;
   readonly newUid: () => string;
   /** How many changes are remembered for watches that resume; older versions answer 410 Gone. */
   readonly historyMax: number;
+}
+
+/** An object as it is after a write. */
+export interface Written {
+  /** Names it among all of the store. */
+  readonly key: string;
+  readonly version: number;
+  /** null: it is gone. */
+  readonly object: KubeObject | null;
 }
 
 export interface StoredObjects {
@@ -53,7 +70,8 @@ export class ObjectStore {
   private readonly tables = new Map<string, Map<string, KubeObject>>();
   private readonly dependents = new Map<string, Map<string, Located>>();
   private history: Change[] = [];
-  private readonly listeners = new Set<(change: Change) => void>();
+  private readonly listeners = new Set<Listener>();
+  private readonly watchers = new Map<string, Set<Listener>>();
 
   constructor(private readonly options: StoreOptions) {}
 
@@ -142,9 +160,39 @@ export class ObjectStore {
     return this.history.slice(version + 1 - first.version);
   }
 
-  subscribe(listener: (change: Change) => void): () => void {
+  /** The state of every object that was written after `version`; undefined: the history does not reach back so far. */
+  written(version: number): readonly Written[] | undefined {
+    const changes = this.changesAfter(version);
+    if (changes === undefined) return undefined;
+    const last = new Map(changes.map((change) => [idOf(change.resource, change.object), change] as const));
+    return [...last].map(([key, change]) => ({
+      key,
+      version: change.version,
+      object: change.type === 'DELETED' ? null : change.object,
+    }));
+  }
+
+  /** The state of every object. */
+  all(): readonly Written[] {
+    return [...this.tables].flatMap(([name, table]) =>
+      [...table].map(([key, object]) => ({ key: `${name}|${key}`, version: this.version, object })),
+    );
+  }
+
+  subscribe(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  /** Of one object only, if it is named: of a thousand kubelets and agents each watches its own Node. */
+  subscribeTo({ resource, name = '' }: Watched, listener: Listener): () => void {
+    const topic = topicOf(resource, name);
+    const watchers = this.watchers.get(topic) ?? new Set();
+    this.watchers.set(topic, watchers.add(listener));
+    return () => {
+      watchers.delete(listener);
+      if (watchers.size === 0 && this.watchers.get(topic) === watchers) this.watchers.delete(topic);
+    };
   }
 
   export(): StoredObjects {
@@ -170,7 +218,7 @@ export class ObjectStore {
     const desired = new Map<string, Restored>();
     for (const object of objects) {
       const resource = locate(object);
-      if (resource !== undefined) desired.set(`${qualifiedName(resource)}|${objectKey(object)}`, { resource, object });
+      if (resource !== undefined) desired.set(idOf(resource, object), { resource, object });
     }
     this.version = Math.max(this.version, at);
     for (const [name, table] of this.tables) {
@@ -217,13 +265,16 @@ export class ObjectStore {
     // Cut in large steps: a splice for each write would copy the whole history each time.
     if (this.history.length > this.options.historyMax * 1.5)
       this.history = this.history.slice(-this.options.historyMax);
-    for (const listener of this.listeners) listener(change);
+    const { resource, object } = change;
+    const topics = [topicOf(resource, ''), topicOf(resource, object.metadata.name)];
+    const watchers = topics.flatMap((topic) => [...(this.watchers.get(topic) ?? [])]);
+    for (const listener of [...this.listeners, ...watchers]) listener(change);
   }
 
   private index(resource: ResourceDefinition, object: KubeObject): void {
     for (const { uid } of object.metadata.ownerReferences ?? []) {
       const owned = this.dependents.get(uid) ?? new Map<string, Located>();
-      owned.set(`${qualifiedName(resource)}|${objectKey(object)}`, { resource, key: objectKey(object) });
+      owned.set(idOf(resource, object), { resource, key: objectKey(object) });
       this.dependents.set(uid, owned);
     }
   }
@@ -231,11 +282,16 @@ export class ObjectStore {
   private unindex(resource: ResourceDefinition, object: KubeObject): void {
     for (const { uid } of object.metadata.ownerReferences ?? []) {
       const owned = this.dependents.get(uid);
-      owned?.delete(`${qualifiedName(resource)}|${objectKey(object)}`);
+      owned?.delete(idOf(resource, object));
       if (owned?.size === 0) this.dependents.delete(uid);
     }
   }
 }
+
+const topicOf = (resource: ResourceDefinition, name: string): string => `${qualifiedName(resource)}|${name}`;
+
+const idOf = (resource: ResourceDefinition, object: KubeObject): string =>
+  `${qualifiedName(resource)}|${objectKey(object)}`;
 
 const hasGeneration = (resource: ResourceDefinition): boolean => hasSubresource(resource, 'status');
 

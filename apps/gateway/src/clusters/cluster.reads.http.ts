@@ -1,0 +1,75 @@
+import {
+  ClusterList,
+  ClusterPath,
+  ClusterQuery,
+  ClusterView,
+  ListQuery,
+  NamespacePath,
+  refuse,
+} from '@fairlead/contracts';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { FromExchange, type Exchange } from '../http/caller.js';
+import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { IsWhole } from '../http/page.js';
+import { Refused } from '../http/refused.js';
+import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
+import { ClusterQueries } from './clusters.queries.js';
+import { PastClusters } from './past.queries.js';
+
+/** Clusters as they are, and as they were. */
+@Controller(bothBases('ns/:namespace/clusters'))
+export class ClusterReadsHttp {
+  constructor(
+    @Inject(ClusterQueries) private readonly queries: ClusterQueries,
+    @Inject(PastClusters) private readonly past: PastClusters,
+    @Inject(NamespaceQueries) private readonly namespaces: NamespaceQueries,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listClusters',
+    tag: 'clusters',
+    summary: 'The clusters of a namespace',
+    answers: [{ status: 200, description: 'The clusters, with their nodes', schema: ClusterList }],
+    refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
+  })
+  async list(
+    @Param({ schema: NamespacePath }) { namespace }: NamespacePath,
+    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
+    @IsWhole() isWhole: boolean,
+  ): Promise<ClusterList> {
+    await this.answers.shown(minSeq);
+    if ((await this.namespaces.one(namespace)) === undefined)
+      throw new Refused(refuse('namespace.unknown', { namespace }));
+    return { kind: 'ClusterList', ...(await this.queries.page(namespace, query, isWhole)) };
+  }
+
+  @Get(':cluster')
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'getCluster',
+    tag: 'clusters',
+    summary: 'A cluster',
+    description:
+      'With at: as it was at an earlier moment, also if it is deleted since. What other nouns say (connections, quarantines) is left out then.',
+    answers: [{ status: 200, description: 'The cluster, with its nodes', schema: ClusterView }],
+    refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long', 'token.too-many-audits'],
+  })
+  async get(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Query({ schema: ClusterQuery }) { minSeq = 0, at }: ClusterQuery,
+    @FromExchange() exchange: Exchange,
+  ): Promise<ClusterView> {
+    await this.answers.shown(Math.max(minSeq, typeof at === 'number' ? at : 0));
+    const view =
+      at === undefined
+        ? await this.queries.one(path.namespace, path.cluster)
+        : await this.past.asOf(path, at, exchange);
+    if (view === undefined) throw new Refused(clusterUnknown(path));
+    return view;
+  }
+}
