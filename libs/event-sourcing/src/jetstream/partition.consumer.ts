@@ -376,7 +376,8 @@ export class PartitionConsumer {
       this.quarantined.add(HANDLERS_CONSUMER, poison);
     }
     this.cursor.move([HANDLERS_CONSUMER], upTo);
-    await this.commit({ ...NO_CHANGES, quarantined });
+    // Mostly the position is written with the next effect.
+    if (quarantined.length > 0) await this.commit({ ...NO_CHANGES, quarantined });
   }
 
   /** An operator's order: take the quarantined cluster's events again (retry), without the first (skip), or all from the start (replay). */

@@ -186,7 +186,7 @@ describe('the commit of a batch', () => {
     );
   });
 
-  it('is together with those of other partitions under load; a lost partition and a refused row are of their own partition only', async () => {
+  it('is together with those of other partitions under load, unless it is large; a lost partition and a refused row are of their own partition only', async () => {
     const loaded = new PartitionStore(pool, () => 1);
     const partitions = Array.from({ length: 8 }, (_, at) => 10 + at);
     for (const partition of partitions) await store.positions(partition, CONSUMERS);
@@ -212,9 +212,17 @@ describe('the commit of a batch', () => {
     await commitAll(0, 5, () => 'busy');
     await commitAll(5, 6, () => 'together');
     expect([await written(), await transactions()]).toEqual([partitions.map((partition) => `p${partition}`), 1]);
+    const many = Array.from({ length: 100 }, (_, at) => row(`many-${at}`, 7));
+    const large = loaded.commit({ ...batch({ from: 6, to: 7, rows: many }), partition: 10 });
+    const small = partitions
+      .slice(1)
+      .map((partition) => loaded.commit({ ...batch({ from: 6, to: 7, rows: [row(`p${partition}`, 7)] }), partition }));
+    await Promise.all([large, ...small]);
+    // That of p10, that of the others, and that of the large batch.
+    expect(await transactions()).toBe(3);
     await pool.query('truncate a');
-    await pool.query('update positions set seq = 7 where partition = 11');
-    const outcomes = await commitAll(6, 8, (partition) => (partition === 12 ? 'a\u0000b' : 'apart'));
+    await pool.query('update positions set seq = 8 where partition = 11');
+    const outcomes = await commitAll(7, 9, (partition) => (partition === 12 ? 'a\u0000b' : 'apart'));
     expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual([
       true,
       false,

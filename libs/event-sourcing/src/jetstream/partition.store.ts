@@ -373,6 +373,12 @@ const togetherOf = (batches: readonly Piece[]): Piece => {
   };
 };
 
+/** A batch of more is a partition that catches up: it gains little by waiting, and several of them would be one very large statement. */
+const ROWS_TOGETHER_MAX = 64;
+
+const rowsIn = ({ tables, states, timers }: Piece): number =>
+  [...tables, ...states].reduce((sum, { rows }) => sum + rows.length, timers.length);
+
 /** Nothing whose order within the batch matters. A state that is gone takes its timers along, and then no others may be set beside. */
 const isPlain = ({ positions, states, timers, quarantined, released, rejected }: BatchChanges): boolean =>
   positions.length > 0 &&
@@ -484,7 +490,8 @@ export class PartitionStore {
   /** What most batches change is one statement: one round trip instead of one for each table, the beginning and the end. */
   private async commitPlain(changes: BatchChanges): Promise<void> {
     try {
-      await this.group.commit(changes);
+      if (rowsIn(changes) > ROWS_TOGETHER_MAX) await this.writePlain([changes]);
+      else await this.group.commit(changes);
     } catch (error) {
       if (isWrongCount(error)) throw new LostOwnership(changes.partition);
       throw error;
