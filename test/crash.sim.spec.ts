@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { CrashWorld, SERVICES, type Kill, type Service } from './crash/crash.world.js';
+import { BROKEN, CrashWorld, SERVICES, type Failing, type Kill, type Service } from './crash/crash.world.js';
 import { outcome } from './crash/outcome.js';
 
 /** A hundred seeds of other simulations are one order of the services here; with fewer than 25 each service leaves some events out, and not the same. */
@@ -11,8 +11,8 @@ const LIMIT_MS = 600_000;
 const MOMENTS = ['before', 'after'] as const;
 const MACHINES = 5;
 
-const told = async (seed: number, kill?: Kill): Promise<CrashWorld> => {
-  const world = new CrashWorld(seed, kill);
+const told = async (seed: number, kill?: Kill, failing?: Failing): Promise<CrashWorld> => {
+  const world = new CrashWorld(seed, kill, failing);
   try {
     await world.run();
     return world;
@@ -29,6 +29,14 @@ const nameOf = (seed: number, world: CrashWorld, kill?: Kill): string => {
   return `seed ${seed}, ${killed}\n  ${events.join('\n  ')}`;
 };
 
+/** Its rows and states are those that follow from the log, whoever was killed while they were written. */
+const expectFolded = async (world: CrashWorld): Promise<void> => {
+  for (const [name, program] of Object.entries(world.programs)) {
+    const rows = Object.fromEntries(program.database.documents);
+    expect([name, rows]).toEqual([name, Object.fromEntries(await program.folded())]);
+  }
+};
+
 const outcomeOf = (world: CrashWorld): readonly string[] => outcome(world.events, 'demo');
 
 /** What must hold at the end, whatever was killed. */
@@ -39,10 +47,7 @@ const expectWhole = async (world: CrashWorld): Promise<void> => {
   expect([violations, inits.length, joins.length]).toEqual([[], 1, MACHINES - 1]);
   expect([world.cloud.machines.size, world.cloud.balancers.size]).toEqual([0, 0]);
   expect([...world.bootstrap.secrets.values.keys()]).toEqual(['infra-svc.ssh-key.lab']);
-  for (const [name, program] of Object.entries(world.programs)) {
-    const rows = Object.fromEntries(program.database.documents);
-    expect([name, rows]).toEqual([name, Object.fromEntries(await program.folded())]);
-  }
+  await expectFolded(world);
 };
 
 const expectSurvived = async (seed: number, kill: Kill, undisturbed: readonly string[]): Promise<void> => {
@@ -76,6 +81,73 @@ describe('a cluster that is created and deleted while services are killed', () =
         const desired = outcomeOf(undisturbed);
         for (let boundary = 1 + (SERVICES.indexOf(service) % EVERY); boundary <= undisturbed.length; boundary += EVERY)
           for (const when of MOMENTS) await expectSurvived(seed, { service, boundary, when }, desired);
+      }
+    },
+    LIMIT_MS,
+  );
+});
+
+/** What is left when a creation has failed and was cleaned up: the shared resources of the connection, and the record. */
+const expectCleanedUp = async (world: CrashWorld): Promise<void> => {
+  expect([world.cloud.machines.size, world.cloud.balancers.size]).toEqual([0, 0]);
+  const shared = ['infra-svc.ssh-key.lab'];
+  expect([...world.bootstrap.secrets.values.keys()].filter((name) => !shared.includes(name))).toEqual([]);
+  const { events } = world;
+  const issued = events.flatMap((event) => (event.type === 'AgentCredentialIssued' ? [event.data.user] : []));
+  const revoked = events.flatMap((event) => (event.type === 'AgentCredentialsRevoked' ? event.data.users : []));
+  expect(issued.filter((user) => !revoked.includes(user))).toEqual([]);
+  const [failed] = events.filter((event) => event.type === 'ClusterFailed');
+  const deletions = events.filter((event) => event.type === 'ClusterDeletionRequested');
+  expect(deletions).toMatchObject([
+    {
+      meta: { actor: 'system/gateway', causationId: failed?.meta.id },
+      data: { failure: { reason: failed?.data.reason, message: expect.stringContaining(BROKEN) } },
+    },
+  ]);
+  expect(world.events.at(-1)?.type).toBe('ClusterDeleted');
+  const operations = JSON.parse(world.programs.gateway.database.documents.get('operations|default/demo') ?? '{}');
+  expect(operations).toMatchObject({
+    operations: [
+      { kind: 'create', phase: 'Failed', reason: failed?.data.reason, message: expect.stringContaining(BROKEN) },
+      { kind: 'delete', phase: 'Succeeded' },
+    ],
+  });
+  await expectFolded(world);
+};
+
+const FAILING: readonly Failing[] = [
+  { service: 'infra-svc', step: 'list specs' },
+  { service: 'infra-svc', step: 'ensure network' },
+  { service: 'infra-svc', step: 'create machines' },
+  { service: 'infra-svc', step: 'ensure load balancer' },
+  { service: 'bootstrap-svc', step: 'prepare' },
+  { service: 'bootstrap-svc', step: 'verify' },
+  { service: 'bootstrap-svc', step: 'kubeadm-init' },
+  { service: 'bootstrap-svc', step: 'apply' },
+  { service: 'bootstrap-svc', step: 'kubeadm-join-control-plane' },
+  { service: 'bootstrap-svc', step: 'kubeadm-join-worker' },
+];
+
+/** Attempts that fail are events, too: of those, fewer are a moment at which to be killed. */
+const EVERY_FAILING = 12 * EVERY;
+
+describe('a cluster whose creation fails, with onFailure: cleanup', () => {
+  it.each(FAILING)(
+    'leaves nothing but the record of its failure when "$step" fails, whichever service is killed meanwhile [CB-Ladybug 26]',
+    async (failing: Failing) => {
+      const undisturbed = await told(SEED_FIRST, undefined, failing);
+      await expectCleanedUp(undisturbed);
+      let turn = FAILING.indexOf(failing);
+      for (let boundary = 1 + turn; boundary <= undisturbed.length; boundary += EVERY_FAILING) {
+        const kill: Kill = { service: SERVICES[turn % 4] ?? 'gateway', boundary, when: MOMENTS[turn % 2] ?? 'after' };
+        turn += 1;
+        const world = await told(SEED_FIRST, kill, failing);
+        try {
+          expect(world.kills).toBe(1);
+          await expectCleanedUp(world);
+        } catch (error) {
+          throw new Error(nameOf(SEED_FIRST, world, kill), { cause: error });
+        }
       }
     },
     LIMIT_MS,

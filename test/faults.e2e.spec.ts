@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import type { OperationList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -125,6 +125,36 @@ describe('a world that fails', () => {
     async () => {
       await failing('gone', { kind: 'ssh-never', machine: 'gone-*' });
       await deleted('gone');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a kubeadm that fails with onFailure: cleanup leaves no machine, and its reason in the history [CB-Ladybug 26]',
+    async () => {
+      const fault = {
+        kind: 'command-failure',
+        machine: 'tidy-cp-*',
+        command: 'kubeadm init*',
+        message: 'no init here',
+      };
+      await system.lab('PUT', '/v1/faults', { items: [fault] });
+      const body = { ...clusterBody('tidy', { controlPlanes: 1, workers: 1 }), onFailure: 'cleanup' };
+      expect((await system.call('POST', '/ns/default/clusters', body)).status).toBe(202);
+      await system.until('tidy', ({ type }) => type === 'ClusterDeleted', TIMEOUT_MS);
+      expect(await system.standing()).toMatchObject({ machines: 0, loadBalancers: 0 });
+      const events = await system.events('tidy');
+      const failed = events.find(({ type }) => type === 'ClusterFailed');
+      const deletion = events.find(({ type }) => type === 'ClusterDeletionRequested');
+      expect(deletion?.meta).toMatchObject({ actor: 'system/gateway', causationId: failed?.meta.id });
+      const { body: told } = await system.call<OperationList>(
+        'GET',
+        `/ns/default/clusters/tidy/operations?minSeq=${events.at(-1)?.meta.seq}`,
+      );
+      expect(told.items).toMatchObject([
+        { kind: 'create', phase: 'Failed', message: expect.stringContaining('no init here') },
+        { kind: 'delete', phase: 'Succeeded', message: expect.stringContaining('no init here') },
+      ]);
     },
     TIMEOUT_MS,
   );

@@ -205,6 +205,35 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
+    'gives a control plane whose Node was deleted and registered again the labels and the taint of kubeadm',
+    async () => {
+      const name = (await nodes()).find(({ role }) => role === 'control-plane')?.name ?? '';
+      const before = await lastSeq();
+      const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
+      const kubernetes = new KubernetesClient('shop', body, () => undefined);
+      try {
+        await kubernetes.core.deleteNode({ name });
+        await until('NodeMissing', before, name);
+        // As its kubelet does, which may give itself neither.
+        await kubernetes.core.createNode({ body: { metadata: { name }, spec: {} } });
+        await until('NodeReturned', before, name);
+        await until('NodeLabelsSet', before, name);
+        const { metadata, spec } = await kubernetes.core.readNode({ name });
+        expect(metadata?.labels).toMatchObject({
+          'node-role.kubernetes.io/control-plane': '',
+          'node.kubernetes.io/exclude-from-external-load-balancers': '',
+        });
+        expect(spec?.taints).toContainEqual(
+          expect.objectContaining({ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }),
+        );
+      } finally {
+        kubernetes.close();
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'shows a Node without a machine, and a node that Kubernetes lacks, until both are over; the first is deleted [ORBITER 23]',
     async () => {
       const { body: kubeconfig } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);

@@ -3,13 +3,16 @@ import { decode, readAll } from '@fairlead/event-sourcing/jetstream';
 import { clusterBody, startSystem, type System } from '../system/system.js';
 import { countFigures, countsOf, type Count } from './counts.js';
 import { distributionOf, lineOf, rounded, scaled, type Figure } from './figures.js';
-import { privateMiBOfTree, useOfTree, type ProcessUse } from './processes.js';
+import { privateMiBOfTree, useOf, useOfTree, wakeUpsOf, wakeUpsOfTree, type ProcessUse } from './processes.js';
 
 const TIMEOUT_MS = 15 * 60_000;
 const REQUESTS_AT_ONCE = 64;
-const IDLE_SECONDS = 20;
-/** What has just begun or ended is over by then: the services write positions, agents their first reports. */
-const SETTLE_MS = 5_000;
+const IDLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_IDLE_SECONDS'] ?? 60);
+/**
+ * What has just begun or ended is over by then: the services write positions, agents their first reports, and connections to PostgreSQL that
+ * were opened under load are closed, each of which ends a process.
+ */
+const SETTLE_MS = 30_000;
 const POLL_MS = 10;
 const LAB = 'lab';
 const POSTGRES = 'postgres';
@@ -144,7 +147,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
     const counts = await newCounts(system, countsBefore);
     const postgresMiB = postgresMemory(system);
     const events = await everyEvent(system);
-    const idle = await idleCpu(system);
+    const idle = await measureIdle(system);
     const measured = { ...creation, seconds, before, after, postgresMiB, events, idle };
     const each = { each: 'cluster', count };
     const counted = countFigures(...counts, each).filter(({ name }) => !name.startsWith('CPU'));
@@ -168,13 +171,37 @@ const postgresMemory = (system: System): number =>
     .filter(({ name }) => name === POSTGRES)
     .reduce((sum, { pid }) => sum + (pid === undefined ? 0 : privateMiBOfTree(pid)), 0);
 
-const idleCpu = async (system: System): Promise<ReadonlyMap<string, number>> => {
+/** What a program does while nothing happens: percent of a core, and wake-ups per second. */
+interface Idle {
+  readonly cpu: number;
+  readonly wakeUps: number;
+}
+
+/** The agents of real shells are children of the lab. */
+const AGENTS = 'agents';
+
+const idleUses = (system: System): ReadonlyMap<string, Idle> =>
+  new Map(
+    [...system.environment.supervisor.status(), ...system.supervisor.status()].flatMap(({ name, pid }) => {
+      if (pid === undefined) return [];
+      const whole = { cpu: useOfTree(pid).cpuSeconds, wakeUps: wakeUpsOfTree(pid) };
+      if (name !== LAB) return [[name, whole] as const];
+      const own = { cpu: useOf(pid).cpuSeconds, wakeUps: wakeUpsOf(pid) };
+      return [
+        [LAB, own],
+        [AGENTS, { cpu: whole.cpu - own.cpu, wakeUps: whole.wakeUps - own.wakeUps }],
+      ] as const;
+    }),
+  );
+
+const measureIdle = async (system: System): Promise<ReadonlyMap<string, Idle>> => {
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const before = uses(system);
+  const before = idleUses(system);
   await new Promise((resolve) => setTimeout(resolve, IDLE_SECONDS * 1_000));
-  const shares = [...uses(system)].map(([name, { cpuSeconds }]) => {
-    const spent = cpuSeconds - (before.get(name)?.cpuSeconds ?? 0);
-    return [name, (spent / IDLE_SECONDS) * 100] as const;
+  const shares = [...idleUses(system)].map(([name, { cpu, wakeUps }]) => {
+    const since = before.get(name) ?? { cpu: 0, wakeUps: 0 };
+    const spent = { cpu: ((cpu - since.cpu) / IDLE_SECONDS) * 100, wakeUps: (wakeUps - since.wakeUps) / IDLE_SECONDS };
+    return [name, spent] as const;
   });
   return new Map(shares);
 };
@@ -185,7 +212,7 @@ interface Measured extends Creation {
   readonly after: ReadonlyMap<string, ProcessUse>;
   readonly postgresMiB: number;
   readonly events: readonly StoredEvent[];
-  readonly idle: ReadonlyMap<string, number>;
+  readonly idle: ReadonlyMap<string, Idle>;
 }
 
 /** A number that should be less than its goal, if it has one. */
@@ -245,8 +272,19 @@ const costs = ({ what, count, seconds, before, after, events, idle, postgresMiB,
         `${rounded(memoryMiB, 0)} MiB (${memory.map(([name, mib]) => `${name} ${rounded(mib, 0)}`).join(', ')}, ${POSTGRES} without what is shared ${rounded(postgresMiB, 0)})`,
       ...(goals.memoryMiB === undefined ? {} : { goal: `< ${limit} MiB`, met: () => memoryMiB < limit }),
     },
-    parts(`${what}: idle CPU`, [...idle], { unit: '% of a core', digits: 2, limit: goals.idlePercent }),
+    parts(
+      `${what}: idle CPU`,
+      [...idle].map(([name, { cpu: share }]) => [name, share]),
+      { unit: '% of a core', digits: 2, limit: goals.idlePercent },
+    ),
+    wakeUpsFigure(what, idle),
   ];
+};
+
+const wakeUpsFigure = (what: string, idle: ReadonlyMap<string, Idle>): Figure => {
+  const total = totalOf([...idle].map(([name, { wakeUps }]) => [name, wakeUps]));
+  const each = [...idle].map(([name, { wakeUps }]) => `${name} ${rounded(wakeUps)}`).join(', ');
+  return { name: `${what}: idle wake-ups`, value: () => `${rounded(total)} per second (${each})` };
 };
 
 const totalOf = (values: readonly (readonly [string, number])[]): number =>

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Clock ticks of Linux per second (`getconf CLK_TCK`), 100 on every Debian. */
 const TICKS_PER_SECOND = 100;
@@ -43,6 +43,22 @@ export const useOfTree = (pid: number): ProcessUse =>
       (sum, use) => ({ cpuSeconds: sum.cpuSeconds + use.cpuSeconds, rssMiB: sum.rssMiB + use.rssMiB }),
       useOf(pid),
     );
+
+/** How often the threads of a process have slept and were woken up; 0 when it is gone. */
+export const wakeUpsOf = (pid: number): number => {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+      .map((thread) => readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'))
+      .reduce((sum, status) => sum + Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1] ?? 0), 0);
+  } catch {
+    return 0;
+  }
+};
+
+export const wakeUpsOfTree = (pid: number): number =>
+  childrenOf(pid)
+    .map(wakeUpsOfTree)
+    .reduce((sum, wakeUps) => sum + wakeUps, wakeUpsOf(pid));
 
 /** The memory of one process that no other shares; 0 when it is gone. */
 const privateMiB = (pid: number): number => {

@@ -2,6 +2,7 @@ import {
   CONNECTIONS_STREAM,
   isRefusal,
   namespaceStream,
+  WorldFailure,
   type ClusterSpec,
   type ClusterUid,
   type Fact,
@@ -19,6 +20,8 @@ import type { ServiceDefinition } from '@fairlead/service-kit';
 import { SOFTWARE } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { bootstrapReconciler } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.reconciler.js';
 import { CALM, Simulation, type Replica } from '../../apps/bootstrap-svc/test/simulation.js';
+import { CleanupEffects } from '../../apps/gateway/src/clusters/cleanup.effects.js';
+import type { CleanUp } from '../../apps/gateway/src/clusters/cleanup.process.js';
 import { clusters, type ClusterCommand } from '../../apps/gateway/src/clusters/clusters.decider.js';
 import { readSettings as readGatewaySettings } from '../../apps/gateway/src/config.js';
 import { gatewayService } from '../../apps/gateway/src/service.js';
@@ -49,6 +52,12 @@ export interface Kill {
   readonly when: 'before' | 'after';
 }
 
+/** A step of the creation that never succeeds: an operation of the provider, or a step on hosts. */
+export interface Failing {
+  readonly service: 'infra-svc' | 'bootstrap-svc';
+  readonly step: string;
+}
+
 const STEPS_MAX = 200_000;
 /** So often nothing waits and something runs all the same: it is in Node's hands and comes back. */
 const SETTLES_MAX = 1_000;
@@ -60,6 +69,7 @@ const WISH: StreamId = { namespace: NAMESPACE, cluster: CLUSTER, context: 'reque
 const CLIENT: Cause = { actor: 'user/client', correlationId: 'client', causationId: 'client' };
 const NOW = new Date('2026-01-02T00:00:00.000Z');
 const FACT = 'RecordAgentFact';
+export const BROKEN = 'it is broken';
 
 const uidOf = (attempt: number): ClusterUid =>
   `${String(attempt).padStart(8, '0')}-1111-4111-8111-111111111111` as ClusterUid;
@@ -162,13 +172,15 @@ export class CrashWorld {
   constructor(
     seed: number,
     private readonly killing: Kill | undefined = undefined,
+    private readonly failing: Failing | undefined = undefined,
   ) {
     this.bootstrap = new BootstrapParts(seed, CALM, this.log);
+    if (failing?.service === 'bootstrap-svc') this.bootstrap.world.failing.set(failing.step, BROKEN);
     const gateway = gatewayService(readGatewaySettings({}));
     const infra = consumersOf(infraService(readInfraSettings({})));
     const upgrade = consumersOf(upgradeService(readSettings({})));
     this.programs = {
-      gateway: this.program('gateway', gateway, () => ({ deliver: noJobs, failed: noJobs })),
+      gateway: this.program('gateway', gateway, (life) => this.gatewayParts(life)),
       'infra-svc': this.program('infra-svc', infra, (life) => this.infraParts(life)),
       'bootstrap-svc': this.program('bootstrap-svc', bootstrapConsumers, (life) => this.bootstrap.partsOf(life)),
       'upgrade-svc': this.program('upgrade-svc', upgrade, (life, program) => this.upgradeParts(life, program)),
@@ -189,7 +201,7 @@ export class CrashWorld {
     return this.events.filter((event) => event.type === type).length;
   }
 
-  /** A cluster is asked for, becomes Ready, and is deleted; until nothing is left to do. */
+  /** A cluster is asked for, becomes Ready, and is deleted; or it fails, and is cleaned up; until nothing is left to do. */
   async run(): Promise<void> {
     await this.state(namespaceStream(NAMESPACE), {
       type: 'NamespaceCreated',
@@ -269,7 +281,10 @@ export class CrashWorld {
 
   private request(): ClusterCommand {
     this.attempts += 1;
-    const spec: ClusterSpec = clusterSpec({ kubernetes: { networkCni: 'flannel' } });
+    const spec: ClusterSpec = {
+      ...clusterSpec({ kubernetes: { networkCni: 'flannel' } }),
+      ...(this.failing === undefined ? {} : { onFailure: 'cleanup' }),
+    };
     const uid = uidOf(this.attempts); // As the gateway draws one for each request.
     const data = { namespace: NAMESPACE, cluster: CLUSTER, uid, spec, requestHash: 'hash', connectionFaults: [] };
     return { type: 'RequestCluster', data: { ...data, actor: CLIENT.actor } };
@@ -343,9 +358,28 @@ export class CrashWorld {
     return { id, type: FACT, namespace: NAMESPACE, cluster: CLUSTER, cause: CLIENT, data: { stated } };
   }
 
+  private gatewayParts(life: Life): Parts {
+    const cleanup = new CleanupEffects(decisions(life, this.log));
+    return {
+      deliver: (job, context) =>
+        job.type === 'CleanUpCluster' ? cleanup.cleanUp(job as Job<CleanUp>, context) : noJobs(job),
+      failed: noJobs,
+    };
+  }
+
+  /** What the provider refuses while the cluster is created, it does when it is deleted. */
+  private refuses(operation: string): boolean {
+    const isCreation = this.count('ClusterDeletionRequested') === 0;
+    return isCreation && this.failing?.service === 'infra-svc' && this.failing.step === operation;
+  }
+
   private infraParts(life: Life): Parts {
     const wait = (): Promise<void> => life.turn();
-    const provider = new FakeProvider(this.cloud, { before: wait, after: wait });
+    const before = async (operation: string): Promise<void> => {
+      await wait();
+      if (this.refuses(operation)) throw new WorldFailure({ operation, target: 'lab', message: BROKEN });
+    };
+    const provider = new FakeProvider(this.cloud, { before, after: wait });
     this.infraLeases.expire('replica'); // As those of the life before do after a while.
     const replica = startReplica(
       {

@@ -242,9 +242,10 @@ export class Program {
       return result === undefined ? undefined : queued;
     } catch (error) {
       if (life.dead || !(error instanceof WorldFailure)) throw error;
-      if (attempt >= ATTEMPTS_MAX) throw error;
-      const nextAttemptAt = '2026-01-01T01:00:00.000Z';
+      const isLast = attempt >= ATTEMPTS_MAX;
+      const nextAttemptAt = isLast ? null : '2026-01-01T01:00:00.000Z';
       await this.parts.failed(job, { cause: error.toCause(), attempt, attemptsMax: ATTEMPTS_MAX, nextAttemptAt });
+      if (isLast) return undefined;
       this.database.attempts.set(job.id, attempt + 1);
       return { ...queued, attempt: attempt + 1 };
     }

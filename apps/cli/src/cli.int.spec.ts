@@ -475,7 +475,27 @@ describe('node', () => {
     );
   });
 
-  it('list shows which nodes are extra, for which upgrade, and which are held', async () => {
+  it('list asks for the nodes of pools and with labels', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
+    const zone = 'topology.kubernetes.io/zone=lab-1a';
+    const { code } = await ask([
+      'node',
+      'list',
+      'demo',
+      '--pool',
+      'web',
+      '--pool',
+      'control-plane',
+      '-l',
+      `tier=a,${zone}`,
+    ]);
+    expect([code, gateway.asked('GET', '/ns/default/clusters/demo/nodes').map(({ query }) => query)]).toEqual([
+      0,
+      [{ pool: 'web,control-plane', labelSelector: `tier=a,${zone}` }],
+    ]);
+  });
+
+  it('list shows which nodes are extra while an upgrade runs, and which are held', async () => {
     const [name, extra] = WORKERS;
     const items = [
       { ...worker, name },
@@ -487,7 +507,7 @@ describe('node', () => {
     expect(stdout.split('\n').map((line) => line.split(/ {3,}/).at(-1))).toEqual([
       'STATUS',
       '-',
-      'kubelet stopped posting; extra while u-8f3k2m9q01 runs',
+      'kubelet stopped posting; extra until the upgrade ends',
       'held: a course runs',
       '',
     ]);

@@ -20,6 +20,7 @@ import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
+import { CleanupEffects } from './clusters/cleanup.effects.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClusterReadsHttp } from './clusters/cluster.reads.http.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
@@ -97,7 +98,7 @@ import { UpgradeCommands } from './upgrades/upgrades.commands.js';
 import { UpgradesHttp } from './upgrades/upgrades.http.js';
 import { UpgradeQueries } from './upgrades/upgrades.queries.js';
 
-/** The only job requests an upgrade. That it has not succeeded yet is nothing that a cluster's history needs. */
+/** Jobs only request upgrades and deletions. That one has not succeeded yet is nothing that a cluster's history needs. */
 const logFailure: RecordJobFailure = async (job, { cause }) =>
   new Logger('jobs').warn(`${job.type} of ${job.namespace}/${job.cluster}: ${cause.message}`);
 
@@ -110,6 +111,7 @@ const CONTROLLERS: Type<unknown>[] = [
   SpecsHttp,
   ClusterReadsHttp,
   ClustersHttp,
+  CleanupEffects,
   PauseHttp,
   KubeconfigHttp,
   ManifestHttp,

@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalProcess } from './certificates/renewal.process.js';
+import { cleanupProcess } from './clusters/cleanup.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
 import { SETTINGS, type Settings } from './config.js';
 import { connectionsProjection } from './connections/connections.projection.js';
@@ -62,7 +63,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
     name: 'gateway',
     module: gatewayModule(settings),
     projections,
-    processes: [renewalProcess],
+    processes: [renewalProcess, cleanupProcess],
     migrations: [
       GatewayTables1763700000000,
       UpgradeTables1763800000000,

@@ -142,6 +142,7 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     ValidateCluster: [VALIDATE_POLICY, (task) => admission.validateCluster(task)],
     PlanMachines: [PLAN_POLICY, (task) => admission.planMachines(task)],
     PlanNodes: [PLAN_POLICY, (task) => admission.planNodes(task)],
+    ReconsiderNodes: [PLAN_POLICY, (task) => admission.reconsiderNodes(task)],
     PlanSurge: [PLAN_POLICY, (task) => admission.planSurge(task)],
     EnsureMachines: [CREATE_POLICY, (task) => creation.ensureMachines(task)],
     EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],

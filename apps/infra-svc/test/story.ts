@@ -21,6 +21,8 @@ const ROUNDS_MAX = 1_000;
 const ATTEMPTS_MAX = 3;
 /** Longer than a deletion may take, and than the wait before the next attempt. */
 const WAIT_MS = 20 * 60_000;
+/** What is asked for again so much later waits until time passes. */
+const LONG_MS = 60_000;
 
 /** A service in memory that does one job after the other, for stories in which nothing goes wrong by chance. */
 export class Story {
@@ -37,6 +39,7 @@ export class Story {
   readonly done: string[] = [];
   private readonly processes = new MemoryProcesses(this.log);
   private readonly replica: Replica;
+  private readonly requeued: Job[] = [];
   private aheadMs = 0;
 
   constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts'> = {}) {
@@ -88,7 +91,8 @@ export class Story {
   /** Time passes until every timer that is set is due. */
   async wait(): Promise<void> {
     this.aheadMs += WAIT_MS;
-    for (const asked of this.processes.fireTimers()) await this.work(asked);
+    const again = this.requeued.splice(0);
+    for (const asked of [...this.processes.fireTimers(), ...again]) await this.work(asked);
     await this.settle();
   }
 
@@ -107,7 +111,8 @@ export class Story {
       try {
         const result = await this.replica.deliver(asked, contextOf(attempt, new AbortController().signal));
         if (result === undefined && asked.type !== STATE_FACTS) this.done.push(asked.type);
-        if (result !== undefined && attempt < ROUNDS_MAX) continue;
+        if (result !== undefined && result.delayMs < LONG_MS && attempt < ROUNDS_MAX) continue;
+        if (result !== undefined) this.requeued.push(asked);
         return;
       } catch (error) {
         if (!(error instanceof WorldFailure)) throw error;

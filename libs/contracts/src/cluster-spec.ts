@@ -13,6 +13,11 @@ export const ON_FAILURES = ['rollback', 'keep'] as const;
 export const OnFailure = z.enum(ON_FAILURES);
 export type OnFailure = z.infer<typeof OnFailure>;
 
+/** What becomes of a cluster whose creation fails for good. A cluster that was Ready once is not concerned. */
+export const ON_CREATION_FAILURES = ['keep', 'cleanup'] as const;
+export const OnCreationFailure = z.enum(ON_CREATION_FAILURES);
+export type OnCreationFailure = z.infer<typeof OnCreationFailure>;
+
 /** Some machines of one kind. */
 export const NodeSet = z.strictObject({
   connection: ConnectionName,
@@ -74,5 +79,6 @@ export const ClusterSpec = z.strictObject({
   installMonAgent: z.enum(['yes', 'no']),
   label: z.string(),
   description: z.string(),
+  onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
 });
 export type ClusterSpec = z.infer<typeof ClusterSpec>;

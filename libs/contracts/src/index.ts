@@ -8,6 +8,8 @@ export * from './certificates.js';
 export * from './cluster.limits.js';
 export * from './pod.ranges.js';
 export * from './cluster-spec.js';
+export * from './creation.js';
+export * from './creation.failure.js';
 export * from './durations.js';
 export * from './envelope.js';
 export * from './events/catalogue.js';

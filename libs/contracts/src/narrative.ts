@@ -134,9 +134,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterRetryRequested: () => 'the failed cluster was asked to go on',
   ClusterPaused: ({ reason }) => `the cluster was paused${because(reason)}`,
   ClusterResumed: ({ reason }) => `the cluster was resumed${because(reason)}`,
-  NodesAbandoned: ({ nodes }) =>
-    `the request for nodes was given up${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
-  ClusterDeletionRequested: () => 'the end of the cluster was asked for',
+  NodesAbandoned: ({ nodes, superseded }) =>
+    `the request for nodes was ${superseded === true ? 'superseded by a newer one' : 'given up'}${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
+  ClusterDeletionRequested: ({ failure }) =>
+    failure === undefined
+      ? 'the end of the cluster was asked for'
+      : `the creation failed, and everything that was created is deleted (onFailure: cleanup): ${failure.message}`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {
     if (adopts !== undefined)
       return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was asked for`;

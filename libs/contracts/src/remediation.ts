@@ -5,8 +5,11 @@ export const REMEDIATION_ACTIONS = ['reboot', 'replace'] as const;
 export const RemediationAction = z.enum(REMEDIATION_ACTIONS);
 export type RemediationAction = z.infer<typeof RemediationAction>;
 
-/** Why a node is unhealthy: Kubernetes says that it is not Ready or has no Node object of it, its agent is silent, or it never became a Ready node. */
-export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted', 'Missing'] as const;
+/**
+ * Why a node is unhealthy: Kubernetes says that it is not Ready or has no Node object of it, its agent is silent, it never became a Ready
+ * node, or its machine has another private address than the one with which it joined.
+ */
+export const UNHEALTHY_CONDITIONS = ['NotReady', 'Lost', 'NotStarted', 'Missing', 'Moved'] as const;
 export const UnhealthyCondition = z.enum(UNHEALTHY_CONDITIONS);
 export type UnhealthyCondition = z.infer<typeof UnhealthyCondition>;
 
@@ -51,6 +54,7 @@ const CONDITION_WORDS: Readonly<Record<UnhealthyCondition, string>> = {
   Lost: 'not heard of',
   NotStarted: 'not started',
   Missing: 'without a Node object',
+  Moved: 'at another private address than the one with which it joined',
 };
 
 /** "not Ready since 2026-11-23T10:00:00.000Z". */
@@ -60,7 +64,7 @@ export const conditionSentence = (condition: UnhealthyCondition, since: string):
 export const SKIP_WORDS: Readonly<Record<SkipReason, string>> = {
   RemediationDisabled: 'its health check has remediation none',
   RetriesExhausted: 'remediation did not help as often as its health check allows',
-  RebootImpossible: 'its health check allows only a reboot, and no agent answers that could carry it out',
+  RebootImpossible: 'its health check allows only a reboot, which no agent could carry out, or which would not help',
   NotReplaceable: 'it held a member of the external etcd, which could not be replaced then',
 };
 

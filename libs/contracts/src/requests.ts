@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CNIS, ETCDS, LOAD_BALANCERS, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
+import { CNIS, ETCDS, LOAD_BALANCERS, OnCreationFailure, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { HOOK_POINTS } from './hook.points.js';
@@ -105,6 +105,11 @@ export const ClusterRequest = z
       .optional(),
     label: text.optional(),
     description: text.optional(),
+    onFailure: OnCreationFailure.optional()
+      .describe(
+        'If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned',
+      )
+      .meta({ default: 'keep' }),
   })
   .meta({
     id: 'ClusterRequest',
@@ -475,6 +480,20 @@ export const ListQuery = ReadQuery.extend({
   continue: z.string().min(1).max(1_024).optional().describe('metadata.continue of the page before'),
 });
 export type ListQuery = z.infer<typeof ListQuery>;
+
+/** `tier=web,zone=a`: all of them, as a labelSelector of Kubernetes with equality. */
+const LABEL_SELECTOR = /^[^=,\s]+=[^=,\s]*(?:,[^=,\s]+=[^=,\s]*)*$/;
+
+export const NodesQuery = ListQuery.extend({
+  pool: text
+    .optional()
+    .describe('Only nodes of these pools, separated by commas; control-plane: control planes. Left out: of all pools'),
+  labelSelector: text
+    .regex(LABEL_SELECTOR, 'must be labels such as tier=web,zone=a')
+    .optional()
+    .describe('Only nodes with all of these labels, of those that Fairlead sets: tier=web,zone=a'),
+});
+export type NodesQuery = z.infer<typeof NodesQuery>;
 
 export const TokensQuery = ListQuery.omit({ minSeq: true });
 export type TokensQuery = z.infer<typeof TokensQuery>;

@@ -27,4 +27,6 @@ export { TaskRunner, type RequeueAfter, type TaskContext, type TaskHandler } fro
 export { makeTail, type Tail } from './jetstream/tail.js';
 export * from './jetstream/tokens.js';
 export type { Lease, TaskLeases } from './task.leases.js';
+export { fetchWindow } from './jetstream/fetch.window.js';
+export { sharedInterval, untilShared, untilSharedAfter } from './jetstream/shared.interval.js';
 export { WakeSignal } from './jetstream/wake.signal.js';

@@ -10,6 +10,8 @@ export interface NodeView {
   /** As its kubelet registered it: `<provider>://<the provider's id>`; null: it has none. */
   readonly providerId: string | null;
   readonly controlPlane: boolean;
+  /** The first, as its kubelet reports it; null: none. */
+  readonly internalIp: string | null;
   readonly ready: boolean;
   /** Of the Ready condition, for people. */
   readonly message: string;

@@ -113,6 +113,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         name: first,
         providerId: null,
         controlPlane: false,
+        internalIp: expect.stringMatching(/^[0-9.]+$/),
         ready: true,
         message: 'kubelet is posting ready status',
         kubeletVersion: under.version,

@@ -12,6 +12,8 @@ import { patiently, type Patience } from './patience.js';
 import { SteadyClient } from './steady.client.js';
 
 const CONNECTIONS_MAX = 12;
+/** Kept while it is idle: a new one costs both sides some ten milliseconds of key derivation. */
+const CONNECTIONS_MIN = 1;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** What a service needs from the world: NATS with JetStream, and its own database, brought up to date. */
@@ -93,7 +95,7 @@ const connectDatabase = async (
     applicationName: definition.name,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     poolErrorHandler: lost,
-    extra: { Client: SteadyClient },
+    extra: { Client: SteadyClient, min: CONNECTIONS_MIN },
   });
   try {
     await database.initialize();
@@ -104,6 +106,7 @@ const connectDatabase = async (
   }
   const pool = new pg.Pool({
     connectionString: config.databaseUrl,
+    min: CONNECTIONS_MIN,
     max: CONNECTIONS_MAX,
     application_name: `${definition.name}-partitions`,
     keepAlive: true,

@@ -8,7 +8,7 @@ import {
   WorldFailure,
   wordsOf,
 } from '@fairlead/contracts';
-import { readLogState, WakeSignal, type LogState } from '@fairlead/event-sourcing/jetstream';
+import { readLogState, untilShared, WakeSignal, type LogState } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 
 /** How long an installation whose log is closed may still act where NATS does not say that it was closed: to a credential of an earlier release. */
@@ -66,7 +66,7 @@ export class LogOwnership {
     const { signal } = this.stopping;
     this.follow();
     while (!signal.aborted) {
-      if (!this.changed.isSet) await this.changed.pause(this.lookEveryMs);
+      if (!this.changed.isSet) await this.changed.pause(untilShared(this.lookEveryMs));
       this.changed.reset();
       if (signal.aborted) break;
       try {

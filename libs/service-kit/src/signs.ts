@@ -1,4 +1,5 @@
 import { aliveSubject, SERVICES, type ServiceName } from '@fairlead/contracts';
+import { sharedInterval } from '@fairlead/event-sourcing/jetstream';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
 
 const SAY_EVERY_MS = 5_000;
@@ -16,7 +17,7 @@ export type Signs = Readonly<Partial<Record<ServiceName, string>>>;
 export class SignsOfLife {
   private readonly heardAtMs = new Map<string, number>();
   private listensSinceMs = 0;
-  private timer: NodeJS.Timeout | undefined;
+  private stopSaying = (): void => undefined;
   private subscription: Subscription | undefined;
 
   constructor(
@@ -33,12 +34,12 @@ export class SignsOfLife {
       },
     });
     this.say();
-    this.timer = setInterval(() => this.say(), SAY_EVERY_MS).unref();
+    this.stopSaying = sharedInterval(SAY_EVERY_MS, () => this.say());
     void this.beginAgainOnReconnect();
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.stopSaying();
     this.subscription?.unsubscribe();
   }
 

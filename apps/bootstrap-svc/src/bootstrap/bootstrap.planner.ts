@@ -152,7 +152,7 @@ const setLabels = (cluster: Cluster): readonly Operation[] =>
   hostsOf(cluster)
     .filter((host) => host.joinedAt !== null && host.removal === 'none' && !host.failed && !hasMetadata(cluster, host))
     .slice(0, LABELS_AT_ONCE_MAX)
-    .map((host) => onNode('SetNodeLabels', host, 'its pool has other labels or taints'));
+    .map((host) => onNode('SetNodeLabels', host, 'it does not have the labels and taints that it must have'));
 
 const isWhole = (cluster: Cluster, host: Host): boolean =>
   host.joinedAt !== null && host.ready && hasMetadata(cluster, host);

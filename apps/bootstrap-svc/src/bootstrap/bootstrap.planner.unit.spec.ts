@@ -32,6 +32,7 @@ import {
 } from './bootstrap.fixtures.js';
 import { departures } from './bootstrap.decider.js';
 import { nextLookAt } from './departures.planner.js';
+import { desiredMetadata } from './metadata.evolve.js';
 
 const five = [cp(1), cp(2), cp(3), w(1), w(2)];
 const machines: Fact[] = [requested(3, 2), created(machinesOf(3, 2)), balanced];
@@ -372,6 +373,24 @@ describe('labels and taints of a pool', () => {
     expect(desiredAfter(...facts)).toEqual([]);
     expect(desiredAfter(...facts, returned(w(1)))).toEqual([`SetNodeLabels/${w(1)}`]);
     expect(desiredAfter(...facts, returned(w(1)), set(w(1)))).toEqual([]);
-    expect(desiredAfter(...wholeCluster(), returned(w(1)), returned(cp(2)))).toEqual([]);
+    expect(desiredAfter(...wholeCluster(), returned(w(1)))).toEqual([]);
+  });
+
+  it('are those of kubeadm on a control plane whose Node was deleted and whose kubelet registered again', () => {
+    const returned: Fact = { type: 'NodeReturned', data: { uid: UID, node: cp(2) } };
+    const labels = {
+      'node-role.kubernetes.io/control-plane': '',
+      'node.kubernetes.io/exclude-from-external-load-balancers': '',
+    };
+    const taint = { key: 'node-role.kubernetes.io/control-plane', value: '', effect: 'NoSchedule' } as const;
+    const set: Fact = { type: 'NodeLabelsSet', data: { uid: UID, node: cp(2), labels, taints: [taint] } };
+    expect(desiredAfter(...wholeCluster(), returned)).toEqual([`SetNodeLabels/${cp(2)}`]);
+    expect(desiredAfter(...wholeCluster(), returned, set)).toEqual([]);
+    expect(desiredAfter(...wholeCluster(), returned, set, returned)).toEqual([`SetNodeLabels/${cp(2)}`]);
+    const state = stateAfter(...wholeCluster(), returned);
+    if (state.status !== 'ready') throw new Error(state.status);
+    expect(desiredMetadata(state.cluster, state.cluster.hosts[cp(2)]!)).toEqual({ labels, taints: [taint] });
+    const single = { ...state.cluster, spec: { ...state.cluster.spec, singleNode: true } };
+    expect(desiredMetadata(single, single.hosts[cp(2)]!)).toEqual({ labels, taints: [] });
   });
 });

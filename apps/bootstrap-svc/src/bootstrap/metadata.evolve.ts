@@ -1,14 +1,22 @@
 import { nodeMetadata, taintKey, type DeclaredSpec, type NodeMetadata, type StoredEvent } from '@fairlead/contracts';
 import { isControlPlane, type Cluster, type Host } from './bootstrap.state.js';
 
-/** The labels and taints that a pool gives to its nodes. */
-export const desiredMetadata = ({ pools = {} }: Cluster, { machine }: Host): NodeMetadata =>
-  nodeMetadata(pools[machine.pool] ?? {});
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 
-/** Whether the node has the labels and taints of its pool. */
+/** What kubeadm gives to a control plane. A kubelet may not give it to itself. */
+const ofControlPlane = ({ spec }: Cluster): NodeMetadata =>
+  nodeMetadata({
+    labels: { [CONTROL_PLANE]: '', 'node.kubernetes.io/exclude-from-external-load-balancers': '' },
+    taints: spec.singleNode ? [] : [{ key: CONTROL_PLANE, effect: 'NoSchedule' }],
+  });
+
+/** The labels and taints that a pool gives to its nodes, and kubeadm to control planes. */
+export const desiredMetadata = (cluster: Cluster, host: Host): NodeMetadata =>
+  isControlPlane(host) ? ofControlPlane(cluster) : nodeMetadata(cluster.pools?.[host.machine.pool] ?? {});
+
+/** Whether the node has the labels and taints of its pool; a control plane has kubeadm's until it registers again. */
 export const hasMetadata = (cluster: Cluster, host: Host): boolean =>
-  isControlPlane(host) ||
-  (host.metadata === undefined && cluster.pools?.[host.machine.pool] === undefined) ||
+  (host.metadata === undefined && (isControlPlane(host) || cluster.pools?.[host.machine.pool] === undefined)) ||
   JSON.stringify(nodeMetadata(host.metadata?.set ?? {})) === JSON.stringify(desiredMetadata(cluster, host));
 
 const keysOf = ({ labels, taints }: NodeMetadata): { labels: readonly string[]; taints: readonly string[] } => ({
@@ -58,11 +66,12 @@ const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeL
   return { ...cluster, hosts: { ...cluster.hosts, [node]: after } };
 };
 
-/** A kubelet that registers again gives itself what it had when it joined, and nothing that was set later. */
+/** A kubelet that registers again gives itself what it had when it joined, and nothing that was set later, or by kubeadm. */
 const registeredAgain = (cluster: Cluster, node: string): Cluster => {
   const host = cluster.hosts[node];
-  if (host?.metadata === undefined) return cluster;
-  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, metadata: { ...host.metadata, set: null } } } };
+  if (host === undefined || (host.metadata === undefined && !isControlPlane(host))) return cluster;
+  const metadata = { ...(host.metadata ?? NOTHING), set: null };
+  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, metadata } } };
 };
 
 /** What an event changes in the labels and taints of nodes. */

@@ -220,7 +220,8 @@ export interface Api {
   /** Oldest first; also of a cluster that is gone. Shows at least what the log held at `minSeq`. */
   operations(at: ClusterAt, minSeq?: number): Promise<readonly OperationView[]>;
 
-  nodes(at: ClusterAt): Promise<readonly NodeView[]>;
+  /** All of them, or those of pools and with labels. */
+  nodes(at: ClusterAt, selection?: Pick<NodeSelection, 'pools' | 'labels'>): Promise<readonly NodeView[]>;
   node(at: ClusterAt, node: string): Promise<NodeView>;
   addNodes(at: ClusterAt, request: MoreNodes, idempotencyKey: string): Promise<Accepted>;
   /** Gives up requests for nodes that are not done. */

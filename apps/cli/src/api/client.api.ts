@@ -13,7 +13,7 @@ import { CliFailure } from '../failures.js';
 import { deadlineAfter } from '../time/deadline.js';
 import type { Access } from './access.js';
 import { notFairlead, refusalOf, streamFailureOf, unreachable } from './api.failures.js';
-import type { Accepted, Api, ClusterAt, EventView, Steering } from './api.ports.js';
+import type { Accepted, Api, ClusterAt, EventView, NodeSelection, Steering } from './api.ports.js';
 
 /** Longer than the gateway's own longest wait for a projection. */
 const TIMEOUT_MS = 60_000;
@@ -341,15 +341,30 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     ),
 });
 
+const nodesQuery = ({ pools, labels }: Pick<NodeSelection, 'pools' | 'labels'>) => ({
+  ...(pools === undefined ? {} : { pool: pools.join(',') }),
+  ...(labels === undefined
+    ? {}
+    : {
+        labelSelector: Object.entries(labels)
+          .map(([key, value]) => `${key}=${value}`)
+          .join(','),
+      }),
+});
+
 type NodeMethods = 'nodes' | 'node' | 'addNodes' | 'abandonNodes' | 'removeNode' | 'cancelRemoval' | 'replaceNode';
 
 const nodeMethods = (access: Access, client: FairleadClient): Pick<Api, NodeMethods> => {
   const named = (address: ClusterAt, node: string) => ({ params: { path: { ...address, node } } });
   return {
-    nodes: (address) =>
-      allItemsOf(access, (query) =>
-        client.GET('/ns/{namespace}/clusters/{cluster}/nodes', { params: { path: { ...address }, query } }),
-      ),
+    nodes: (address, selection = {}) => {
+      const selected = nodesQuery(selection);
+      return allItemsOf(access, (query) =>
+        client.GET('/ns/{namespace}/clusters/{cluster}/nodes', {
+          params: { path: { ...address }, query: { ...query, ...selected } },
+        }),
+      );
+    },
     node: (address, node) =>
       dataOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/nodes/{node}', named(address, node))),
     addNodes: (address, request, key) => {

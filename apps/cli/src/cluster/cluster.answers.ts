@@ -49,7 +49,7 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
 const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon }: NodeView): string =>
   [
     reason,
-    extraFor === undefined ? '' : `extra while ${extraFor} runs`,
+    extraFor === undefined ? '' : 'extra until the upgrade ends',
     updatesDisabled === null ? '' : `held: ${updatesDisabled}`,
     cordon === undefined ? '' : `cordoned by ${cordon.actor}: ${cordon.reason}`,
     remediation,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { ON_CREATION_FAILURES } from '@fairlead/contracts';
+import { Option, type Command } from 'commander';
 import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
@@ -48,6 +49,10 @@ const addCreate = (parent: Command, io: Io): void => {
       ],
       ['fairlead cluster create small --workers 0 --connection lab --spec lab.medium', 'One node that does everything'],
       ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'What a file says'],
+      [
+        'fairlead cluster create demo --connection lab --spec lab.medium --on-failure cleanup',
+        'If it fails, nothing is left but its history',
+      ],
       ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'From standard input'],
     ],
   })
@@ -68,6 +73,12 @@ const addCreate = (parent: Command, io: Io): void => {
     .option('--pod-cidr <cidr>', 'network of the pods')
     .option('--service-cidr <cidr>', 'network of the services')
     .option('--description <text>', 'what it is for')
+    .addOption(
+      new Option(
+        '--on-failure <what>',
+        'if the creation fails: keep everything for a retry, or delete everything that was created (default: keep)',
+      ).choices(ON_CREATION_FAILURES),
+    )
     .option('--idempotency-key <key>', 'asking again with the same key asks for the same cluster (default: generated)');
   addWaitOptions(command).action(runs(io, create));
 };

@@ -1,3 +1,4 @@
+import type { OnCreationFailure } from '@fairlead/contracts';
 import { parse } from 'yaml';
 import type { ClusterRequest, NodeSetRequest } from '../api/api.ports.js';
 import { usageFailure, wordsOf } from '../failures.js';
@@ -16,6 +17,7 @@ export interface ClusterFlags {
   readonly podCidr?: string;
   readonly serviceCidr?: string;
   readonly description?: string;
+  readonly onFailure?: OnCreationFailure;
 }
 
 /** The body of the request. What is missing or wrong in it is the server's to say, with its codes. */
@@ -33,6 +35,7 @@ export const clusterRequest = (
     ...workersOf(base, flags),
     ...pick('serviceType', flags.serviceType),
     ...pick('description', flags.description),
+    ...pick('onFailure', flags.onFailure),
     ...configOf(base, flags),
   };
 };

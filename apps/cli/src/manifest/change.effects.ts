@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/api.ports.js';
 import { confirm } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
-import { usageFailure } from '../failures.js';
+import { CliFailure, usageFailure } from '../failures.js';
 import type { Answer } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { planText } from '../upgrade/plan.text.js';
@@ -26,10 +26,25 @@ export interface PlannedChange {
   readonly planned: ManifestView;
 }
 
+/** A manifest with this resource version is refused if there is such a cluster. */
+const ONLY_IF_ABSENT = '';
+
+/** How often a change is planned when the cluster changes between the reading and the planning. */
+const PLANS_MAX = 5;
+
+/** Both are of one version of the cluster: what differs, and what is done for it. */
 export const planChange = async ({ api }: Session, at: ClusterAt, manifest: Manifest): Promise<PlannedChange> => {
-  const before = await unlessUnknown(api.manifest(at));
-  const { manifest: planned } = await api.putManifest(at, manifest, { dryRun: true, idempotencyKey: randomUUID() });
-  return { before, planned };
+  for (let attempt = 1; attempt <= PLANS_MAX; attempt += 1) {
+    const before = await unlessUnknown(api.manifest(at));
+    const { manifest: planned } = await api.putManifest(at, manifest, { dryRun: true, idempotencyKey: randomUUID() });
+    const { resourceVersion = ONLY_IF_ABSENT } = before?.metadata ?? {};
+    if (planned.metadata.resourceVersion === resourceVersion) return { before, planned };
+  }
+  throw new CliFailure('conflict', {
+    code: 'conflict.concurrent',
+    message: `${at.cluster} changes again and again while its change is planned`,
+    help: 'Try again when it is quiet.',
+  });
 };
 
 type Outcome = 'created' | 'configured' | 'unchanged';
@@ -39,9 +54,6 @@ const answerOf = ({ cluster }: ClusterAt, manifest: ManifestView, outcome: Outco
   table: `cluster/${cluster} ${outcome}${note}`,
   names: [cluster],
 });
-
-/** A manifest with this resource version is refused if there is such a cluster. */
-const ONLY_IF_ABSENT = '';
 
 /** What was shown is what is applied: if the cluster changes in between, or someone else creates it, the server refuses. */
 const asShown = (manifest: Manifest, before: ManifestView | undefined): Manifest => ({

@@ -51,6 +51,12 @@ const change = ({ body, query }: Received) => {
   };
 };
 
+/** The same, of another version of the cluster; empty: there is none yet. */
+const plannedAt = (resourceVersion: string, received: Received) => {
+  const { body, ...answer } = change(received);
+  return { ...answer, body: { ...body, metadata: { ...body.metadata, resourceVersion } } };
+};
+
 beforeEach(async () => {
   gateway = new FakeGateway();
   await gateway.start();
@@ -122,10 +128,30 @@ describe('fairlead apply', () => {
 
   it('creates a cluster that there is not, and only if no one else has by then', async () => {
     gateway.on('GET', PATH, refusal(404, 'cluster.unknown', 'There is none'));
+    gateway.on('PUT', PATH, (received) => plannedAt('', received));
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(3));
     expect([code, stdout]).toEqual([0, 'cluster/demo created\n']);
     expect(stderr).toContain('+ pools[web].replicas: 3');
     expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo', resourceVersion: '' }]);
+  });
+
+  it('shows what differs and the plan of one version of the cluster, whoever changes it meanwhile', async () => {
+    let version = 12;
+    gateway.on('GET', PATH, () => {
+      const { metadata, ...read } = manifestOf(version === 12 ? 1 : 2);
+      return { body: { ...read, metadata: { ...metadata, resourceVersion: String(version) } } };
+    });
+    gateway.on('PUT', PATH, (received) => {
+      version = 13; // Someone else has scaled it between the two.
+      return plannedAt('13', received);
+    });
+    const { code, stderr } = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(4));
+    expect([code, stderr.includes('~ pools[web].replicas: 2 → 4'), stderr.includes('1 → 4')]).toEqual([0, true, false]);
+    expect(changes().map(({ metadata }) => metadata['resourceVersion'])).toEqual(['13']);
+    gateway.on('PUT', PATH, (received) => plannedAt(String(++version), received));
+    const restless = await ask(['apply', '-f', '-', '--yes', '--no-wait'], applyIo(4));
+    expect([restless.code, restless.stderr]).toEqual([6, expect.stringContaining('changes again and again')]);
+    expect(changes()).toHaveLength(1);
   });
 
   it.each([

@@ -23,11 +23,13 @@ const labels = (
   return { ...before, ...Object.fromEntries(pairs) };
 };
 
-export const addSelectionOptions = (command: Command): Command =>
+export const addPoolAndSelector = (command: Command): Command =>
   command
     .option('--pool <name>', 'nodes of this pool; may be given several times; control-plane: control planes', collected)
-    .option('-l, --selector <labels>', 'nodes with all of these labels, e.g. tier=web', labels)
-    .option('--all', 'all nodes of the cluster');
+    .option('-l, --selector <labels>', 'nodes with all of these labels, e.g. tier=web', labels);
+
+export const addSelectionOptions = (command: Command): Command =>
+  addPoolAndSelector(command).option('--all', 'all nodes of the cluster');
 
 export const selectionOf = (nodes: readonly string[], { pool, selector, all }: SelectionOptions): NodeSelection => {
   const isShared = pool !== undefined || selector !== undefined || all === true;

@@ -10,6 +10,7 @@ import { integerBetween } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
 import { addActionCommands } from './action.commands.js';
+import { addPoolAndSelector, type SelectionOptions } from './action.options.js';
 import { addExecCommands } from './exec.commands.js';
 import { addNodeHoldCommands } from './hold.commands.js';
 import { addReplaceCommand } from './replace.commands.js';
@@ -34,23 +35,27 @@ export const addNodeCommands = (program: Command, io: Io): void => {
 };
 
 const addList = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'list <cluster>',
     summary: 'List the nodes of a cluster',
     examples: [
       ['fairlead node list demo', 'All nodes, from the moment that their machines are planned'],
+      ['fairlead node list demo --pool web -l topology.kubernetes.io/zone=lab-1a', 'Those of a pool, in one zone'],
       [
         'fairlead node list demo --output json | jq -r ".[] | select(.ready | not) | .name"',
         'Those that are not Ready',
       ],
     ],
-  })
-    .alias('ls')
-    .action(
-      runs(io, async (session, name: string) =>
-        nodesAnswer(await session.api.nodes(clusterAt(session, name)), io.now()),
-      ),
-    );
+  }).alias('ls');
+  addPoolAndSelector(command).action(
+    runs(io, async (session, name: string, { pool, selector }: SelectionOptions) => {
+      const selection = {
+        ...(pool === undefined ? {} : { pools: [...pool] }),
+        ...(selector === undefined ? {} : { labels: { ...selector } }),
+      };
+      return nodesAnswer(await session.api.nodes(clusterAt(session, name), selection), io.now());
+    }),
+  );
 };
 
 type AddOptions = WaitOptions & {

@@ -38,7 +38,8 @@ const requestedAt = (operations: readonly OperationView[], seq: number): Operati
  */
 export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
   const { requestSeq, timeoutMs } = options;
-  const version = (await unlessUnknown(api.cluster(at, requestSeq)))?.k8sVersion ?? '';
+  const cluster = await unlessUnknown(api.cluster(at, requestSeq));
+  const version = cluster?.k8sVersion ?? '';
   const ended = await watch<ShownOperation | undefined>(
     api,
     io,
@@ -63,7 +64,7 @@ export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: 
     },
     { timeoutMs },
   );
-  return endOf(at, options, ended);
+  return endOf(at, { ...options, isCleanedUp: cluster?.onFailure === 'cleanup' }, ended);
 };
 
 /** undefined: there is none of this name, or none any more. */
@@ -76,14 +77,19 @@ export const unlessUnknown = async <T>(answer: Promise<T>): Promise<T | undefine
   }
 };
 
+interface EndOptions extends FollowOptions {
+  /** A creation that fails is followed by a deletion. */
+  readonly isCleanedUp: boolean;
+}
+
 const endOf = (
   at: ClusterAt,
-  options: FollowOptions,
+  options: EndOptions,
   { view, seq, end }: WatchEnd<ShownOperation | undefined>,
 ): Followed => {
   const operation = view?.operation;
   if (operation !== undefined && isOver(operation)) {
-    if (hasFailed(operation)) throw failureOf(at, operation);
+    if (hasFailed(operation)) throw failureOf(at, operation, options);
     return { operation, seq };
   }
   const { what, timeoutMs = 0 } = options;
@@ -91,18 +97,21 @@ const endOf = (
   throw stillGoing('timed-out', `Not done within ${formatDuration(timeoutMs)}: ${what} goes on at the server`, at);
 };
 
-const failureOf = ({ cluster }: ClusterAt, operation: OperationView): CliFailure =>
+/** A request that was rejected has created nothing, and its manifest cannot be changed. */
+const helpAfterCreate = (cluster: string, { phase }: OperationView, { isCleanedUp }: EndOptions): string => {
+  if (isCleanedUp)
+    return `What was created is being deleted (onFailure: cleanup): "fairlead cluster describe ${cluster}" shows it.`;
+  return phase === 'Rejected'
+    ? `Nothing was created. "fairlead cluster retry ${cluster}" checks the request again; to change it, delete the cluster first: "fairlead cluster delete ${cluster}".`
+    : `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`;
+};
+
+const failureOf = ({ cluster }: ClusterAt, operation: OperationView, options: EndOptions): CliFailure =>
   new CliFailure('failed', {
     code: operation.reason || 'cli.failed',
     message: operation.message || `${cluster} failed`,
-    help: courseOf(operation) === 'create' ? helpAfterCreate(cluster, operation) : undefined,
+    help: courseOf(operation) === 'create' ? helpAfterCreate(cluster, operation, options) : undefined,
   });
-
-/** A request that was rejected has created nothing, and its manifest cannot be changed. */
-const helpAfterCreate = (cluster: string, { phase }: OperationView): string =>
-  phase === 'Rejected'
-    ? `Nothing was created. "fairlead cluster retry ${cluster}" checks the request again; to change it, delete the cluster first: "fairlead cluster delete ${cluster}".`
-    : `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`;
 
 const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { cluster }: ClusterAt): CliFailure =>
   new CliFailure(exit, {

@@ -28,6 +28,7 @@ const NEVER: TokenSession = { signal: new AbortController().signal, endAt: () =>
 export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly sessions = new Map<string, Set<AbortController>>();
   private readonly stopping = new AbortController();
+  private following: Promise<void> | undefined;
 
   constructor(
     @Inject(TAIL) private readonly tail: Tail,
@@ -35,7 +36,8 @@ export class TokenSessions implements OnApplicationBootstrap, BeforeApplicationS
   ) {}
 
   onApplicationBootstrap(): void {
-    void this.follow();
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    this.following ??= this.follow();
   }
 
   beforeApplicationShutdown(): void {

@@ -84,6 +84,7 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
   private readonly log = new Logger('autoscaler');
   private server: grpc.Server | undefined;
   private port = 0;
+  private serving: Promise<void> | undefined;
 
   constructor(
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'autoscaler'>,
@@ -100,7 +101,13 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
     return `${host.includes(':') ? `[${host}]` : host}:${port === 0 ? this.port : port}`;
   }
 
-  async onApplicationBootstrap(): Promise<void> {
+  onApplicationBootstrap(): Promise<void> {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    this.serving ??= this.serve();
+    return this.serving;
+  }
+
+  private async serve(): Promise<void> {
     const { autoscaler } = this.settings;
     if (autoscaler === undefined) return;
     const { host, port } = autoscaler.listen;

@@ -29,7 +29,7 @@ import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
 import { faultsOfCluster, faultsOfNodes, toClusterSpec, toNodeSet } from './clusters.rules.js';
-import { unknownSpecs } from './offered.specs.js';
+import { unknownSpecs, unknownZones } from './offered.specs.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -180,6 +180,7 @@ export class ClusterCommands {
     return [
       ...requested.flatMap(({ field, sets }) => closedConnections(known, namespace, { sets, field, identity })),
       ...requested.flatMap(({ field, sets }) => unknownSpecs(offered, sets, field)),
+      ...requested.flatMap(({ field, sets }) => unknownZones(offered, sets, field)),
       ...(await this.capacityRefusals(known, { namespace, uid: undefined, more: !isNew, machines })),
     ];
   }

@@ -1,6 +1,7 @@
 import {
   c8MayRemove,
   CLUSTER_WORKERS_MAX,
+  creationAfter,
   majorityOf,
   pauseAfter,
   refuse,
@@ -9,6 +10,7 @@ import {
   type ClusterPhase,
   type ClusterSpec,
   type ClusterUid,
+  type Creation,
   type Fact,
   type MachineTemplate,
   type NodeName,
@@ -104,6 +106,8 @@ export type ReplaceNode = Command<
 export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
 export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
+/** Its creation failed, and its request asked for a cleanup in this case. */
+export type CleanUpCluster = Command<'CleanUpCluster', Named & { readonly uid: ClusterUid }>;
 export type PauseCluster = Command<'PauseCluster', Named & { readonly reason: string }>;
 export type ResumeCluster = Command<'ResumeCluster', Named & { readonly reason: string }>;
 export type ClusterCommand =
@@ -115,6 +119,7 @@ export type ClusterCommand =
   | CancelRemoval
   | RetryCluster
   | DeleteCluster
+  | CleanUpCluster
   | PauseCluster
   | ResumeCluster;
 
@@ -155,6 +160,7 @@ interface Present {
   readonly requestHash: string;
   readonly actor: string;
   readonly phase: ClusterPhase;
+  readonly creation: Creation | undefined;
   /** null: it is not paused. */
   readonly pause: ClusterPause | null;
   readonly members: ReadonlyMap<string, Member>;
@@ -370,6 +376,13 @@ const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequ
   );
 };
 
+/** Nothing is done of it while the cluster is paused, or after someone has asked for something else: it is asked for again if need be. */
+const cleanUp = (state: ClusterState, { data }: CleanUpCluster): readonly ClusterRequestFact[] => {
+  if (state.status === 'absent' || state.uid !== data.uid || state.pause !== null) return nothing;
+  const failure = state.creation?.cleanup ?? null;
+  return failure === null ? nothing : [{ type: 'ClusterDeletionRequested', data: { uid: state.uid, failure } }];
+};
+
 /** Pausing again changes neither the reason nor the time. A deletion that has begun cannot be paused: it would orphan machines. */
 const pause = (state: ClusterState, { data }: PauseCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
@@ -478,6 +491,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   requestHash: event.data.requestHash,
   actor: event.meta.actor,
   phase: 'Pending',
+  creation: creationAfter(undefined, event),
   pause: null,
   members: new Map(),
   additions: NO_ADDITIONS,
@@ -512,6 +526,8 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         return retry(state, command);
       case 'DeleteCluster':
         return end(state, command);
+      case 'CleanUpCluster':
+        return cleanUp(state, command);
       case 'PauseCluster':
         return pause(state, command);
       case 'ResumeCluster':
@@ -528,6 +544,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
       {
         ...state,
         phase: phaseAfter(phase, event),
+        creation: creationAfter(state.creation, event),
         pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),
         additions: additionsAfter(additions, event),

@@ -1,9 +1,16 @@
 import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet, ReplacementOrder } from '@fairlead/contracts';
-import { refuse, isRefusal } from '@fairlead/contracts';
+import { declaredOf, refuse, isRefusal } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
-import { clusters, type RemoveNode, type RequestCluster, type RequestNodes } from './clusters.decider.js';
+import { cleanupProcess } from './cleanup.process.js';
+import {
+  clusters,
+  type CleanUpCluster,
+  type RemoveNode,
+  type RequestCluster,
+  type RequestNodes,
+} from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
 import { toClusterSpec } from './clusters.rules.js';
 
@@ -140,6 +147,77 @@ describe('a request for a cluster', () => {
     given(requested, deletionRequested, deleted)
       .when(ask({ uid: otherUid }))
       .then({ type: 'ClusterRequested', data: { uid: otherUid, spec, requestHash: 'hash' } });
+  });
+});
+
+describe('a creation that fails', () => {
+  const cleaned: Fact = {
+    type: 'ClusterRequested',
+    data: { uid, spec: { ...spec, onFailure: 'cleanup' }, requestHash: 'hash' },
+  };
+  const cleanUp: CleanUpCluster = { type: 'CleanUpCluster', data: { ...named, uid } };
+  const failure = { reason: 'InitControlPlaneFailedReason', message: 'kubeadm init on cp-1 failed: no' };
+  const declaring = (onFailure?: 'cleanup'): Fact => ({
+    type: 'ClusterSpecChanged',
+    data: { uid, revision: 1, spec: { ...declaredOf(spec), ...(onFailure === undefined ? {} : { onFailure }) } },
+  });
+  const paused: Fact = { type: 'ClusterPaused', data: { uid, reason: '' } };
+  const resumed: Fact = { type: 'ClusterResumed', data: { uid, reason: '' } };
+  const due = (...facts: readonly Fact[]): boolean => {
+    let known = cleanupProcess.initial;
+    let jobs = 0;
+    for (const event of facts.map((fact, at) => stored(fact, at + 1))) {
+      known = cleanupProcess.evolve(known, event) ?? cleanupProcess.initial;
+      jobs = cleanupProcess.react(known, event).length;
+    }
+    return jobs > 0;
+  };
+
+  it('is kept for a retry, unless its request says otherwise', () => {
+    given(requested, accepted, failed).when(cleanUp).thenNothing();
+    expect(due(requested, accepted, failed)).toBe(false);
+    given(requested, accepted, failed).when(retry).then({ type: 'ClusterRetryRequested', data: { uid } });
+  });
+
+  it('is deleted with onFailure: cleanup, and the deletion says what failed', () => {
+    given(cleaned, accepted, failed).when(cleanUp).then({ type: 'ClusterDeletionRequested', data: { uid, failure } });
+    expect(due(cleaned, accepted, failed)).toBe(true);
+    given(cleaned, rejected)
+      .when(cleanUp)
+      .then({
+        type: 'ClusterDeletionRequested',
+        data: { uid, failure: { reason: 'cluster.spec-cpu', message: 'too small' } },
+      });
+  });
+
+  it('is never what happens to a cluster that was Ready once', () => {
+    given(cleaned, accepted, ready, failed).when(cleanUp).thenNothing();
+    expect(due(cleaned, accepted, ready, failed)).toBe(false);
+    given(requested, accepted, ready, declaring('cleanup'), failed).when(cleanUp).thenNothing();
+  });
+
+  it('waits while the cluster is paused, and is deleted when it is resumed', () => {
+    given(cleaned, accepted, failed, paused).when(cleanUp).thenNothing();
+    expect(due(cleaned, accepted, failed, paused)).toBe(false);
+    expect(due(cleaned, accepted, failed, paused, resumed)).toBe(true);
+  });
+
+  it('goes by what is declared when it fails; what is declared later keeps the cluster, and never deletes it', () => {
+    given(cleaned, declaring(), accepted, failed).when(cleanUp).thenNothing();
+    given(requested, declaring('cleanup'), accepted, failed)
+      .when(cleanUp)
+      .then({ type: 'ClusterDeletionRequested', data: { uid, failure } });
+    given(requested, accepted, failed, declaring('cleanup')).when(cleanUp).thenNothing();
+    given(cleaned, accepted, failed, paused, resumed, declaring()).when(cleanUp).thenNothing();
+  });
+
+  it('is not deleted once someone has asked for a retry, nor twice, nor under the name of another cluster', () => {
+    const again: Fact = { type: 'ClusterRetryRequested', data: { uid } };
+    given(cleaned, accepted, failed, again).when(cleanUp).thenNothing();
+    given(cleaned, accepted, failed, deletionRequested).when(cleanUp).thenNothing();
+    given(cleaned, accepted, failed)
+      .when({ ...cleanUp, data: { ...named, uid: otherUid } })
+      .thenNothing();
   });
 });
 

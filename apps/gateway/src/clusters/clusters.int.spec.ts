@@ -1,4 +1,5 @@
 import type { ClusterView, ErrorView, Fact, OperationList, StatusView } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { localActor, request, useGateway } from '../gateway.fixtures.js';
@@ -297,6 +298,38 @@ describe('a deletion and a retry', () => {
   });
 });
 
+describe('a creation that fails with onFailure: cleanup', () => {
+  it('is followed by a deletion, which says why until the cluster is gone; the operations say it afterwards', async () => {
+    const { status, body: made } = await create('tidy', { onFailure: 'cleanup' });
+    expect([status, made.onFailure]).toEqual([202, 'cleanup']);
+    const uid = made.uid as never;
+    const failed = await gateway.state(
+      { type: 'ClusterFailed', data: { uid, step: 's', reason: 'R', cause: causeFact } },
+      { cluster: 'tidy' },
+    );
+    await eventually(async () => (await about('tidy')).includes('ClusterDeletionRequested'));
+    const [deletion] = await gateway.log('evt.*.default.tidy.request.ClusterDeletionRequested');
+    expect([deletion?.meta.actor, deletion?.meta.causationId]).toEqual(['system/gateway', failed.meta.id]);
+    const { body } = await gateway.ask<ClusterView>('GET', `${clusters}/tidy?minSeq=${deletion?.meta.seq}`);
+    expect(body.status).toMatchObject({
+      phase: 'Deleting',
+      reason: 'R',
+      message: expect.stringContaining(causeFact.message),
+    });
+    const gone = await gateway.state({ type: 'ClusterDeleted', data: { uid } }, { cluster: 'tidy' });
+    const { body: history } = await gateway.ask<OperationList>(
+      'GET',
+      `${clusters}/tidy/operations?minSeq=${gone.meta.seq}`,
+    );
+    expect(history.items.map(({ kind, phase, reason }) => [kind, phase, reason])).toEqual([
+      ['create', 'Failed', 'R'],
+      ['delete', 'Succeeded', ''],
+    ]);
+    expect(history.items[1]?.message).toContain(causeFact.message);
+    expect((await create('tidy', { onFailure: 'tidy' })).status).toBe(400);
+  });
+});
+
 describe('a hook that holds a cluster', () => {
   it('is skipped by a request with a reason, which the history and the audit have', async () => {
     const { body: made } = await create('skipping');
@@ -339,7 +372,10 @@ describe('a read', () => {
     await gateway.ask('DELETE', `${clusters}/past`);
     const { meta } = await gateway.state({ type: 'ClusterDeleted', data: { uid } }, at);
     const asOf = (moment: number | string) =>
-      gateway.ask<ClusterView & ErrorView>('GET', `${clusters}/past?at=${encodeURIComponent(moment)}`);
+      gateway.ask<Partial<ClusterView> & Pick<ErrorView, 'reason' | 'field'>>(
+        'GET',
+        `${clusters}/past?at=${encodeURIComponent(moment)}`,
+      );
 
     const states: unknown[] = [];
     for (const { type, meta: of } of await gateway.log('evt.*.default.past.>')) {

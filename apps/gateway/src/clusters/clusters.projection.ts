@@ -129,6 +129,11 @@ const withAddresses = (doc: ClusterDoc, { virtualAddresses }: DeclaredSpec): Clu
   return virtualAddresses === undefined ? others : { ...others, virtualAddresses };
 };
 
+const withOnFailure = (doc: ClusterDoc, { onFailure }: DeclaredSpec): ClusterDoc => {
+  const { onFailure: before, ...spec } = doc.spec;
+  return before === onFailure ? doc : { ...doc, spec: { ...spec, ...(onFailure === undefined ? {} : { onFailure }) } };
+};
+
 const without = (times: Presence['missing'], name: string): Presence['missing'] =>
   Object.fromEntries(Object.entries(times).filter(([key]) => key !== name));
 
@@ -179,12 +184,15 @@ const withSigned = (
   return { ...doc, signed: isSame ? before : { since, hooks: signed } };
 };
 
+const specChanged = (doc: ClusterDoc, spec: DeclaredSpec, time: string): ClusterDoc =>
+  withOnFailure(withSigned(withAddresses(withChecks(doc, spec, time), spec), spec, time), spec);
+
 const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
   const { health = { since: time, suspended: {} } } = doc;
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withSigned(withAddresses(withChecks(doc, event.data.spec, time), event.data.spec), event.data.spec, time);
+      return specChanged(doc, event.data.spec, time);
     case 'RemediationSuspended': {
       const { pool, reason } = event.data;
       const suspension = { reason, message: suspensionSentence(pool, event.data), since: time };
@@ -254,7 +262,8 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterResumed':
       return { ...doc, pause: null, resumedAt: time };
     case 'ClusterDeletionRequested':
-      return { ...withoutMark(doc), reason: '', message: '' };
+      // Why the creation failed is shown until the cluster is gone.
+      return { ...withoutMark(doc), ...(event.data.failure ?? { reason: '', message: '' }) };
     default:
       return replacementIn(event) === undefined
         ? changePresence(changeHealth(withBackups(doc, event), event), event)

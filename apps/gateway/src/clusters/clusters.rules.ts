@@ -334,5 +334,7 @@ export const toClusterSpec = (request: ClusterRequest): ClusterSpec => {
     installMonAgent: request.config?.installMonAgent ?? CLUSTER_DEFAULTS.installMonAgent,
     label: request.label ?? '',
     description: request.description ?? '',
+    // Equal requests are equal, whether they name the default or not.
+    ...(request.onFailure === 'cleanup' ? { onFailure: request.onFailure } : {}),
   });
 };

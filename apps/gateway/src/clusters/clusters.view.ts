@@ -84,6 +84,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     ...(cluster.virtualAddresses === undefined
       ? {}
       : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),
+    ...(spec.onFailure === undefined ? {} : { onFailure: spec.onFailure }),
     progress: progressOf(rows),
     lastSeq: seq,
   };

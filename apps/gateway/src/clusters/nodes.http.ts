@@ -7,6 +7,7 @@ import {
   NodesRequest,
   NodeView,
   ListQuery,
+  NodesQuery,
   ReadQuery,
   refuse,
   replacementIn,
@@ -67,6 +68,14 @@ const isGone =
   (event: StoredEvent): boolean =>
     event.type === 'VmDeleted' && event.data.name === node;
 
+const labelsIn = (selector = ''): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    selector
+      .split(',')
+      .filter((pair) => pair !== '')
+      .map((pair) => pair.split('=', 2)),
+  ) as Readonly<Record<string, string>>;
+
 const removalStatus = (node: string, gone: boolean, note: string): StatusView => ({
   kind: 'Status',
   code: gone ? 200 : 202,
@@ -95,18 +104,19 @@ export class NodesHttp {
   @Documented({
     id: 'listNodes',
     tag: 'nodes',
-    summary: 'The nodes of a cluster',
+    summary: 'The nodes of a cluster, or some of them',
     answers: [{ status: 200, description: 'The nodes', schema: NodeList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
   })
   async list(
     @Param({ schema: ClusterPath }) path: ClusterPath,
-    @Query({ schema: ListQuery }) { minSeq = 0, ...query }: ListQuery,
+    @Query({ schema: NodesQuery }) { minSeq = 0, pool, labelSelector, ...query }: NodesQuery,
     @IsWhole() isWhole: boolean,
   ): Promise<NodeList> {
     await this.shown(path, minSeq);
     const request = pageRequest(`nodes/${path.namespace}/${path.cluster}`, query, isWhole);
-    const { items } = await this.listOf(path);
+    const selection = { pools: pool?.split(',') ?? [], labels: labelsIn(labelSelector) };
+    const items = await this.nodes.views(path.namespace, path.cluster, selection);
     return { kind: 'NodeList', ...pageOf(request, items, { keyOf: ({ name }) => name }) };
   }
 

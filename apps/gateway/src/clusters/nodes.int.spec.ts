@@ -65,6 +65,17 @@ describe('a cluster that is being built', () => {
 describe('the nodes of a cluster', () => {
   it('and its machines are listed, and each is read by its name; a name without a node is 404 [CB-Ladybug 3]', async () => {
     const nodes = (await gateway.ask<NodeList>('GET', `${path}/nodes`)).body;
+    const some = async (query: string) => {
+      const { status, body } = await gateway.ask<NodeList>('GET', `${path}/nodes?${query}`);
+      return status === 200 ? body.items.map(({ name }) => name) : status;
+    };
+    const [workers, controlPlanes] = (['worker', 'control-plane'] as const).map((role) =>
+      nodes.items.flatMap((node) => (node.role === role ? [node.name] : [])),
+    );
+    expect(await some('pool=control-plane')).toEqual(controlPlanes);
+    expect(await some(`pool=control-plane,${nodes.items.find(({ role }) => role === 'worker')?.pool}`)).toHaveLength(5);
+    expect(await some(`labelSelector=kubernetes.io/hostname=${workers![0]}`)).toEqual([workers![0]]);
+    expect([await some('labelSelector=tier=web'), await some('labelSelector=tier')]).toEqual([[], 400]);
     expect([nodes.kind, nodes.items.map(({ name, role, phase }) => `${name} ${role} ${phase}`)]).toEqual([
       'NodeList',
       [

@@ -1,4 +1,4 @@
-import { refuse, type NodeSet, type Refusal } from '@fairlead/contracts';
+import { CONTROL_PLANE_POOL, refuse, type NodeSet, type Refusal } from '@fairlead/contracts';
 import type { RegisteredConnectionDoc } from '../connections/connections.projection.js';
 
 /**
@@ -15,6 +15,24 @@ export const unknownSpecs = (
     if (doc === undefined || !isCurrent(doc) || doc.offer?.specs.some(({ name }) => name === spec) !== false) return [];
     const { provider } = doc.registration;
     return [refuse('cluster.spec-unknown', { spec, connection, provider }, `${field}[${index}].spec`)];
+  });
+
+/** Zones that their connections are known not to have, as for specs. A connection may be limited to one zone of its region. */
+export const unknownZones = (
+  connections: readonly RegisteredConnectionDoc[],
+  sets: readonly NodeSet[],
+  field: string,
+): readonly Refusal[] =>
+  sets.flatMap(({ connection, zones = [], pool = CONTROL_PLANE_POOL }, index) => {
+    const doc = connections.find(({ name }) => name === connection);
+    if (doc === undefined || doc.offer === null || !isCurrent(doc)) return [];
+    const { zone: only } = doc.registration;
+    const known = only === '' ? doc.offer.zones : [only];
+    const zone = zones.find((name) => !known.includes(name));
+    if (zone === undefined) return [];
+    return [
+      refuse('pool.zone-unknown', { connection, zone, pool, zones: known.join(', ') }, `${field}[${index}].zones`),
+    ];
   });
 
 const isCurrent = ({ registration, verifiedAt }: RegisteredConnectionDoc): boolean =>

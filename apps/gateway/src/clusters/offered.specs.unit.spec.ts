@@ -1,7 +1,7 @@
 import type { NodeSet } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import type { RegisteredConnectionDoc } from '../connections/connections.projection.js';
-import { unknownSpecs } from './offered.specs.js';
+import { unknownSpecs, unknownZones } from './offered.specs.js';
 
 const spec = { name: 'lab.medium', cpuCount: 2, memoryGiB: 4, cpuClockGHz: null };
 const lab = {
@@ -14,7 +14,13 @@ const lab = {
     hasSecret: true,
     registeredAt: '2026-11-21T08:00:00.000Z',
   },
-  offer: { provider: 'lab', region: 'lab-1', zones: [], specs: [spec], capabilities: { nlb: true, simulated: true } },
+  offer: {
+    provider: 'lab',
+    region: 'lab-1',
+    zones: ['lab-1a', 'lab-1b'],
+    specs: [spec],
+    capabilities: { nlb: true, simulated: true },
+  },
   verifiedAt: '2026-11-21T08:00:01.000Z',
   problem: '',
   stock: {},
@@ -36,4 +42,25 @@ describe('the specs of a request', () => {
   ])('%s are left to infra-svc', (_what, connections, name) =>
     expect(unknownSpecs(connections, sets(name), 'worker')).toEqual([]),
   );
+});
+
+describe('the zones of a request', () => {
+  const limitedTo = (...zones: string[]) =>
+    [{ connection: 'lab', count: 1, spec: 'lab.medium', pool: 'web', zones }] as NodeSet[];
+
+  it('are refused with their field where the connection is known not to have them', () => {
+    expect(unknownZones([lab], limitedTo('lab-1a', 'lab-9'), 'worker')).toMatchObject([
+      { code: 'pool.zone-unknown', field: 'worker[0].zones', message: expect.stringContaining('lab-9') },
+    ]);
+    const limited = { ...lab, registration: { ...lab.registration, zone: 'lab-1b' } };
+    expect(unknownZones([limited], limitedTo('lab-1a'), 'worker')).toMatchObject([{ code: 'pool.zone-unknown' }]);
+    expect(unknownZones([limited], limitedTo('lab-1b'), 'worker')).toEqual([]);
+  });
+
+  it('are left to infra-svc where they are known, none is named, or nothing is known of the connection', () => {
+    const unreached = { ...lab, offer: null, verifiedAt: null };
+    expect(unknownZones([lab], [...limitedTo('lab-1a'), ...sets('lab.medium')], 'worker')).toEqual([]);
+    expect(unknownZones([unreached], limitedTo('lab-9'), 'worker')).toEqual([]);
+    expect(unknownZones([], limitedTo('lab-9'), 'worker')).toEqual([]);
+  });
 });

@@ -67,6 +67,8 @@ export interface OperationFacts {
 
 /** Everything that the conditions of a cluster follow from. Times are RFC 3339. */
 export interface ConditionFacts {
+  readonly namespace: string;
+  readonly name: string;
   readonly phase: ClusterPhase;
   /** Of what failed last; empty when nothing is wrong. */
   readonly reason: string;

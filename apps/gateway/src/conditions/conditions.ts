@@ -465,12 +465,15 @@ const progressing: Read = ({ operations, etcd, marks, createdAt }) => {
   });
 };
 
-const paused: Read = ({ pause, resumedAt, createdAt }) => {
+const DEFAULT_NAMESPACE = 'default';
+
+const paused: Read = ({ namespace, name, pause, resumedAt, createdAt }) => {
   if (pause === null) return isNot(resumedAt ?? createdAt);
+  const resume = `fairlead cluster resume ${name}${namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`}`;
   return found({
     status: 'True',
     reason: 'ClusterPaused',
-    message: `no service acts on the cluster${pause.reason === '' ? '' : `: ${pause.reason}`}. Resume it with "fairlead cluster resume"`,
+    message: `no service acts on the cluster${pause.reason === '' ? '' : `: ${pause.reason}`}. Resume it with "${resume}"`,
     since: pause.since,
     calls: 'Paused',
   });

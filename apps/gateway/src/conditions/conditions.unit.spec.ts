@@ -36,6 +36,8 @@ const instead = (...nodes: readonly NodeFacts[]): readonly NodeFacts[] =>
   NODES.map((one) => nodes.find(({ name }) => name === one.name) ?? one);
 
 const HEALTHY: ConditionFacts = {
+  namespace: 'default',
+  name: 'demo',
   phase: 'Provisioned',
   reason: '',
   message: '',

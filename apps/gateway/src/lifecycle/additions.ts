@@ -146,7 +146,7 @@ export const additionsAfter = (additions: Additions, event: StoredEvent): Additi
       const { requestId, machines } = event.data;
       return requestId === undefined
         ? additions
-        : change(additions, requestId, { nodes: machines.map(({ name }) => name), awaited: 0 });
+        : change(additions, requestId, { state: 'open', nodes: machines.map(({ name }) => name), awaited: 0 });
     }
     case 'VmsCreated':
       return announced(

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@fairlead/contracts';
+import type { Machine, StoredEvent } from '@fairlead/contracts';
 import type { Selectable } from './selection.rules.js';
 
 /** A machine of a pool, with the labels that Fairlead sets, and how its node is. */
@@ -30,19 +30,22 @@ const planned = (nodes: SelectableNodes, { machines }: StoredEvent<'VmsPlanned'>
   return new Map([...nodes, ...added]);
 };
 
+/** The labels that a node has because of its machine. */
+export const machineLabels = ({ labels, csp, region, zone }: Machine): Readonly<Record<string, string>> => ({
+  ...labels,
+  'topology.cloud-barista.github.io/csp': csp,
+  'topology.kubernetes.io/region': region,
+  'topology.kubernetes.io/zone': zone,
+});
+
 /** The nodes after an event of their cluster. */
 export const selectableAfter = (nodes: SelectableNodes, event: StoredEvent): SelectableNodes => {
   switch (event.type) {
     case 'VmsPlanned':
       return planned(nodes, event.data);
     case 'VmCreated': {
-      const { name, labels: own, csp, region, zone } = event.data.machine;
-      const places = {
-        'topology.cloud-barista.github.io/csp': csp,
-        'topology.kubernetes.io/region': region,
-        'topology.kubernetes.io/zone': zone,
-      };
-      return change(nodes, name, ({ labels }) => ({ labels: { ...labels, ...own, ...places } }));
+      const { machine } = event.data;
+      return change(nodes, machine.name, ({ labels }) => ({ labels: { ...labels, ...machineLabels(machine) } }));
     }
     case 'NodeLabelsSet':
       return change(nodes, event.data.node, ({ labels }) => ({ labels: { ...labels, ...event.data.labels } }));

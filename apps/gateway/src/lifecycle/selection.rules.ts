@@ -24,7 +24,8 @@ type Nodes = ReadonlyMap<string, Selectable>;
 
 const poolOf = ({ role, pool }: Selectable): string => (role === 'control-plane' ? CONTROL_PLANE_POOL : pool);
 
-const isSelectedBy = ({ pools, labels }: NodeSelection, node: Selectable): boolean =>
+/** Whether a node is of one of the pools, if any is named, and has all of the labels. */
+export const isSelectedBy = ({ pools, labels }: Pick<NodeSelection, 'pools' | 'labels'>, node: Selectable): boolean =>
   (pools.length === 0 || pools.includes(poolOf(node))) &&
   Object.entries(labels).every(([key, value]) => node.labels[key] === value);
 

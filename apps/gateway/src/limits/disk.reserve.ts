@@ -1,5 +1,5 @@
 import { refuse, wordsOf } from '@fairlead/contracts';
-import { NATS } from '@fairlead/event-sourcing/jetstream';
+import { NATS, untilShared } from '@fairlead/event-sourcing/jetstream';
 import { Alarms, METRICS, type ServiceMetrics } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
@@ -29,6 +29,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private readonly stopping = new AbortController();
   private readonly told = new Map<string, string>();
   private freeBytes: number | undefined;
+  private following: Promise<void> | undefined;
 
   constructor(
     @Inject(SETTINGS) private readonly config: Pick<Settings, 'disk'>,
@@ -53,8 +54,10 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   async onModuleInit(): Promise<void> {
+    // Nest calls this once for the HTTP part of the application and once for its transport.
+    if (this.following !== undefined) return;
+    this.following = this.follow();
     await this.look();
-    void this.follow();
   }
 
   beforeApplicationShutdown(): void {
@@ -91,7 +94,7 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   private async follow(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(untilShared(LOOK_EVERY_MS), undefined, { signal, ref: false }).catch(() => undefined);
       if (!signal.aborted) await this.look();
     }
   }

@@ -221,7 +221,7 @@ const nodeFacts = (
   });
   const abandoned = instead.map((id) => ({
     type: 'NodesAbandoned' as const,
-    data: { uid: declared.uid, requestId: id, nodes: [] },
+    data: { uid: declared.uid, requestId: id, nodes: [], superseded: true as const },
   }));
   const workers = additionsOf(plan, spec);
   const controlPlane = addedControlPlanes(plan, spec);
@@ -277,9 +277,10 @@ const rolloutFacts = (
   });
 };
 
-const POLICY_FIELD = /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\.|^virtualAddresses\[/;
+const POLICY_FIELD =
+  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\.|^virtualAddresses\[|^(onFailure|paused)$/;
 
-/** Health checks, drain rules, virtual addresses, what nodes accept and the schedule of snapshots may always be changed: what they lead to must not keep anyone from stopping it. */
+/** Health checks, drain rules, virtual addresses, what nodes accept, the schedule of snapshots and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 

@@ -5,7 +5,12 @@ import type { DataSource } from 'typeorm';
 import { clusterKey, nodeKey } from '../common/cluster.address.js';
 import { HoldQueries } from '../holds/holds.queries.js';
 import type { NodeDoc } from './nodes.projection.js';
-import { nodeView, type AroundNodes, type Suspended } from './nodes.view.js';
+import { isSelectedBy } from '../lifecycle/selection.rules.js';
+import { nodeView, selectable, type AroundNodes, type Suspended } from './nodes.view.js';
+
+type NodesOf = Parameters<typeof isSelectedBy>[0];
+
+const ALL: NodesOf = { pools: [], labels: {} };
 
 @Injectable()
 export class NodeQueries {
@@ -14,9 +19,9 @@ export class NodeQueries {
     @Inject(HoldQueries) private readonly holds: HoldQueries,
   ) {}
 
-  async views(namespace: string, cluster: string): Promise<NodeView[]> {
+  async views(namespace: string, cluster: string, selection: NodesOf = ALL): Promise<NodeView[]> {
     const [docs, around] = await Promise.all([this.all(namespace, cluster), this.around(namespace, cluster)]);
-    return docs.map((doc) => nodeView(doc, around));
+    return docs.filter((doc) => isSelectedBy(selection, selectable(doc))).map((doc) => nodeView(doc, around));
   }
 
   async view(namespace: string, cluster: string, node: string): Promise<NodeView | undefined> {

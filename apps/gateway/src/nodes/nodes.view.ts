@@ -1,4 +1,6 @@
 import type { MachineView, NodePhase, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
+import { machineLabels } from '../lifecycle/selectable.nodes.js';
+import type { Selectable } from '../lifecycle/selection.rules.js';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
 import { MILESTONES, type Away, type Milestone, type NodeDoc } from './nodes.projection.js';
 
@@ -156,6 +158,17 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   ...cordonPart(doc),
   ...networkPart(doc),
   changedAt: doc.changedAt,
+});
+
+/** What a selection of nodes depends on, as for requests: see selectable.nodes.ts. */
+export const selectable = ({ name, role, pool, machine, metadata }: NodeDoc): Selectable => ({
+  role,
+  pool,
+  labels: {
+    'kubernetes.io/hostname': name,
+    ...(machine === null ? {} : machineLabels(machine)),
+    ...metadata?.labels,
+  },
 });
 
 export const machineView = (doc: NodeDoc): MachineView => ({

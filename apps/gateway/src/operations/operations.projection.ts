@@ -189,7 +189,8 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
         () => true,
         ended('Superseded', event.meta.time, { message: 'the cluster is being deleted' }),
       );
-      return add(superseded, begun(event, 'delete'));
+      const { message = '' } = event.data.failure ?? {};
+      return add(superseded, { ...begun(event, 'delete'), message });
     }
   }
 };
@@ -218,8 +219,17 @@ const asksFor =
   (operation: OperationDoc): boolean =>
     requestId === undefined ? builds(operation) && !replaces(operation) : ofRequest(requestId)(operation);
 
+/** A request that was refused, and is met after all. */
+const resumed = (doc: OperationsDoc, requestId: string | undefined): OperationsDoc => {
+  const isMet = (one: OperationDoc): boolean =>
+    one.phase === 'Failed' && one.isOver !== true && requestId !== undefined && ofRequest(requestId)(one);
+  if (!doc.operations.some(isMet)) return doc;
+  const running = { phase: 'Running', finishedAt: null, message: '', reason: '', failedStep: null } as const;
+  return { ...doc, operations: doc.operations.map((one) => (isMet(one) ? { ...one, ...running } : one)) };
+};
+
 const planned: Advance<'VmsPlanned'> = (doc, event) =>
-  mapRunning(doc, asksFor(event.data.requestId), (operation) => ({
+  mapRunning(resumed(doc, event.data.requestId), asksFor(event.data.requestId), (operation) => ({
     ...mark(event)(operation),
     planSeqs: [...operation.planSeqs, event.meta.seq],
     planned: countPlanned(operation.planned, event.data.machines),
@@ -270,11 +280,11 @@ const abandoned: Advance<'NodesAbandoned'> = (doc, { meta, data }) => {
   const over = doc.operations.map((one): OperationDoc =>
     ofRequest(data.requestId)(one) ? { ...one, isOver: true } : one,
   );
-  return mapRunning(
-    { ...doc, operations: over },
-    ofRequest(data.requestId),
-    ended('Failed', meta.time, { message: 'The request for nodes was given up' }),
-  );
+  const end =
+    data.superseded === true
+      ? ended('Superseded', meta.time, { message: `a newer request of ${meta.actor} asks for other nodes` })
+      : ended('Failed', meta.time, { message: 'The request for nodes was given up' });
+  return mapRunning({ ...doc, operations: over }, ofRequest(data.requestId), end);
 };
 
 /** Addons come one after the other. */

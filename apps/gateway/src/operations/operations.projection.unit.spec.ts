@@ -242,6 +242,10 @@ describe('an operation about nodes that fails', () => {
     const givenUp: Fact = { type: 'NodesAbandoned', data: { uid, requestId: 'r1', nodes: [] } };
     expect(outcomes(request, notJoined('keep'), givenUp, retryRequest).at(-1)).toEqual(over);
     expect(outcomes(request, givenUp)).toEqual([['add-nodes', 'Failed', 'The request for nodes was given up']]);
+    const superseded = { ...givenUp, data: { ...givenUp.data, superseded: true } } as Fact;
+    expect(outcomes(request, superseded)).toEqual([
+      ['add-nodes', 'Superseded', expect.stringMatching(/^a newer request of .+ asks for other nodes$/)],
+    ]);
   });
 
   it('is a removal that cannot end, until a retry', () => {

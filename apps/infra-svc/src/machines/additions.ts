@@ -20,6 +20,8 @@ export interface NodesRequest {
   readonly machines: readonly NodeName[];
   /** Its machines could not be made and are kept for a retry. */
   readonly failed: boolean;
+  /** Why it failed before any of its machines was named; absent: it did not. */
+  readonly refusal?: string;
   /** The provider's id of the machine that its one machine is; absent: machines are created. */
   readonly adopts?: string;
   /** The machine in whose place its machine comes, as it was planned; absent: its machines are additional. */
@@ -88,7 +90,16 @@ export const withReplacement = (
 export const isWaiting = ({ replaces }: NodesRequest, planned: readonly MachinePlan[]): boolean =>
   replaces?.order === 'remove-first' && planned.some(({ name }) => name === replaces.machine.name);
 
+/**
+ * A node has left, and the one in its place was refused, e.g. because a quota or a connection had no room. Whether it still is, is
+ * checked again and again: the cluster has a node less than is declared.
+ */
+export const isReconsidered = ({ failed, refusal, replaces }: NodesRequest): boolean =>
+  failed && refusal !== undefined && replaces?.order === 'remove-first';
+
 export const withoutRequest = drop;
+
+const again = ({ refusal: _refusal, ...request }: NodesRequest): NodesRequest => ({ ...request, failed: false });
 
 /** Machines that were planned after their request was given up are given up, too. */
 export const withPlannedRequest = (
@@ -99,7 +110,7 @@ export const withPlannedRequest = (
   const names = machines.map(({ name }) => name);
   return requestOf(additions, requestId) === undefined
     ? { ...additions, leaving: [...additions.leaving, ...names] }
-    : change(additions, requestId, { machines: names });
+    : change(withRetry(additions, requestId), requestId, { machines: names });
 };
 
 /** Its machines are announced: from here on they are nodes, and bootstrap-svc states what becomes of them. */
@@ -118,8 +129,12 @@ const giveUp = (additions: Additions, requestId: string): Additions => {
 
 export const withFailed = (
   additions: Additions,
-  { requestId, onFailure }: Pick<EventData<'VmsFailed'>, 'requestId' | 'onFailure'>,
-): Additions => (onFailure === 'keep' ? change(additions, requestId, { failed: true }) : giveUp(additions, requestId));
+  { requestId, onFailure, machines, cause }: EventData<'VmsFailed'>,
+): Additions => {
+  if (onFailure === 'rollback') return giveUp(additions, requestId);
+  const refusal = machines.length === 0 ? { refusal: cause.message } : {};
+  return change(additions, requestId, { failed: true, ...refusal });
+};
 
 export const withAbandoned = giveUp;
 
@@ -137,7 +152,10 @@ export const withoutMachine = (additions: Additions, name: NodeName): Additions 
     .map(({ had: _had, ...request }) => request),
 });
 
-export const withRetry = (additions: Additions): Additions => ({
+/** All of them, or one, are asked for again. */
+export const withRetry = (additions: Additions, requestId?: string): Additions => ({
   ...additions,
-  requests: additions.requests.map((request) => ({ ...request, failed: false })),
+  requests: additions.requests.map((request) =>
+    requestId === undefined || request.requestId === requestId ? again(request) : request,
+  ),
 });

@@ -1,4 +1,4 @@
-import { isRefusal, refuse, requestedSets, type Refusal } from '@fairlead/contracts';
+import { isRefusal, refuse, requestedSets, WorldFailure, type MachinePlan, type Refusal } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { WorldValidation } from '../validation/validation.effects.js';
@@ -13,6 +13,7 @@ import { roomRefusal } from './room.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
 const CHANGED_AGAIN_MS = 500;
+const REFUSED_AGAIN_MS = 60_000;
 
 /** Where the API has the address of a control plane itself, no other one can take its place. */
 const controlPlaneRefusal = (cluster: Cluster, { controlPlane }: RequestedNodes): Refusal | undefined => {
@@ -50,30 +51,20 @@ export class AdmissionEffects {
 
   @OnTask('PlanNodes', PLAN_POLICY)
   async planNodes(task: MachinesTask): Promise<void> {
-    const cluster = clusterOf(task);
-    const { uid } = cluster;
-    const request = requestOf(cluster.additions, task.data.requestId ?? '');
-    if (request === undefined) return;
-    const { requestId } = request;
-    const sets = setsOf(cluster, request);
-    const isTransient = request.replaces !== undefined;
-    const refusal =
-      controlPlaneRefusal(cluster, sets) ??
-      roomRefusal(cluster, { ...sets, isTransient }) ??
-      (await this.refusal(task, sets));
-    if (refusal !== undefined) {
-      await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal } });
-      return;
+    await this.recordPlan(task, await this.planOrRefusal(task));
+  }
+
+  /** Only what has changed is stated: a refusal that lasts for days is one event. */
+  @OnTask('ReconsiderNodes', PLAN_POLICY)
+  async reconsiderNodes(task: MachinesTask): Promise<RequeueAfter | undefined> {
+    try {
+      const planned = await this.planOrRefusal(task);
+      await this.recordPlan(task, planned);
+      return isRefusal(planned) ? task.requeueAfter(REFUSED_AGAIN_MS, planned.message) : undefined;
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      return task.requeueAfter(REFUSED_AGAIN_MS, error.message);
     }
-    const prepared = await this.placement.prepare(requestedSets(sets), task.cause);
-    const adopted = await this.adopted(task, request, sets, prepared);
-    if (isRefusal(adopted)) {
-      await task.record({ type: 'RejectNodes', data: { uid, requestId, refusal: adopted } });
-      return;
-    }
-    const where = { zonesOf: zonesIn(prepared), adopted };
-    const machines = planRequest({ ...cluster, staying: stayingOf(cluster) }, request, where);
-    await task.record({ type: 'Plan', data: { uid, machines, requestId } });
   }
 
   @OnTask('PlanSurge', PLAN_POLICY)
@@ -96,6 +87,35 @@ export class AdmissionEffects {
     const after = await task.record({ type: 'PlanSurge', data: { uid, ...surge, machines } });
     const isWhole = after.status === 'absent' || surgeLacks(after.cluster.planned, after.cluster.surges, surge) === 0;
     return isWhole ? undefined : task.requeueAfter(CHANGED_AGAIN_MS, 'the size of the surge has changed');
+  }
+
+  /** The machines of a request, or why it cannot have them. */
+  private async planOrRefusal(task: MachinesTask): Promise<readonly MachinePlan[] | Refusal> {
+    const cluster = clusterOf(task);
+    const request = requestOf(cluster.additions, task.data.requestId ?? '');
+    if (request === undefined) return [];
+    const sets = setsOf(cluster, request);
+    const isTransient = request.replaces !== undefined;
+    const refusal =
+      controlPlaneRefusal(cluster, sets) ??
+      roomRefusal(cluster, { ...sets, isTransient }) ??
+      (await this.refusal(task, sets));
+    if (refusal !== undefined) return refusal;
+    const prepared = await this.placement.prepare(requestedSets(sets), task.cause);
+    const adopted = await this.adopted(task, request, sets, prepared);
+    if (isRefusal(adopted)) return adopted;
+    const where = { zonesOf: zonesIn(prepared), adopted };
+    return planRequest({ ...cluster, staying: stayingOf(cluster) }, request, where);
+  }
+
+  private async recordPlan(task: MachinesTask, planned: readonly MachinePlan[] | Refusal): Promise<void> {
+    const { uid } = clusterOf(task);
+    const { requestId = '' } = task.data;
+    await task.record(
+      isRefusal(planned)
+        ? { type: 'RejectNodes', data: { uid, requestId, refusal: planned } }
+        : { type: 'Plan', data: { uid, machines: planned, requestId } },
+    );
   }
 
   /** The machine that a request adopts, or why it cannot; undefined: its machines are created. */

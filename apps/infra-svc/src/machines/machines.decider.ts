@@ -297,8 +297,10 @@ export const advanceRollouts = (state: Machines): readonly MachinesFact[] =>
 /** A request that cannot be met ends by itself: the cluster, and every other request, is as it was. */
 const failRequest = ({ cluster }: PresentMachines, requestId: string, cause: Cause): readonly MachinesFact[] => {
   const request = requestOf(cluster.additions, requestId);
-  if (request === undefined || request.failed) return nothing;
-  const { machines, onFailure } = request;
+  if (request === undefined) return nothing;
+  const { machines, onFailure, failed: hasFailed, refusal } = request;
+  // A refusal that is checked again is stated again when its reason is another one.
+  if (hasFailed && (refusal === undefined || refusal === cause.message)) return nothing;
   const reason = reasonOf(cause.operation);
   return [
     { type: 'VmsFailed', data: { uid: cluster.uid, requestId, machines: [...machines], onFailure, reason, cause } },

@@ -76,6 +76,28 @@ describe('the machine of a node that is replaced', () => {
     expect(announced()).toEqual([worker(3)]);
   });
 
+  it('is refused once for one reason, however often it is checked, and comes by itself when the reason has ended', async () => {
+    const failures = () => story.types().filter((type) => type === 'VmsFailed').length;
+    await story.request(replaced(worker(1), 'remove-first'));
+    await story.begin(registered({ quota: { nodes: 1 } }));
+    await leave(worker(1));
+    for (let minutes = 0; minutes < 5; minutes += 1) await story.wait();
+    expect([failures(), story.last('VmsFailed').cause.message]).toEqual([1, expect.stringContaining('1 node')]);
+    await story.begin(registered({ quota: { nodes: 2 } }));
+    for (let minutes = 0; minutes < 5; minutes += 1) await story.wait();
+    expect([failures(), story.last('VmsFailed').cause.message]).toEqual([2, expect.stringContaining('2 nodes')]);
+    story.outage = 'the provider does not answer';
+    const { length } = story.types();
+    await story.begin(registered());
+    await story.wait();
+    expect(story.types().slice(length)).not.toContain('VmsFailed');
+    story.outage = undefined;
+    await story.wait();
+    expect(announced()).toEqual([worker(3)]);
+    await story.wait();
+    expect([failures(), story.types().filter((type) => type === 'VmsPlanned').length]).toEqual([2, 2]);
+  });
+
   it('of a control plane stays when the API has its address: the rollout fails with that cause', async () => {
     const alone = new Story();
     alone.cloud.address = { host: '127.1.0.1', placement: 'elsewhere' };

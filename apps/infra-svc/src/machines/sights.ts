@@ -5,6 +5,7 @@ import {
   without,
   type ClusterUid,
   type ConnectionName,
+  type EventData,
   type Fact,
   type Machine,
   type MachineAddresses,
@@ -17,6 +18,8 @@ import type { Names } from './names.js';
 export interface Sights {
   /** Machines that it does not list. `held`: so many were missing at once that nothing is repaired. */
   readonly lost: Readonly<Record<string, 'gone' | 'held'>>;
+  /** Of those that are gone: why they are not replaced, as it was stated last. */
+  readonly refused: Readonly<Record<string, string>>;
   readonly stopped: readonly NodeName[];
   /** Nodes on their way out, with the replacement that may still fail and leave them; empty: nothing does. */
   readonly departing: Readonly<Record<string, string>>;
@@ -28,7 +31,15 @@ export interface Sights {
   readonly paused: boolean;
 }
 
-export const NO_SIGHTS: Sights = { lost: {}, stopped: [], departing: {}, joined: {}, goneEver: 0, paused: false };
+export const NO_SIGHTS: Sights = {
+  lost: {},
+  refused: {},
+  stopped: [],
+  departing: {},
+  joined: {},
+  goneEver: 0,
+  paused: false,
+};
 
 /** One way in which a provider's list differs from the log. Two looks in a row have found it. */
 export type Difference = { readonly node: NodeName } & (
@@ -75,19 +86,38 @@ const refusalOf = (cluster: Cluster, machine: Machine, lost: ReadonlySet<string>
   return machine.role === 'worker' ? '' : controlPlaneRefusal(expected(cluster), lost);
 };
 
-/** Each further control plane that is replaced counts as lost for the next one: the order of the names decides. */
+/**
+ * Each further control plane that is replaced counts as lost for the next one: the order of the names decides. Why a machine is not
+ * replaced is stated once, and again when the reason is another one.
+ */
 const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: ClusterLook): readonly SightFact[] => {
+  const { goneEver, refused } = cluster.sights;
   const lost = new Set([...Object.keys(cluster.sights.lost), ...machines.map(({ name }) => name)]);
-  return machines.map((machine, at) => {
-    const reason = refusalOf(cluster, machine, lost);
-    const requestId = `gone-${machine.name}-${cluster.sights.goneEver + at + 1}`;
-    const { name: node, providerId } = machine;
-    const repair = reason === '' ? 'replace' : 'none';
-    return {
-      type: 'VmGone',
-      data: { uid: cluster.uid, node, requestId, connection, providerId, repair, reason },
-    } satisfies SightFact;
-  });
+  return machines
+    .map((machine) => ({ machine, reason: refusalOf(cluster, machine, lost) }))
+    .filter(({ machine, reason }) => refused[machine.name] !== reason)
+    .map(({ machine: { name: node, providerId }, reason }, at) => {
+      const requestId = `gone-${node}-${goneEver + at + 1}`;
+      const repair = reason === '' ? 'replace' : 'none';
+      return {
+        type: 'VmGone',
+        data: { uid: cluster.uid, node, requestId, connection, providerId, repair, reason },
+      } satisfies SightFact;
+    });
+};
+
+/** Neither its replacement nor its return was stated: each look decides once more, as the reason against it may have ended. */
+const isUndecided = ({ lost, refused }: Sights, { name }: Machine): boolean =>
+  lost[name] === undefined || lost[name] === 'held' || refused[name] !== undefined;
+
+/** So many are missing that nothing is repaired while they are. */
+const held = (
+  { uid, sights }: Cluster,
+  machines: readonly Machine[],
+  counts: Pick<Fact<'VmsMissing'>['data'], 'connection' | 'missing' | 'total'>,
+): readonly SightFact[] => {
+  const nodes = machines.map(({ name }) => name).filter((name) => sights.lost[name] === undefined);
+  return nodes.length === 0 ? [] : [{ type: 'VmsMissing', data: { uid, nodes, ...counts } }];
 };
 
 /**
@@ -97,25 +127,14 @@ const gone = (cluster: Cluster, machines: readonly Machine[], { connection }: Cl
 const vanished = (cluster: Cluster, machines: readonly Machine[], look: ClusterLook): readonly SightFact[] => {
   if (cluster.sights.paused) return [];
   const all = expected(cluster);
-  const fresh = machines.filter(({ name }) => cluster.sights.lost[name] === undefined);
-  if (fresh.length === 0) return [];
+  const undecided = machines.filter((machine) => isUndecided(cluster.sights, machine));
+  if (undecided.length === 0) return [];
   const isSuspicious = ({ name }: Machine): boolean =>
     cluster.sights.lost[name] === 'held' || (cluster.sights.lost[name] === undefined && look.absent.includes(name));
-  const suspicious = all.filter(isSuspicious).length;
-  return isMassDisappearance(suspicious, all.length)
-    ? [
-        {
-          type: 'VmsMissing',
-          data: {
-            uid: cluster.uid,
-            connection: look.connection,
-            nodes: fresh.map(({ name }) => name),
-            missing: suspicious,
-            total: all.length,
-          },
-        },
-      ]
-    : gone(cluster, fresh, look);
+  const missing = all.filter(isSuspicious).length;
+  return isMassDisappearance(missing, all.length)
+    ? held(cluster, undecided, { connection: look.connection, missing, total: all.length })
+    : gone(cluster, undecided, look);
 };
 
 const isAt = ({ publicIp, privateIp, ssh }: Machine, at: MachineAddresses): boolean =>
@@ -155,10 +174,11 @@ export const factsOfLook = (cluster: Cluster, look: ClusterLook): readonly Sight
 };
 
 /** The machine is deleted: nothing more follows for it. */
-const withoutSight = ({ goneEver, paused, lost, departing, ...lists }: Sights, name: NodeName): Sights => ({
+const withoutSight = ({ goneEver, paused, lost, refused, departing, ...lists }: Sights, name: NodeName): Sights => ({
   goneEver,
   paused,
   lost: without(lost, name),
+  refused: without(refused, name),
   departing: without(departing, name),
   stopped: lists.stopped.filter((one) => one !== name),
   joined: without(lists.joined, name),
@@ -179,19 +199,28 @@ const withoutReplacement = (sights: Sights, requestId: string): Sights => {
     : { ...sights, departing: Object.fromEntries(staying) };
 };
 
+const withGone = (sights: Sights, { node, repair, reason }: EventData<'VmGone'>): Sights => ({
+  ...sights,
+  lost: { ...sights.lost, [node]: 'gone' },
+  refused: repair === 'none' ? { ...sights.refused, [node]: reason } : without(sights.refused, node),
+  goneEver: sights.goneEver + 1,
+});
+
 export const sightsAfter = (before: Sights, event: StoredEvent, announced: Names): Sights => {
   const sights = withReplacement(before, event);
   switch (event.type) {
-    case 'VmGone': {
-      const lost = { ...sights.lost, [event.data.node]: 'gone' as const };
-      return { ...sights, lost, goneEver: sights.goneEver + 1 };
-    }
+    case 'VmGone':
+      return withGone(sights, event.data);
     case 'VmsMissing': {
       const held = Object.fromEntries(event.data.nodes.map((node) => [node, 'held' as const]));
       return { ...sights, lost: { ...sights.lost, ...held } };
     }
     case 'VmReturned':
-      return { ...sights, lost: without(sights.lost, event.data.node) };
+      return {
+        ...sights,
+        lost: without(sights.lost, event.data.node),
+        refused: without(sights.refused, event.data.node),
+      };
     case 'VmStopped':
       return { ...sights, stopped: [...sights.stopped, event.data.node] };
     case 'VmStarted':

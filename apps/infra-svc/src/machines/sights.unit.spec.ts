@@ -141,6 +141,63 @@ describe('a control plane whose machine is gone', () => {
   });
 });
 
+describe('a machine that was not replaced', () => {
+  const cause = { operation: 'kubeadm join', target: 'demo-w-9', message: 'no' };
+  const statedOf = (facts: readonly Fact[]) =>
+    facts.map((fact) => (fact.type === 'VmGone' ? [fact.data.node, fact.data.repair, fact.data.reason] : [fact.type]));
+
+  it('for lack of quorum is replaced once enough other control planes are back, and each reason is stated once', () => {
+    const cluster = new Seen(3, 20).ready();
+    const [one, other] = [cluster.at(1), cluster.at(2)];
+    const noQuorum = '1 of 3 control planes have a machine, which is no quorum of etcd';
+    expect(statedOf(cluster.gone(one, other))).toEqual([
+      [one, 'none', noQuorum],
+      [other, 'none', noQuorum],
+    ]);
+    for (let looks = 0; looks < 10; looks += 1) expect(cluster.gone(one, other)).toEqual([]);
+    expect(types(cluster.look([{ node: other, kind: 'returned' }]))).toEqual(['VmReturned']);
+    expect(statedOf(cluster.gone(one))).toEqual([[one, 'replace', '']]);
+    expect(cluster.gone(one)).toEqual([]);
+  });
+
+  it('because someone replaced its node is replaced when that was rolled back', () => {
+    const cluster = new Seen(1, 4).ready();
+    const node = cluster.at(1);
+    cluster.say({
+      type: 'NodeReplacementRequested',
+      data: { uid: UID, requestId: 'r1', node, order: 'create-first', reason: '' },
+    });
+    expect(statedOf(cluster.gone(node))).toEqual([[node, 'none', 'its node is being removed or replaced already']]);
+    expect(cluster.gone(node)).toEqual([]);
+    cluster.say({
+      type: 'NodesFailed',
+      data: { uid: UID, requestId: 'r1', nodes: [], onFailure: 'rollback', step: 's', reason: 'R', cause },
+    });
+    expect(statedOf(cluster.gone(node))).toEqual([[node, 'replace', '']]);
+    expect(cluster.gone(node)).toEqual([]);
+  });
+
+  it('because too many were missing at once is replaced when fewer are', () => {
+    const cluster = new Seen(1, 9).ready();
+    const missing = cluster.names.slice(1, 6);
+    expect(types(cluster.gone(...missing))).toEqual(['VmsMissing']);
+    for (let looks = 0; looks < 10; looks += 1) expect(cluster.gone(...missing)).toEqual([]);
+    const [still, ...back] = missing;
+    cluster.look(back.map((node) => ({ node, kind: 'returned' })));
+    expect(statedOf(cluster.gone(still!))).toEqual([[still, 'replace', '']]);
+  });
+
+  it('because it had not joined yet is replaced once the cluster was Ready, and none is while the cluster is paused', () => {
+    const cluster = new Seen(1, 4);
+    const node = cluster.at(1);
+    expect(statedOf(cluster.gone(node))).toEqual([[node, 'none', 'its node had not joined the cluster yet']]);
+    cluster.ready().say({ type: 'ClusterPaused', data: { uid: UID, reason: '' } });
+    expect(cluster.gone(node)).toEqual([]);
+    cluster.say({ type: 'ClusterResumed', data: { uid: UID, reason: '' } });
+    expect(statedOf(cluster.gone(node))).toEqual([[node, 'replace', '']]);
+  });
+});
+
 describe('the initial control plane', () => {
   it('is replaced like the others', () => {
     const cluster = new Seen(3, 2).ready();

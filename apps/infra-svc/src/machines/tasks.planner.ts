@@ -1,6 +1,6 @@
 import { isHeld, type NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
-import { batchOfRequest, isWaiting, type NodesRequest } from './additions.js';
+import { batchOfRequest, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
@@ -48,8 +48,11 @@ const ensureCluster = (cluster: Cluster): readonly Task[] => {
 
 const ensureRequest = (cluster: Cluster, request: NodesRequest): readonly Task[] => {
   const { requestId, machines, failed, replaces } = request;
-  if (failed || isWaiting(request, cluster.planned)) return [];
+  if (isWaiting(request, cluster.planned)) return [];
   const data = { requestId };
+  if (isReconsidered(request))
+    return [task({ type: 'ReconsiderNodes', about: requestId, reason: `it was refused: ${request.refusal}`, data })];
+  if (failed) return [];
   if (machines.length > 0) return ensure(cluster, batchOfRequest(requestId), data);
   return [
     task({

@@ -75,13 +75,16 @@ const isSame = (one: MachineAddresses, other: MachineAddresses): boolean =>
   one.ssh.host === other.ssh.host &&
   one.ssh.port === other.ssh.port;
 
-/** How the list differs from the row of a machine that runs; a machine that is being created or has failed proves nothing. */
+/**
+ * How the list differs from the row of a machine that runs; a machine that is being created or has failed proves nothing. One that stays
+ * missing differs each time: whether it is replaced is decided once more.
+ */
 const differenceOf = (
   { name: node, lost, stopped }: RecordedMachine,
   recorded: MachineAddresses,
   report: ListedMachine | undefined,
 ): Difference | undefined => {
-  if (report === undefined) return lost ? undefined : { node, kind: 'gone' };
+  if (report === undefined) return { node, kind: 'gone' };
   if (lost) return { node, kind: 'returned' };
   if (report.status === 'stopped') return stopped ? undefined : { node, kind: 'stopped' };
   if (report.status !== 'running') return undefined;

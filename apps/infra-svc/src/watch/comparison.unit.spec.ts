@@ -91,10 +91,15 @@ describe('a difference between the list of a provider and the log', () => {
 
   it('is none of what is stated already', () => {
     const one = world({
-      recorded: [recorded('a', { lost: true }), recorded('b', { stopped: true })],
+      recorded: [recorded('b', { stopped: true })],
       listed: [listed('b', { status: 'stopped' })],
     });
     expect(looks(one, one)).toEqual([NOTHING, NOTHING]);
+  });
+
+  it('is a machine that stays missing, each time: whether it is replaced is decided once more', () => {
+    const one = world({ recorded: [recorded('a', { lost: true })], listed: [] });
+    expect(looks(one, one, one).map(({ differences }) => differences)).toEqual([[], [['a', 'gone']], [['a', 'gone']]]);
   });
 
   it('must be the same one twice: another new address begins a new count', () => {

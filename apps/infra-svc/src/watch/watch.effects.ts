@@ -1,5 +1,5 @@
 import { firstLookAt, nextLookAt, WorldFailure, wordsOf, type ConnectionName } from '@fairlead/contracts';
-import type { Lease, TaskLeases } from '@fairlead/event-sourcing/jetstream';
+import { untilSharedAfter, type Lease, type TaskLeases } from '@fairlead/event-sourcing/jetstream';
 import { deadlineAfter, type ServiceMetrics } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
@@ -15,6 +15,8 @@ const LEASES = 'watch';
 const LOOKS_AT_ONCE_MAX = 32;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
+/** How many ticks may be left out while nothing is due: a look can end with being due again soon. */
+const QUIET_TICKS_MAX = 5;
 /** A replica that does not hold a connection asks for it again after this time: its holder may have died. */
 const LEASE_AGAIN_MAX_MS = 15_000;
 
@@ -80,12 +82,11 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
   onApplicationBootstrap(): void {
     // Nest calls this once for the HTTP part of the application and once for its transport.
     if (this.timer !== undefined) return;
-    const everyMs = Math.min(TICK_MAX_MS, this.world.settings.watchIntervalMs / TICKS_PER_INTERVAL);
-    this.timer = setInterval(() => this.tickSoon(), everyMs);
+    this.wait();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.stopping.abort(new Error('the service stops'));
     await this.ticking;
     await Promise.all(
@@ -93,12 +94,22 @@ export class ProviderWatch implements OnApplicationBootstrap, BeforeApplicationS
     );
   }
 
-  private tickSoon(): void {
-    this.ticking ??= this.tick()
-      .catch((error: unknown) => this.logger.warn(`connections could not be read: ${wordsOf(error)}`))
-      .finally(() => {
-        this.ticking = undefined;
-      });
+  /** Until the next look, or the next list of connections; for a while at the most. */
+  private wait(): void {
+    const { watchIntervalMs } = this.world.settings;
+    const everyMs = Math.min(TICK_MAX_MS, watchIntervalMs / TICKS_PER_INTERVAL);
+    const nextAtMs = [...this.watched.values()].map((watched) => watched.nextAtMs);
+    const dueInMs = Math.min(this.listedAtMs + watchIntervalMs, ...nextAtMs) - performance.now();
+    const quietMs = (QUIET_TICKS_MAX - 1) * everyMs;
+    this.timer = setTimeout(() => void this.tickAndWait(), untilSharedAfter(Math.min(dueInMs, quietMs), everyMs));
+  }
+
+  private async tickAndWait(): Promise<void> {
+    this.ticking = this.tick().catch((error: unknown) =>
+      this.logger.warn(`connections could not be read: ${wordsOf(error)}`),
+    );
+    await this.ticking;
+    if (!this.stopping.signal.aborted) this.wait();
   }
 
   /** Begins every look that is due; it does not wait for them. */

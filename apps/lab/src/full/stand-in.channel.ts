@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
-import { chmod, mkdir, readFile, readdir, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { closeSync, constants, openSync, readFileSync, unlinkSync } from 'node:fs';
+import { chmod, mkdir, readdir, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -74,9 +74,10 @@ export class StandInChannel {
 
   private async answer(id: string): Promise<void> {
     const fifo = this.path(CALLS_FOLDER, id);
-    const [name = '', directory = '/', ...args] = (await readFile(`${fifo}.words`, 'utf8')).split('\0').slice(0, -1);
+    // Synchronously: some bytes that were just written, for each of which another thread would wake up and wake up this one.
+    const [name = '', directory = '/', ...args] = readFileSync(`${fifo}.words`, 'utf8').split('\0').slice(0, -1);
     const reply = writableFifo(fifo);
-    await Promise.all([unlink(fifo), unlink(`${fifo}.words`)]);
+    for (const file of [fifo, `${fifo}.words`]) unlinkSync(file);
     if (reply === undefined) return; // The caller was killed before it could listen.
     const caller = new AbortController();
     reply.on('error', () => caller.abort()).on('close', () => caller.abort());

@@ -1,5 +1,8 @@
 /** How exact a beat is. Everything that the agent waits for is longer. */
 export const TICK_MS = 50;
+/** What recurs more seldom than this comes at the ticks of whole seconds, so that a process with many agents wakes up for many at once. */
+const SELDOM_MS = 5_000;
+const TICKS_PER_SECOND = 20;
 
 interface Beat {
   readonly task: () => void;
@@ -20,15 +23,7 @@ export class Metronome {
 
   /** Runs the task once, after at least `delayMs`. Returns how to call it off. */
   after(delayMs: number, task: () => void): () => void {
-    const beat: Beat = { task, cancelled: false };
-    const due = Math.max(this.tick + 1, this.tickAt(performance.now() + delayMs) + 1);
-    const beats = this.wheel.get(due);
-    if (beats === undefined) this.wheel.set(due, [beat]);
-    else beats.push(beat);
-    if (due < this.next) this.set(due);
-    return () => {
-      beat.cancelled = true;
-    };
+    return this.at(this.tickAt(performance.now() + delayMs) + 1, task);
   }
 
   /** Runs the task again and again, `intervalMs` apart, each time up to `jitter` (0..1) of it sooner. */
@@ -36,7 +31,9 @@ export class Metronome {
     let stopped = false;
     let cancel = (): void => undefined;
     const next = (): void => {
-      cancel = this.after(intervalMs * (1 - options.jitter * options.random()), () => {
+      const due = this.tickAt(performance.now() + intervalMs * (1 - options.jitter * options.random())) + 1;
+      const nearest = Math.round(due / TICKS_PER_SECOND) * TICKS_PER_SECOND;
+      cancel = this.at(intervalMs < SELDOM_MS ? due : nearest, () => {
         task();
         if (!stopped) next();
       });
@@ -45,6 +42,18 @@ export class Metronome {
     return () => {
       stopped = true;
       cancel();
+    };
+  }
+
+  private at(tick: number, task: () => void): () => void {
+    const beat: Beat = { task, cancelled: false };
+    const due = Math.max(this.tick + 1, tick);
+    const beats = this.wheel.get(due);
+    if (beats === undefined) this.wheel.set(due, [beat]);
+    else beats.push(beat);
+    if (due < this.next) this.set(due);
+    return () => {
+      beat.cancelled = true;
     };
   }
 

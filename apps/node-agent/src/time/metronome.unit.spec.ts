@@ -43,6 +43,21 @@ describe('the metronome', () => {
     expect(task).toHaveBeenCalledTimes(count);
   });
 
+  it('wakes the process up once a second for whatever recurs seldom, at the interval that was asked for on average', () => {
+    const metronome = new Metronome();
+    const moments = new Set<number>();
+    let [random, beats] = [0, 0];
+    for (let agent = 0; agent < 100; agent += 1)
+      metronome.every(10_000, { jitter: 0.1, random: () => (random = (random + 0.37) % 1) }, () => {
+        beats += 1;
+        moments.add(Date.now());
+      });
+    jest.advanceTimersByTime(950_000);
+    expect(moments.size).toBeLessThanOrEqual(950);
+    expect(beats / 100).toBeGreaterThan(97);
+    expect(beats / 100).toBeLessThan(103);
+  });
+
   it('may be called off from within its task', () => {
     const metronome = new Metronome();
     const task = jest.fn();

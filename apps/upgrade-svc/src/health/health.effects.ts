@@ -1,5 +1,5 @@
 import { isRefusal, wordsOf } from '@fairlead/contracts';
-import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { HANDLE, untilShared, untilSharedAfter, type Handle } from '@fairlead/event-sourcing/jetstream';
 import {
   Inject,
   Injectable,
@@ -7,12 +7,21 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Settings } from '../config.js';
 import { nodeKey } from '../nodes/nodes.projection.js';
 import { SETTINGS } from '../tokens.js';
 import { health, type ReportLost, type ReportRecovered } from './health.decider.js';
-import { findingsOf, outlookOf, type Finding, type Outlook, type WatchedNode } from './health.planner.js';
+import {
+  findingsOf,
+  nextLookMs,
+  outlookOf,
+  type Finding,
+  type Listening,
+  type Outlook,
+  type WatchedNode,
+} from './health.planner.js';
 import { HeartbeatListener } from './heartbeats.listener.js';
 import { WatchedNodes, type Watched } from './watched.nodes.js';
 
@@ -20,6 +29,10 @@ const ACTOR = 'system/upgrade-svc';
 const DECISIONS_AT_ONCE = 8;
 /** A process that was stopped for so long has missed heartbeats that may still wait in its socket. */
 const STALL_MS = 5_000;
+/** After this the heartbeats are read that waited in the socket while the process did not run. */
+const READ_MS = 100;
+/** How many sweeps are left out at most while no node can be lost: a process that stands still must be noticed. */
+const QUIET_SWEEPS_MAX = 5;
 /** Heartbeats of nodes that are not watched (any more) are forgotten after this. */
 const FORGET_MS = 10 * 60_000;
 
@@ -34,10 +47,11 @@ export interface HealthReport extends Outlook {
 @Injectable()
 export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('health');
-  private lastSweepMs = performance.now();
+  private sweepsAtMs = 0;
   private sweeping: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private meltdown = false;
+  private stopped = false;
 
   constructor(
     @Inject(HeartbeatListener) private readonly listener: HeartbeatListener,
@@ -50,12 +64,13 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     // Nest calls this once for the HTTP part of the application and once for its transport.
     if (this.timer !== undefined) return;
     this.listener.start();
-    this.nodes.start();
-    this.timer = setInterval(() => this.sweepSoon(), this.settings.healthSweepMs);
+    this.wait(untilShared(this.settings.healthSweepMs));
+    this.nodes.start(() => this.sweepNext());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+    this.stopped = true;
+    clearTimeout(this.timer);
     this.nodes.stop();
     await this.sweeping;
     this.listener.stop();
@@ -70,12 +85,31 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
     };
   }
 
+  private sweepNext(): void {
+    const delayMs = untilShared(this.settings.healthSweepMs);
+    if (performance.now() + delayMs < this.sweepsAtMs) this.wait(delayMs);
+  }
+
+  private wait(delayMs: number): void {
+    if (this.stopped) return;
+    clearTimeout(this.timer);
+    this.sweepsAtMs = performance.now() + delayMs;
+    this.timer = setTimeout(() => this.sweepAndWait(), delayMs);
+  }
+
+  /** Nothing can be found before a node may be lost; what changes the watched nodes has it sweep sooner. */
+  private sweepAndWait(): void {
+    const { healthSweepMs: everyMs } = this.settings;
+    this.sweepSoon();
+    const listening = this.listening();
+    const dueInMs = nextLookMs(this.withHeartbeats(), listening) - listening.nowMs;
+    this.wait(untilSharedAfter(Math.min(dueInMs, (QUIET_SWEEPS_MAX - 1) * everyMs), everyMs));
+  }
+
   private sweepSoon(): void {
-    const nowMs = performance.now();
-    const missedMs = nowMs - this.lastSweepMs;
-    this.lastSweepMs = nowMs;
-    if (missedMs > STALL_MS) {
-      this.logger.warn(`this process stood still for ${Math.round(missedMs)} ms; silence is counted from zero`);
+    const lateMs = performance.now() - this.sweepsAtMs;
+    if (lateMs > STALL_MS) {
+      this.logger.warn(`this process stood still for ${Math.round(lateMs)} ms; silence is counted from zero`);
       this.listener.stoodStill();
     }
     this.sweeping ??= this.sweep()
@@ -90,13 +124,23 @@ export class HealthEffects implements OnApplicationBootstrap, BeforeApplicationS
 
   private async sweep(): Promise<void> {
     await this.nodes.reload();
-    const limitMs = this.settings.nodeLostAfterMs;
-    const listening = { nowMs: performance.now(), sinceMs: this.listener.sinceMs, limitMs };
-    const findings = findingsOf(this.withHeartbeats(), listening);
+    const findings = await this.findings();
     const limit = pLimit(DECISIONS_AT_ONCE);
     await Promise.all(findings.map((finding) => limit(() => this.tell(finding))));
     this.watchOutlook();
-    this.listener.forgetSilentFor(Math.max(FORGET_MS, limitMs));
+    this.listener.forgetSilentFor(Math.max(FORGET_MS, this.settings.nodeLostAfterMs));
+  }
+
+  private async findings(): Promise<readonly Finding[]> {
+    const findings = findingsOf(this.withHeartbeats(), this.listening());
+    if (findings.every(({ kind }) => kind !== 'lost')) return findings;
+    await sleep(READ_MS);
+    return findingsOf(this.withHeartbeats(), this.listening());
+  }
+
+  private listening(): Listening {
+    const { nodeLostAfterMs: limitMs } = this.settings;
+    return { nowMs: performance.now(), sinceMs: this.listener.sinceMs, limitMs };
   }
 
   private *withHeartbeats(): Iterable<WatchedNode> {

@@ -34,6 +34,16 @@ const findingOf = (node: WatchedNode, listening: Listening): Finding | undefined
   return { kind: 'recovered', key: node.key, silentMs: silent };
 };
 
+/** When the first of them counts as lost unless a heartbeat of it comes before; now, while one is lost already: its heartbeat may come at any time. */
+export const nextLookMs = (nodes: Iterable<WatchedNode>, { nowMs, sinceMs, limitMs }: Listening): number => {
+  let next = Infinity;
+  for (const { lost, heardAtMs, expectedSinceMs } of nodes) {
+    if (lost) return nowMs;
+    next = Math.min(next, Math.max(heardAtMs ?? 0, expectedSinceMs, sinceMs ?? nowMs) + limitMs);
+  }
+  return next;
+};
+
 /** What has to be stated about these nodes. Nothing while this replica receives no heartbeats. */
 export const findingsOf = (nodes: Iterable<WatchedNode>, listening: Listening): readonly Finding[] => {
   if (listening.sinceMs === undefined) return [];

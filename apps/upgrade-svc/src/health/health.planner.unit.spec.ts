@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findingsOf, outlookOf, type WatchedNode } from './health.planner.js';
+import { findingsOf, nextLookMs, outlookOf, type WatchedNode } from './health.planner.js';
 
 const LIMIT_MS = 40_000;
 const node = (over: Partial<WatchedNode> = {}): WatchedNode => ({
@@ -27,6 +27,29 @@ describe('silence', () => {
   });
   it('says nothing at all while we cannot hear', () =>
     expect(findingsOf([node()], { nowMs: 1e9, sinceMs: undefined, limitMs: LIMIT_MS })).toEqual([]));
+});
+
+describe('the next look for silence', () => {
+  const next = (nodes: readonly WatchedNode[], nowMs: number, sinceMs: number | undefined = 0) =>
+    nextLookMs(nodes, { nowMs, sinceMs, limitMs: LIMIT_MS });
+
+  it('is when the first node may be lost', () =>
+    expect(next([node({ heardAtMs: 9_000 }), node({ heardAtMs: 4_000 }), node({ heardAtMs: 7_000 })], 10_000)).toBe(
+      44_000,
+    ));
+  it('is not due while none is watched', () => expect(next([], 10_000)).toBe(Infinity));
+  it('is due at once while one is lost, since it may be heard at any time', () =>
+    expect(next([node({ heardAtMs: 9_000 }), node({ lost: true })], 10_000)).toBe(10_000));
+  it('never comes after a loss that can be found', () => {
+    for (const heardAtMs of [undefined, 0, 5_000, 9_000])
+      for (const expectedSinceMs of [0, 6_000])
+        for (const sinceMs of [0, 8_000]) {
+          const one = node({ heardAtMs, expectedSinceMs });
+          const atMs = next([one], 10_000, sinceMs);
+          expect(found([one], atMs, sinceMs)).toEqual([]);
+          expect(found([one], atMs + 1, sinceMs)).toEqual(['lost']);
+        }
+  });
 });
 
 describe('a lost node', () => {

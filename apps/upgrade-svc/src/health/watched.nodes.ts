@@ -21,13 +21,16 @@ export class WatchedNodes {
   private owned: ReadonlySet<number> = new Set();
   private readonly changed = new Set<number>();
   private stopListening = (): void => undefined;
+  private onChange = (): void => undefined;
 
   constructor(
     @Inject(PARTITIONS) private readonly partitions: Partitions,
     @Inject(NodesQueries) private readonly queries: NodesQueries,
   ) {}
 
-  start(): void {
+  /** `onChange`: other nodes will be watched after the next `reload`. */
+  start(onChange: () => void): void {
+    this.onChange = onChange;
     this.stopListening = this.partitions.onChange((owned) => this.ownedChanged(owned));
     this.ownedChanged(this.partitions.owned());
   }
@@ -38,7 +41,9 @@ export class WatchedNodes {
 
   /** Rows of nodes in this partition are other ones than before. */
   rowsChanged(partition: number): void {
-    if (this.owned.has(partition)) this.changed.add(partition);
+    if (!this.owned.has(partition)) return;
+    this.changed.add(partition);
+    this.onChange();
   }
 
   get ownedPartitions(): readonly number[] {
@@ -76,6 +81,7 @@ export class WatchedNodes {
     for (const partition of owned) if (!this.owned.has(partition)) this.changed.add(partition);
     this.owned = owned;
     this.nodes = new Map([...this.nodes].filter(([, { row }]) => owned.has(row.partition)));
+    this.onChange();
   }
 
   private replace(partitions: readonly number[], rows: readonly NodeRow[]): void {

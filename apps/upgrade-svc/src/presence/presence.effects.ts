@@ -1,5 +1,5 @@
 import { firstLookAt, isRefusal, nextLookAt, wordsOf } from '@fairlead/contracts';
-import type { Handle } from '@fairlead/event-sourcing/jetstream';
+import { untilSharedAfter, type Handle } from '@fairlead/event-sourcing/jetstream';
 import type { ServiceMetrics } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
@@ -17,6 +17,8 @@ const LOOKS_AT_ONCE_MAX = 16;
 const LOOKS_PER_SECOND_MAX = 2;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
+/** A cluster that is new is noticed after so many ticks at the latest. */
+const QUIET_TICKS_MAX = 5;
 
 export interface PresenceWorld {
   readonly nodes: Pick<WatchedNodes, 'all'>;
@@ -85,14 +87,25 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   onApplicationBootstrap(): void {
     // Nest calls this once for the HTTP part of the application and once for its transport.
     if (this.timer !== undefined) return;
-    const everyMs = Math.min(TICK_MAX_MS, this.world.settings.nodesWatchIntervalMs / TICKS_PER_INTERVAL);
-    this.timer = setInterval(() => this.tick(), everyMs);
+    this.wait();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     await Promise.all(
       [...this.clusters.values()].flatMap(({ underWay }) => (underWay === undefined ? [] : [underWay])),
+    );
+  }
+
+  private wait(): void {
+    const everyMs = Math.min(TICK_MAX_MS, this.world.settings.nodesWatchIntervalMs / TICKS_PER_INTERVAL);
+    const dueInMs = Math.min(...[...this.clusters.values()].map(({ nextAtMs }) => nextAtMs)) - performance.now();
+    this.timer = setTimeout(
+      () => {
+        this.tick();
+        this.wait();
+      },
+      untilSharedAfter(Math.min(dueInMs, (QUIET_TICKS_MAX - 1) * everyMs), everyMs),
     );
   }
 

@@ -4,6 +4,10 @@ import type { UnhealthyCondition } from '@fairlead/contracts';
 export interface Seen {
   /** The API answered: whether it has a Node object of it, and calls it Ready. */
   readonly kubernetes: 'absent' | 'not-ready' | 'ready';
+  /** Of its Node object; null: it has none. */
+  readonly internalIp: string | null;
+  /** The private address that its machine has now, where it is another one than the one with which it joined; null: it is that one. */
+  readonly machineIp: string | null;
   readonly nowMs: number;
   /** Since when this replica receives all heartbeats; undefined: it does not. */
   readonly listeningSinceMs: number | undefined;
@@ -28,5 +32,9 @@ export const doubtOf = (condition: UnhealthyCondition, seen: Seen): string | und
       return seen.kubernetes === 'absent' ? undefined : 'Kubernetes has its Node object';
     case 'NotStarted':
       return undefined;
+    case 'Moved':
+      return seen.kubernetes !== 'absent' && seen.internalIp === seen.machineIp
+        ? 'its kubelet has the address of its machine'
+        : undefined;
   }
 };

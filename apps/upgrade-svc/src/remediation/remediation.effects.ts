@@ -37,13 +37,16 @@ export class RemediationEffects {
     return undefined;
   }
 
-  private async doubt({ namespace, cluster, data, signal }: Context<ConfirmUnhealthy>): Promise<string | undefined> {
+  private async doubt(task: Context<ConfirmUnhealthy>): Promise<string | undefined> {
+    const { namespace, cluster, data, signal, state } = task;
     const { uid, node, condition } = data;
     try {
       const api = await this.clusters.of(uid, cluster);
       const view = await api.node(node);
       return doubtOf(condition, {
         kubernetes: view === undefined ? 'absent' : view.ready ? 'ready' : 'not-ready',
+        internalIp: view?.internalIp ?? null,
+        machineIp: state.status === 'absent' ? null : (state.members[node]?.movedTo ?? null),
         nowMs: performance.now(),
         listeningSinceMs: this.heartbeats.sinceMs,
         heardAtMs: this.heartbeats.heardAt(heartbeatSubject(namespace, cluster, node)),

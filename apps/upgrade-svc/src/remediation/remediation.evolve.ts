@@ -71,22 +71,29 @@ const withMember = (state: Known, name: string, change: (member: Member) => Part
   return { ...state, members: { ...state.members, [name]: { ...member, ...change(member) } } };
 };
 
-/** It reports Ready or not, sends heartbeats or not, has a Node object or not: since when it is well or not follows. */
+/** It reports Ready or not, sends heartbeats or not, has a Node object and its address or not: since when it is well or not follows. */
 const observed = (
   state: Known,
   name: NodeName,
   time: string,
-  change: Partial<Pick<Member, 'ready' | 'lost' | 'missing' | 'everReady'>>,
+  change: Partial<Pick<Member, 'ready' | 'lost' | 'missing' | 'movedTo' | 'everReady'>>,
 ): Known =>
   withMember(state, name, (before) => {
     const member = { ...before, ...change };
     if (!member.everReady) return change;
-    if (member.ready && !member.lost && !member.missing)
+    if (member.ready && !member.lost && !member.missing && member.movedTo === null)
       return { ...change, wellSince: member.wellSince ?? time, unwellSince: null, skipped: null };
     const wellForMs =
       before.wellSince === null ? before.wellForMs : Math.max(0, Date.parse(time) - Date.parse(before.wellSince));
     return { ...change, wellSince: null, unwellSince: before.unwellSince ?? time, wellForMs };
   });
+
+/** A kubelet, and the certificates and etcd of a control plane, keep the address with which the node joined. */
+const moved = (state: Known, { data: { node, privateIp }, meta: { time } }: StoredEvent<'VmAddressChanged'>): Known => {
+  const member = state.members[node];
+  if (member?.everReady !== true) return withMember(state, node, () => ({ address: privateIp }));
+  return observed(state, node, time, { movedTo: privateIp === member.address ? null : privateIp });
+};
 
 /**
  * The last heartbeat of a node that is lost, but no longer ago than the limit after which that is stated: after a start, this service
@@ -112,6 +119,8 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
       return observed(state, event.data.node, time, { missing: true });
     case 'NodeReturned':
       return observed(state, event.data.node, time, { missing: false });
+    case 'VmAddressChanged':
+      return moved(state, event);
     case 'DesiredVersionsSet': {
       const { node, change } = event.data;
       const permitted = isOurs(change?.id) ? { ...state.permitted, [node]: change.id } : without(state.permitted, node);
@@ -158,12 +167,15 @@ const gone = (state: Known, name: NodeName): Known => ({
   permitted: without(state.permitted, name),
 });
 
+const created = (state: Known, { data: { machine }, meta: { time } }: StoredEvent<'VmCreated'>): Known =>
+  withMember(state, machine.name, () => ({ createdAt: time, address: machine.privateIp }));
+
 const evolveMachines = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'VmsPlanned':
       return planned(state, event.data);
     case 'VmCreated':
-      return withMember(state, event.data.machine.name, () => ({ createdAt: event.meta.time }));
+      return created(state, event);
     case 'NodesRejected': {
       const { requestId, message } = event.data;
       return ended(state, requestId, { operation: 'plan machines', target: requestId, message });

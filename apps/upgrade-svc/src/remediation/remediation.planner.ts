@@ -190,7 +190,7 @@ export const candidatesOf = (state: Known, now: string): readonly Candidate[] =>
 
 /** Nothing is left to lose on a node that is silent, never began or left Kubernetes; another one serves until its replacement does. */
 const orderOf = ({ condition }: Candidate): 'create-first' | 'remove-first' =>
-  condition === 'NotReady' ? 'create-first' : 'remove-first';
+  condition === 'NotReady' || condition === 'Moved' ? 'create-first' : 'remove-first';
 
 /** The request for a node that was confirmed to be unhealthy; empty: by now it is not, or it may not be remediated. */
 export const requestFor = (state: Known, node: string, now: string): readonly RemediationFact[] => {

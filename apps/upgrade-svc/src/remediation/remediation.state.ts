@@ -22,9 +22,13 @@ export interface Member {
   readonly lost: boolean;
   /** Kubernetes has no Node object of it. */
   readonly missing: boolean;
+  /** The private address with which it joined; null: its machine has none yet. */
+  readonly address: string | null;
+  /** The private address that its machine has instead; null: it still has that one. */
+  readonly movedTo: string | null;
   /** Since when it is well; null: it is not. */
   readonly wellSince: string | null;
-  /** Since when it is not Ready, lost or missing; null: it is well, or never was. */
+  /** Since when it is not Ready, lost, missing or moved; null: it is well, or never was. */
   readonly unwellSince: string | null;
   /** How long it had been well until then. */
   readonly wellForMs: number;
@@ -104,6 +108,8 @@ export const newMember = ({ name, role, pool }: Pick<Member, 'name' | 'role' | '
   ready: false,
   lost: false,
   missing: false,
+  address: null,
+  movedTo: null,
   wellSince: null,
   unwellSince: null,
   wellForMs: 0,

@@ -1,7 +1,7 @@
 import type { Fact } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
 import { describe, expect, it } from '@jest/globals';
-import { uid } from '../nodes/nodes.fixtures.js';
+import { machineOf, uid } from '../nodes/nodes.fixtures.js';
 import { doubtOf, type Seen } from './confirmation.planner.js';
 import { nodeFact, Story } from './remediation.fixtures.js';
 import { AT_ONCE_MAX, REBOOT_LIMIT_MS } from './remediation.planner.js';
@@ -47,6 +47,29 @@ describe('a node is unhealthy', () => {
     story.say(nodeFact('NodeReturned', 'web-1', {}));
     expect(typesOf(story.settle())).toEqual(['RemediationSucceeded']);
     expect(story.candidates).toEqual([]);
+  });
+
+  it('when its machine has another private address than the one with which it joined, and is replaced, as no reboot helps', () => {
+    const moved = (node: string, privateIp: string): Fact =>
+      nodeFact('VmAddressChanged', node, { publicIp: '', privateIp, ssh: { host: privateIp, port: 22 } });
+    const joinedAt = machineOf('web-1').privateIp;
+    const story = web({ remediation: 'reboot-then-replace' }).say(moved('web-1', '10.9.9.9'));
+    expect(story.after(5 * MINUTES - 1).candidates).toEqual([]);
+    expect(story.say(moved('web-1', joinedAt)).after(60 * MINUTES).candidates).toEqual([]);
+    story.say(moved('web-1', '10.9.9.9')).after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { data: { node: 'web-1', action: 'replace', order: 'create-first', reason: { condition: 'Moved' } } },
+    ]);
+    const control = new Story({ web: 3 }, { 'control-plane': CHECK });
+    control.say(moved('cp-1', '10.9.9.9'), moved('cp-2', '10.9.9.8')).after(5 * MINUTES);
+    expect(control.settle()).toMatchObject([{ type: 'RemediationSuspended' }]);
+    control.say(moved('cp-2', machineOf('cp-2').privateIp));
+    expect(control.settle()).toMatchObject([
+      { type: 'RemediationResumed' },
+      { data: { node: 'cp-1', action: 'replace', reason: { condition: 'Moved' } } },
+    ]);
+    const unchecked = new Story({ web: 3 }, {}).say(moved('web-1', '10.9.9.9')).after(60 * MINUTES);
+    expect(unchecked.settle()).toEqual([]);
   });
 
   it('when its machine has not become a Ready node within startupTimeout [Cluster API 26, azimuth 31]', () => {
@@ -487,6 +510,8 @@ describe('a cluster that was paused', () => {
 describe('a node that the log calls unhealthy', () => {
   const seen: Seen = {
     kubernetes: 'not-ready',
+    internalIp: '10.0.0.9',
+    machineIp: null,
     nowMs: 100_000,
     listeningSinceMs: 0,
     heardAtMs: undefined,
@@ -505,6 +530,8 @@ describe('a node that the log calls unhealthy', () => {
     ['Lost', { listeningSinceMs: 80_000 }, 'heartbeats have been received for too short a time'],
     ['Lost', { listeningSinceMs: undefined }, 'no heartbeats can be received'],
     ['NotStarted', {}, undefined],
+    ['Moved', { kubernetes: 'ready', machineIp: '10.9.9.9' }, undefined],
+    ['Moved', { internalIp: '10.9.9.9', machineIp: '10.9.9.9' }, 'its kubelet has the address of its machine'],
   ] as const)('as %s, with %j, may be well: %s', (condition, change, doubt) =>
     expect(doubtOf(condition, { ...seen, ...change })).toBe(doubt),
   );

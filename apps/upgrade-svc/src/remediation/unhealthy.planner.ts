@@ -29,7 +29,11 @@ export interface CheckedPool {
 }
 
 /** Of a node whose agent is silent nothing else matters; an agent says nothing of a Node object that there is not. */
-const unwellOf = ({ lost, missing }: Member): UnhealthyCondition => (lost ? 'Lost' : missing ? 'Missing' : 'NotReady');
+const unwellOf = ({ lost, missing, ready }: Member): UnhealthyCondition => {
+  if (lost) return 'Lost';
+  if (missing) return 'Missing';
+  return ready ? 'Moved' : 'NotReady';
+};
 
 interface PoolParts extends Pick<Known, 'resumedAt'> {
   readonly check: HealthCheck;
@@ -116,8 +120,8 @@ const actionOf = (
   }
 };
 
-/** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. */
-const isRebootable = ({ lost, everReady }: Member): boolean => everReady && !lost;
+/** Its agent carries out a reboot: a node whose agent is silent, or never ran, cannot be rebooted. One that has moved has to join again. */
+const isRebootable = ({ lost, everReady, movedTo }: Member): boolean => everReady && !lost && movedTo === null;
 
 export const verdictOf = (
   { member, dueAt }: Unhealthy,

@@ -683,7 +683,7 @@ export interface paths {
       path?: never;
       cookie?: never;
     };
-    /** The nodes of a cluster */
+    /** The nodes of a cluster, or some of them */
     get: operations['listNodes'];
     put?: never;
     /** Add workers */
@@ -1759,6 +1759,11 @@ export interface components {
       conditions: components['schemas']['Condition'][];
       /** @description Absent: none is declared */
       virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
+      /**
+       * @description What becomes of it if its creation fails; absent: keep
+       * @enum {string}
+       */
+      onFailure?: 'keep' | 'cleanup';
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
@@ -2045,6 +2050,12 @@ export interface components {
       };
       label?: string;
       description?: string;
+      /**
+       * @description If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned
+       * @default keep
+       * @enum {string}
+       */
+      onFailure: 'keep' | 'cleanup';
     };
     /** @description Some machines of one kind */
     NodeSetRequest: {
@@ -2226,6 +2237,11 @@ export interface components {
         sshd?: components['schemas']['Sshd'];
         /** @description true: no service acts on the cluster; absent: false */
         paused?: boolean;
+        /**
+         * @description What becomes of it if its creation fails; absent: keep
+         * @enum {string}
+         */
+        onFailure?: 'keep' | 'cleanup';
       };
       /** @description Absent in the answer to a change: see GET */
       status?: {
@@ -2728,6 +2744,11 @@ export interface components {
       sshd?: components['schemas']['Sshd'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
+      /**
+       * @description If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned. Left out: as it is; of a new cluster: keep
+       * @enum {string}
+       */
+      onFailure?: 'keep' | 'cleanup';
     };
     /** @description When nodes count as unhealthy, and what is done about it. Left out: nothing is repaired by itself */
     ManifestHealthCheck: {
@@ -10659,6 +10680,10 @@ export interface operations {
         limit?: number;
         /** @description metadata.continue of the page before */
         continue?: string;
+        /** @description Only nodes of these pools, separated by commas; control-plane: control planes. Left out: of all pools */
+        pool?: string;
+        /** @description Only nodes with all of these labels, of those that Fairlead sets: tier=web,zone=a */
+        labelSelector?: string;
       };
       header?: never;
       path: {

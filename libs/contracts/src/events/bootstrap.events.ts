@@ -296,7 +296,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The node has the labels and taints of its pool; those that the pool has no longer were removed.',
+    doc: 'The node has the labels and taints of its pool, or of a control plane; those that its pool has no longer were removed.',
     data: z.strictObject({ uid, node, ...NodeMetadata.shape }),
   }),
   AddonInstalled: defineEvent({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AutoscalerCredentialId } from '../autoscaler.credential.js';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
+import { CreationFailure } from '../creation.failure.js';
 import { Sha256 } from '../digests.js';
 import { HOOK_POINTS } from '../hook.points.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, UpgradeId } from '../ids.js';
@@ -188,8 +189,13 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'An operator asked to delete a cluster; everything that was created for it goes, its history stays.',
-    data: z.strictObject({ uid }),
+    doc: 'The deletion of a cluster was requested; everything that was created for it goes, its history stays.',
+    data: z.strictObject({
+      uid,
+      failure: CreationFailure.optional().describe(
+        'Why its creation failed: the cluster is cleaned up, as its request asked for. Absent: someone asked to delete it',
+      ),
+    }),
   }),
   HookSkipped: defineEvent({
     version: 1,
@@ -230,7 +236,15 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     doc: 'Someone gave up a request for nodes that is not done: its nodes and machines go.',
-    data: z.strictObject({ uid, requestId: z.string(), nodes: z.array(NodeName) }),
+    data: z.strictObject({
+      uid,
+      requestId: z.string(),
+      nodes: z.array(NodeName),
+      superseded: z
+        .literal(true)
+        .optional()
+        .describe('A newer manifest or size asks for other nodes, by the same decision; absent: it was given up'),
+    }),
   }),
   NodeRemovalRequested: defineEvent({
     version: 1,

@@ -16,7 +16,7 @@ export const watchEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The provider no longer lists a machine that runs according to the log. Two looks in a row agree; a provider that does not answer has not said so.',
+    doc: 'The provider no longer lists a machine that runs according to the log. Two looks in a row agree; a provider that does not answer has not said so. It is stated again when the decision about its replacement is another one.',
     data: z.strictObject({
       uid,
       node,
@@ -31,7 +31,7 @@ export const watchEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: "The provider no longer lists a large share of a cluster's machines. Nothing is repaired until they are listed again, or an operator replaces or removes their nodes.",
+    doc: "The provider no longer lists a large share of a cluster's machines. Nothing is repaired while so many are missing: each that still is when fewer are is gone (VmGone).",
     data: z.strictObject({
       uid,
       connection,

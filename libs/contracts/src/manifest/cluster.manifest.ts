@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
-import { CNIS, CNIS_OF, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
+import {
+  CNIS,
+  CNIS_OF,
+  Cni,
+  ETCDS,
+  LOAD_BALANCERS,
+  OnCreationFailure,
+  RootDisk,
+  ServiceType,
+} from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
@@ -120,6 +129,9 @@ export const ManifestSpec = z
       .describe(
         'true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused',
       ),
+    onFailure: OnCreationFailure.optional().describe(
+      'If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned. Left out: as it is; of a new cluster: keep',
+    ),
   })
   .meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
 export type ManifestSpec = z.infer<typeof ManifestSpec>;
@@ -183,11 +195,11 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
 
 /**
  * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not
- * mention a pause, or a version, leaves it as it is: whoever keeps one in a repository does not resume what someone has paused, and a
- * newer release of Fairlead upgrades no cluster by its default.
+ * mention a pause, a version or what a failure leads to leaves it as it is: whoever keeps one in a repository does not resume what someone
+ * has paused, and a newer release of Fairlead upgrades no cluster by its default.
  */
 export const specOfManifest = (
-  { paused, version, virtualAddresses = [], ...spec }: ManifestSpec,
+  { paused, version, onFailure, virtualAddresses = [], ...spec }: ManifestSpec,
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
@@ -196,6 +208,7 @@ export const specOfManifest = (
     serviceType,
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
+    ...((onFailure ?? current?.onFailure) === 'cleanup' ? { onFailure: 'cleanup' } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
     network: { ...spec.network, cni: spec.network.cni ?? CLUSTER_DEFAULTS.cniOf[serviceType] },
     controlPlane: withHealth(spec.controlPlane),

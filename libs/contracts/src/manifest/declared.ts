@@ -4,6 +4,7 @@ import {
   ETCDS,
   KubernetesVersion,
   LOAD_BALANCERS,
+  OnCreationFailure,
   RootDisk,
   ServiceType,
   type ClusterSpec,
@@ -85,6 +86,7 @@ export const DeclaredSpec = z.strictObject({
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
+  onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
@@ -129,6 +131,7 @@ export const declaredOf = ({
   serviceType,
   singleNode,
   kubernetes,
+  onFailure,
 }: ClusterSpec): DeclaredSpec => {
   const { version, podCidr, serviceCidr, serviceDnsDomain: dnsDomain, networkCni: cni, storageclass } = kubernetes;
   return {
@@ -142,6 +145,7 @@ export const declaredOf = ({
       name: set.pool ?? `worker-${at + 1}`,
       ...machinesOf(set),
     })),
+    ...(onFailure === undefined ? {} : { onFailure }),
   };
 };
 
@@ -177,7 +181,7 @@ export const controlPlaneSetOf = (
 
 /** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */
 export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
-  const { controlPlane, network, pools, storage } = declared;
+  const { controlPlane, network, pools, storage, onFailure } = declared;
   const { connection, machineType: spec, rootDisk, replicas: count, zones } = controlPlane;
   return {
     name,
@@ -198,5 +202,6 @@ export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): Cluste
     installMonAgent: 'no',
     label: '',
     description: '',
+    ...(onFailure === undefined ? {} : { onFailure }),
   };
 };

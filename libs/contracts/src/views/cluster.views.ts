@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OnCreationFailure } from '../cluster-spec.js';
 import { VirtualAddressView } from './address.views.js';
 import { paged } from './list.views.js';
 import { NodeView } from './node.views.js';
@@ -139,6 +140,7 @@ export const ClusterView = z
     serviceDnsDomain: z.string(),
     conditions: z.array(ConditionView),
     virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
+    onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
     progress: z
       .strictObject({
         operation: OperationKind,

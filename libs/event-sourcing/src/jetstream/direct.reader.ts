@@ -1,5 +1,6 @@
 import { STREAMS, WorldFailure } from '@fairlead/contracts';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { headOf } from './message.head.js';
 
 /** A stored message, as JetStream's direct get answers it. */
 export interface RawEvent {
@@ -87,15 +88,15 @@ const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
     };
     const reply = answers.open((error, message) => {
       if (error !== null) return failed(error.message);
-      const code = message.headers?.code ?? 0;
+      const { code, description, subject, seq } = headOf(message);
       if (code === END_OF_BATCH || code === NOT_FOUND) {
         close();
         resolve(found);
       } else if (code !== 0) {
-        failed(`${code} ${message.headers?.description ?? ''}`.trim());
+        failed(`${code} ${description}`.trim());
       } else {
         timer.refresh();
-        found.push(toRaw(message));
+        found.push({ subject, seq, bytes: message.data });
       }
     });
     const timer = setTimeout(() => failed('timeout'), READ_TIMEOUT_MS);
@@ -106,12 +107,6 @@ const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
     }
   });
 
-const toRaw = (message: Msg): RawEvent => ({
-  subject: message.headers?.last('Nats-Subject') ?? '',
-  seq: Number(message.headers?.last('Nats-Sequence') ?? 0),
-  bytes: message.data,
-});
-
 const inboxPrefixOf = (nc: NatsConnection): string | undefined => {
   const options = (nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options;
   return options?.inboxPrefix;
@@ -120,18 +115,23 @@ const inboxPrefixOf = (nc: NatsConnection): string | undefined => {
 /** How many messages one read asks for: about 300 KB of events. */
 export const READ_BATCH = 1_000;
 
-/** All matching messages after a sequence, batch by batch. */
+/** All matching messages after a sequence, batch by batch. The server reads the next one while the reader works on the one before. */
 export async function* readAll(
   nc: NatsConnection,
   filter: string,
   afterSeq: number,
 ): AsyncGenerator<readonly RawEvent[]> {
-  let after = afterSeq;
-  for (;;) {
-    const batch = await readBatch(nc, filter, after, READ_BATCH);
-    if (batch.length === 0) return;
+  const begin = (after: number): Promise<RawEvent[]> => {
+    const reading = readBatch(nc, filter, after, READ_BATCH);
+    reading.catch(() => undefined); // It is waited for later, or not at all where the reader has enough.
+    return reading;
+  };
+  for (let batch = await begin(afterSeq); ;) {
+    const last = batch.at(-1);
+    if (last === undefined) return;
+    const next = batch.length === READ_BATCH ? begin(last.seq) : undefined;
     yield batch;
-    after = batch[batch.length - 1]?.seq ?? after;
-    if (batch.length < READ_BATCH) return;
+    if (next === undefined) return;
+    batch = await next;
   }
 }

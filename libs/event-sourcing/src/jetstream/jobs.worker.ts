@@ -13,6 +13,7 @@ import type { ConcurrencyGroups } from '../concurrency.groups.js';
 import type { Job } from './decorators.js';
 import { Places } from './places.js';
 import type { JobsProgress } from './jobs.progress.js';
+import { fetchWindow } from './fetch.window.js';
 import type { JobRunner, Settled } from './job.runner.js';
 import { WakeSignal } from './wake.signal.js';
 import type { PartitionLog } from './partition.consumer.js';
@@ -29,7 +30,6 @@ export interface JobsOptions {
   readonly progress: JobsProgress;
 }
 
-const FETCH_MS = 5_000;
 const RETRY_MS = 250;
 const DRAIN_MS = 10_000;
 /** How often the queue is looked at while no job can be taken. */
@@ -77,6 +77,7 @@ export class JobsWorker {
     this.running = true;
     this.ticker = setInterval(() => this.held.forEach(({ message }) => message.working()), this.options.ackWaitMs / 3);
     this.loop = this.run();
+    void this.takeAgainOnReconnect();
   }
 
   /** Aborts what runs, and waits a while for its end; what is unfinished goes to another replica or to the next start. */
@@ -111,6 +112,11 @@ export class JobsWorker {
     }
   }
 
+  /** A fetch waits at the server, and is gone with the connection. */
+  private async takeAgainOnReconnect(): Promise<void> {
+    for await (const { type } of this.options.nc.status()) if (type === 'reconnect') this.taking?.stop();
+  }
+
   /** While all places are taken, no fetch says how many jobs wait. */
   private async lookAtQueue(consumer: Consumer): Promise<void> {
     const nowMs = performance.now();
@@ -135,7 +141,7 @@ export class JobsWorker {
   }
 
   private async take(consumer: Consumer, free: number): Promise<void> {
-    const messages = await consumer.fetch({ max_messages: free, expires: FETCH_MS });
+    const messages = await consumer.fetch({ max_messages: free, ...fetchWindow() });
     this.taking = messages;
     if (!this.running) messages.stop();
     let left = 0;

@@ -1,5 +1,6 @@
 import { PARTITION_COUNT, wordsOf } from '@fairlead/contracts';
 import pg from 'pg';
+import { untilShared } from './shared.interval.js';
 import { WakeSignal } from './wake.signal.js';
 import type { PartitionLog } from './partition.consumer.js';
 
@@ -78,7 +79,7 @@ export class Leases {
         const client = this.client ?? (await this.connect());
         await this.balance(client);
         this.failures = 0;
-        waitMs = this.held.size === PARTITION_COUNT ? ALONE_LOOK_MS : SHARED_LOOK_MS;
+        waitMs = this.held.size === PARTITION_COUNT ? untilShared(ALONE_LOOK_MS) : SHARED_LOOK_MS;
       } catch (error) {
         this.failures += 1;
         if (this.failures === 1) this.options.log.warn(`leases: ${wordsOf(error)}; trying again`);

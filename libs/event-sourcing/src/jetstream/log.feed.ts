@@ -1,9 +1,7 @@
 import { EVERY_EVENT, partitionInSubject, storedSubject } from '@fairlead/contracts';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/transport-node';
 import type { RawEvent } from './direct.reader.js';
-
-const SUBJECT = 'Nats-Subject';
-const SEQUENCE = 'Nats-Sequence';
+import { headOf } from './message.head.js';
 
 export interface LogFeedOptions {
   readonly nc: Pick<NatsConnection, 'subscribe'>;
@@ -13,12 +11,10 @@ export interface LogFeedOptions {
   readonly onGap: () => void;
 }
 
-/** The server appends its own headers to those of the sender. */
-const rawOf = ({ headers, data }: Pick<Msg, 'headers' | 'data'>): RawEvent => ({
-  subject: headers?.last(SUBJECT) ?? '',
-  seq: Number(headers?.last(SEQUENCE) ?? 0),
-  bytes: data,
-});
+const rawOf = (message: Pick<Msg, 'headers' | 'data'>): RawEvent => {
+  const { subject, seq } = headOf(message);
+  return { subject, seq, bytes: message.data };
+};
 
 /**
  * What nats-server publishes right after it has stored a message, in the order of the log. It is delivered at most once, so a reader must

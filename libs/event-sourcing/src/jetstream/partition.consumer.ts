@@ -16,6 +16,7 @@ import { Quarantine } from './partition.quarantine.js';
 import { LostOwnership, type BatchChanges, type PartitionStore } from './partition.store.js';
 import type { Meter } from './meter.js';
 import { QuarantinedClusters } from './quarantined.clusters.js';
+import { untilShared } from './shared.interval.js';
 import { decodeBatch, RejectionTeller, type DecodedBatch, type RejectedMessage } from './rejections.js';
 
 export interface PartitionLog {
@@ -202,11 +203,12 @@ export class PartitionConsumer {
   private async round(): Promise<void> {
     const found = await this.step();
     if (!found && this.feed.isAhead()) await this.lookAgain();
-    if (this.wakeSignal.isSet || !this.running) return;
-    await this.announce();
-    const flushes = this.cursor.aheadOfDatabase() > 0;
-    await this.wakeSignal.pause(flushes ? this.options.positionsAfterMs : IDLE_ROUND_MS);
-    if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
+    while (this.running && !this.wakeSignal.isSet) {
+      await this.announce();
+      const flushes = this.cursor.aheadOfDatabase() > 0;
+      await this.wakeSignal.pause(flushes ? this.options.positionsAfterMs : untilShared(IDLE_ROUND_MS));
+      if (flushes && !this.wakeSignal.isSet) await this.commit(NO_CHANGES);
+    }
   }
 
   private async lookAgain(): Promise<void> {

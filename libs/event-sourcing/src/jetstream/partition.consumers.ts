@@ -10,6 +10,7 @@ import { Leases } from './leases.js';
 import { LogFeed } from './log.feed.js';
 import { LogLook } from './log.look.js';
 import { readBatch } from './direct.reader.js';
+import { sharedInterval } from './shared.interval.js';
 import type { Stall } from './partition.progress.js';
 import type { RecentEntries } from './recent.entries.js';
 import type { Meter } from './meter.js';
@@ -57,7 +58,7 @@ export class PartitionConsumers implements Partitions {
   private readonly store: PartitionStore;
   private readonly feed: LogFeed;
   private readonly logLook: LogLook;
-  private looking: NodeJS.Timeout | undefined;
+  private stopLooking = (): void => undefined;
 
   constructor(private readonly options: PartitionConsumersOptions) {
     this.store = new PartitionStore(options.pool);
@@ -87,13 +88,13 @@ export class PartitionConsumers implements Partitions {
   start(): void {
     this.feed.start();
     void this.lookOnReconnect();
-    this.looking = setInterval(() => void this.logLook.look(), LOOK_MS).unref();
+    this.stopLooking = sharedInterval(LOOK_MS, () => void this.logLook.look());
     this.leases.start();
   }
 
   async stop(): Promise<void> {
     this.feed.stop();
-    clearInterval(this.looking);
+    this.stopLooking();
     await this.leases.stop();
   }
 

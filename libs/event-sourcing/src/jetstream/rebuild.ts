@@ -5,7 +5,7 @@ import { project, type Projection } from '../projection.js';
 import { projectionConsumer } from './consumers.js';
 import { readAll } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
-import { identifier, PartitionStore, writeRows } from './partition.store.js';
+import { identifier, PartitionStore, writeRows, type RowChange } from './partition.store.js';
 import { inTransaction } from './transaction.js';
 
 export interface Rebuilt {
@@ -32,32 +32,70 @@ const digestOf = async (client: PoolClient, table: string): Promise<{ digest: st
   return { digest: found.rows[0]?.digest ?? 'empty', rows: Number(found.rows[0]?.rows ?? 0) };
 };
 
+interface Shadow {
+  readonly table: string;
+  readonly client: Pool | PoolClient;
+}
+
+/** So many rows are folded in memory before they are written. */
+const ROWS_KEPT_MAX = 5_000;
+
+/** Rows of the shadow table, each of which is read once and written once for many batches: until the end, nothing else reads them. */
+class ShadowRows {
+  private readonly known = new Map<string, unknown>();
+  private readonly changed = new Map<string, RowChange>();
+
+  constructor(
+    private readonly store: PartitionStore,
+    private readonly shadow: Shadow,
+  ) {}
+
+  async load(keys: ReadonlySet<string>): Promise<void> {
+    if (this.known.size > ROWS_KEPT_MAX) await this.flush();
+    const missing = [...keys].filter((key) => !this.known.has(key));
+    if (missing.length === 0) return;
+    const found = await this.store.rows(this.shadow.table, missing, this.shadow.client);
+    for (const key of missing) this.known.set(key, found.get(key));
+  }
+
+  get(key: string): unknown {
+    return this.known.get(key);
+  }
+
+  set({ key, seq, doc }: RowChange): void {
+    this.known.set(key, doc);
+    this.changed.set(key, { key, seq, doc });
+  }
+
+  async flush(): Promise<void> {
+    await writeRows(this.shadow.client, this.shadow.table, [...this.changed.values()]);
+    this.changed.clear();
+    this.known.clear();
+  }
+}
+
 /** Folds one partition's events in (after, upTo] into the shadow table; returns how many there were. */
 const foldPartition = async (
   { nc, projection, pool }: Target,
-  shadow: { readonly table: string; readonly client: Pool | PoolClient },
+  shadow: Shadow,
   range: { readonly partition: number; readonly after: number; readonly upTo: number },
 ): Promise<number> => {
-  const store = new PartitionStore(pool);
+  const kept = new ShadowRows(new PartitionStore(pool), shadow);
   let count = 0;
   for await (const batch of readAll(nc, partitionFilter(range.partition), range.after)) {
     const events = batch
       .filter(({ seq }) => seq <= range.upTo)
       .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
-    const keys = [...new Set(events.flatMap((event) => [...projection.keys(event)]))];
-    const before = await store.rows(shadow.table, keys, shadow.client);
-    const { rows, poisons } = project(projection, (key) => before.get(key), events);
+    await kept.load(new Set(events.flatMap((event) => projection.keys(event))));
+    const { rows, poisons } = project(projection, (key) => kept.get(key), events);
     const poison = poisons[0];
     if (poison !== undefined)
       throw new Error(`${projection.name} cannot take event ${poison.seq} of ${poison.clusterKey}: ${poison.error}`);
-    await writeRows(
-      shadow.client,
-      shadow.table,
-      [...rows].map(([key, { seq, doc }]) => ({ key, seq, doc })),
-    );
+    for (const [key, { seq, doc }] of rows) kept.set({ key, seq, doc });
     count += events.length;
-    if ((batch[batch.length - 1]?.seq ?? 0) > range.upTo) return count;
+    if ((batch.at(-1)?.seq ?? 0) > range.upTo) break;
   }
+  await kept.flush();
   return count;
 };
 

@@ -1,5 +1,6 @@
 import { storedSubject, WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { untilShared } from './shared.interval.js';
 import { WakeSignal } from './wake.signal.js';
 import { readBatch, READ_BATCH } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
@@ -53,7 +54,7 @@ export const makeTail = (nc: NatsConnection): Tail =>
         if (batch.length > 0) looks = 0;
         if (batch.length === READ_BATCH) continue;
         // A wake-up can come a moment before its message can be read.
-        const lookMs = LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? IDLE_POLL_MS;
+        const lookMs = LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? untilShared(IDLE_POLL_MS);
         const rung = await nextRing(wakeSignal, lookMs);
         looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);
       }

@@ -18,6 +18,7 @@ import type { Lease, TaskLeases } from '../task.leases.js';
 import { processConsumer } from './consumers.js';
 import type { Job, JobContext, JobFailure, JobLater, TaskPolicy } from './decorators.js';
 import type { PartitionLog } from './partition.consumer.js';
+import { sharedInterval } from './shared.interval.js';
 
 /** Another replica, or an earlier delivery, has the lease; or its own log is older than the task. */
 const BUSY_AGAIN_MS = 500;
@@ -103,7 +104,7 @@ export class TaskRunner {
   private readonly running = new Set<Running>();
   private readonly blocked = new LRUCache<string, true>({ max: BLOCKED_MAX });
   private readonly deciders: ReadonlyMap<AnyReconciler, ReturnType<typeof reconcilerDecider>>;
-  private watch: NodeJS.Timeout | undefined;
+  private stopWatching = (): void => undefined;
 
   constructor(private readonly options: TaskRunnerOptions) {
     const partial = options.reconcilers.find(({ decider }) => decider.reads !== 'cluster');
@@ -112,11 +113,11 @@ export class TaskRunner {
   }
 
   start(): void {
-    this.watch = setInterval(() => void this.lookAtAll(), LOOK_EVERY_MS).unref();
+    this.stopWatching = sharedInterval(LOOK_EVERY_MS, () => void this.lookAtAll());
   }
 
   stop(): void {
-    clearInterval(this.watch);
+    this.stopWatching();
   }
 
   isTask({ data }: Job): boolean {

@@ -2,6 +2,7 @@ import { wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
 import type { DueTimer, Process, Reaction } from '../process.js';
+import { untilShared } from './shared.interval.js';
 import { WakeSignal } from './wake.signal.js';
 import { processConsumer } from './consumers.js';
 import { jobOfTimer, publishJob, type TimerOrigin } from './jobs.publisher.js';
@@ -90,7 +91,7 @@ export class TimersWorker {
     const found = await this.options.pool.query<{ ms: number | null }>(
       `select (extract(epoch from min(due_at) - now()) * 1000)::float8 as ms from timers`,
     );
-    return Math.min(Math.max(Math.ceil(found.rows[0]?.ms ?? LOOK_MS), 0), LOOK_MS);
+    return Math.min(Math.max(Math.ceil(found.rows[0]?.ms ?? LOOK_MS), 0), untilShared(LOOK_MS));
   }
 
   /** How many it has fired. */

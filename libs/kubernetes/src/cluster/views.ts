@@ -35,6 +35,7 @@ export const nodeView = ({ metadata, spec, status }: V1Node): NodeView => {
     name: metadata?.name ?? '',
     providerId: spec?.providerID ?? null,
     controlPlane: metadata?.labels?.[CONTROL_PLANE] !== undefined,
+    internalIp: status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? null,
     ready: ready?.status === 'True',
     message: ready?.message ?? 'Kubernetes has no word of its readiness',
     kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',

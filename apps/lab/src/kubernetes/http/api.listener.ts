@@ -4,6 +4,11 @@ import type { KeyPair } from '../certificates/certificate.authority.js';
 import { ApiServer, type ApiEndpoint } from './api.server.js';
 import type { ServedCluster } from './exchange.js';
 
+/** Node looks so often at the connections of each server for requests that do not end; a lab may have a thousand idle servers. */
+const CONNECTIONS_CHECK_MS = 5 * 60_000;
+/** Sessions are resumed for as long as by kube-apiserver. */
+const SESSION_S = 24 * 60 * 60;
+
 /** One open API server address. */
 export interface ApiListener {
   readonly host: string;
@@ -31,6 +36,8 @@ export const listenApi = async (cluster: ServedCluster, options: ListenOptions):
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
+    sessionTimeout: SESSION_S,
+    connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
   });
   // Watches are quiet for minutes; Node must not take that for a dead client.
   server.requestTimeout = 0;

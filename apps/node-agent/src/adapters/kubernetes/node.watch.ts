@@ -3,8 +3,9 @@ import type { AgentLog, HostPort } from '../../node/host.ports.js';
 import type { NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import type { Metronome } from '../../time/metronome.js';
+import { isDeepStrictEqual } from 'node:util';
 import { KubeClient } from './kube.client.js';
-import { readKubeAccess } from './kubeconfig.js';
+import { readKubeAccess, type KubeAccess } from './kubeconfig.js';
 import { NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
 
 /** How soon a join is noticed, and how soon the API is asked again while it does not answer or has no such Node. */
@@ -29,6 +30,7 @@ export interface NodeWatchOptions {
 export class KubernetesNodeWatch implements NodeWatch {
   private readonly abort = new AbortController();
   private client: KubeClient | undefined;
+  private access: KubeAccess | undefined;
   private last: NodeObject | undefined;
   private attempt = 0;
   private lastFailure = '';
@@ -50,7 +52,7 @@ export class KubernetesNodeWatch implements NodeWatch {
   stop(): void {
     this.abort.abort();
     this.endPause();
-    this.client?.close();
+    this.disconnect();
   }
 
   private get path(): string {
@@ -68,23 +70,40 @@ export class KubernetesNodeWatch implements NodeWatch {
   private async connectAndWatch(): Promise<number> {
     const startedAtMs = performance.now();
     const lasted = (): boolean => performance.now() - startedAtMs >= WATCH_LASTS_MS;
+    const before = this.client;
     try {
       const access = await readKubeAccess(this.options.host);
       if (access === undefined) return JOIN_POLL_MS;
-      this.client = new KubeClient(access);
-      await this.watch(this.client);
+      const client = this.connect(access);
+      await this.watch(client);
       if (!lasted()) return this.nextPauseMs();
       this.attempt = 0;
       return 0;
     } catch (error) {
+      const wasOpen = this.client !== undefined && this.client === before;
+      this.disconnect();
+      // The server may have closed a connection that was kept from the last watch: that says nothing of the API.
+      if (wasOpen && !lasted()) return 0;
       if (lasted()) this.attempt = 0;
       this.complain(error);
       this.see(undefined);
       return this.nextPauseMs();
-    } finally {
-      this.client?.close();
-      this.client = undefined;
     }
+  }
+
+  /** One connection for one watch after the other: with a new one for each, most of what a quiet agent costs would be TLS. */
+  private connect(access: KubeAccess): KubeClient {
+    if (this.client === undefined || !isDeepStrictEqual(access, this.access)) {
+      this.disconnect();
+      this.client = new KubeClient(access);
+      this.access = access;
+    }
+    return this.client;
+  }
+
+  private disconnect(): void {
+    this.client?.close();
+    this.client = undefined;
   }
 
   private nextPauseMs(): number {

@@ -8,13 +8,12 @@ import {
   type NodeAddress,
   type StoredEvent,
 } from '@fairlead/contracts';
-import { readNewest } from '@fairlead/event-sourcing/jetstream';
+import { fetchWindow, readNewest } from '@fairlead/event-sourcing/jetstream';
 import { AckPolicy, DeliverPolicy, jetstream, jetstreamManager, type Consumer, type JsMsg } from '@nats-io/jetstream';
 import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { Logger } from '@nestjs/common';
 import type { AgentChannel, AgentMessage } from '../../agents/agents.ports.js';
 
-const FETCH_MS = 5_000;
 const RETRY = { firstMs: 250, maxMs: 5_000 };
 /** A stream that is away for long is reported again after so many tries. */
 const TOLD_EVERY = 12;
@@ -99,7 +98,7 @@ export class NatsAgents implements AgentChannel {
     take: (message: AgentMessage) => Promise<void>,
     count: number,
   ): Promise<void> {
-    const messages = await consumer.fetch({ max_messages: count, expires: FETCH_MS });
+    const messages = await consumer.fetch({ max_messages: count, ...fetchWindow() });
     this.stopFetch = () => messages.stop();
     for await (const message of messages) this.keep(take(messageOf(message)));
   }
