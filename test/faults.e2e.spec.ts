@@ -1,15 +1,42 @@
 import type { OperationList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { clusterBody, startSystem, type ClusterView, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
+const ENV = { SSH_TRIES_MAX: '3', SSH_DEADLINE_MS: '5000', INFRA_PROVIDER_TIMEOUT_MS: '10000' };
 const ended = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
+
+/** An API that accepts requests and, while it hangs, answers none of them. */
+const hangingProxy = async (target: string) => {
+  let isHanging = false;
+  const server = createServer((asked, answer) => {
+    if (isHanging) return;
+    const { method = 'GET', url = '/', headers } = asked;
+    const passed = request(new URL(url, target), { method, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(answer);
+    });
+    passed.on('error', () => answer.destroy());
+    asked.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    hangs: (hangs: boolean): void => void (isHanging = hangs),
+    stop: (): void => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+};
 
 describe('a world that fails', () => {
   let system: System;
 
   beforeAll(async () => {
-    system = await startSystem({ light: true, env: { SSH_TRIES_MAX: '3', SSH_DEADLINE_MS: '5000' } });
+    system = await startSystem({ light: true, env: ENV });
   }, 120_000);
   afterAll(() => system?.stop(), 60_000);
   afterEach(() => system.lab('DELETE', '/v1/faults'));
@@ -146,6 +173,34 @@ describe('a world that fails', () => {
         expect.objectContaining({ reason: 'cluster.spec-unknown', field: 'controlPlane[0].spec' }),
       ]);
       expect(await system.made()).toEqual(before);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'a provider that does not answer delays no cluster of another connection, and is used again once it answers [ORBITER 35]',
+    async () => {
+      const far = await hangingProxy(system.labAccess.url);
+      const settings = { endpoint: far.url, token: system.labAccess.token };
+      const lab = { provider: 'lab', region: 'lab-1', zone: 'lab-1a', namespaces: ['*'], settings };
+      expect((await system.call('PUT', '/connections/far', lab)).status).toBeLessThan(300);
+      far.hangs(true);
+      const on = (connection: string) => ({ connection, count: 1, spec: 'lab.medium' });
+      const bodyOf = (name: string, connection: string): object => ({
+        ...clusterBody(name, { controlPlanes: 1, workers: 1 }),
+        ...{ controlPlane: [on(connection)], worker: [on(connection)] },
+      });
+      expect((await system.call('POST', '/ns/default/clusters', bodyOf('distant', 'far'))).status).toBe(202);
+      const failed = await system.until('distant', ({ type }) => type === 'InfrastructureStepFailed', TIMEOUT_MS);
+      expect(JSON.stringify(failed.data)).toContain('no answer within');
+      expect((await system.call('POST', '/ns/default/clusters', bodyOf('close', 'lab'))).status).toBe(202);
+      expect((await system.until('close', ended, TIMEOUT_MS)).type).toBe('ClusterReady');
+      expect((await system.events('distant')).some(ended)).toBe(false);
+      far.hangs(false);
+      expect((await system.until('distant', ended, TIMEOUT_MS)).type).toBe('ClusterReady');
+      await system.call('DELETE', '/ns/default/clusters/close');
+      await deleted('distant');
+      far.stop();
     },
     TIMEOUT_MS,
   );

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeLogs } from '@fairlead/api-client';
 import type { EventType, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fairleadOf, type Fairlead } from './fairlead.js';
@@ -246,6 +247,61 @@ describe('a cluster on own hosts on its second day', () => {
       await podsOn(2, 4);
       // The address stays where it is: a node that comes back takes it from none.
       expect(await holders()).toEqual(now);
+    },
+    STEP_MS,
+  );
+
+  it(
+    'hands the address over before the node that holds it is drained and rebooted on request',
+    async () => {
+      await kubectl('scale', 'deployment/web', '--replicas=4');
+      await podsOn(2, 4);
+      const [holder = ''] = await holders();
+      const [before, boots] = [await lastSeq(), bootsOf(holder)];
+      const asking = askPageFromOutside(client, PAGE, PATIENCE_S);
+      await eventually(
+        'answers before the reboot',
+        () => answersOf(asking),
+        (count) => count > 10,
+        MINUTE_MS,
+      );
+      const rebooting = fairlead('node', 'reboot', CLUSTER, holder, '--yes', '--wait');
+      await until('NodeActionDrained', before, holder);
+      const drained = await holders();
+      await rebooting;
+      const { requests, failures, longestGap } = await asking.end();
+      say(`the holder was rebooted: ${requests} requests, ${failures.length} failed, gap ${longestGap.toFixed(2)} s`);
+      expect([drained.length, drained.includes(holder)]).toEqual([1, false]);
+      expect(await holders()).toEqual(drained);
+      expect(bootsOf(holder)).toBe(boots + 1);
+      expect(longestGap).toBeLessThan(FAILOVER_MAX_S);
+      await allReady();
+    },
+    STEP_MS,
+  );
+
+  it(
+    'follows the log of a unit, of which the audit has the beginning and the end',
+    async () => {
+      const [host = ''] = workers();
+      const before = await lastSeq();
+      const gone = new AbortController();
+      const of = { namespace: 'default', cluster: CLUSTER, node: host };
+      const query = { unit: 'fairlead-agent', lines: 3 };
+      const stream = nodeLogs({ baseUrl: system.server, token: system.token, of, query, signal: gone.signal });
+      const first = await stream.next();
+      const linesOf = (text: string): number => text.trimEnd().split('\n').length;
+      expect('text' in first.value! && linesOf(first.value.text)).toBe(3);
+      const restartedAt = Date.now();
+      await system.onHost(host, 'systemctl', 'restart', 'fairlead-agent');
+      const next = await stream.next();
+      const text = next.value !== undefined && 'text' in next.value ? next.value.text : '';
+      say(`a new line after ${((Date.now() - restartedAt) / 1_000).toFixed(1)} s: ${text.split('\n')[0]}`);
+      expect(text).toContain('fairlead-agent');
+      gone.abort();
+      expect((await until('NodeLogsFollowEnded', before, host)).data).toMatchObject({ reason: 'reader-gone' });
+      const words = (await log()).filter(({ type, meta }) => meta.seq > before && /^NodeLogs|^NodeExec/.test(type));
+      expect(words.map(({ type }) => type)).toEqual(['NodeLogsFollowRequested', 'NodeLogsFollowEnded']);
     },
     STEP_MS,
   );

@@ -59,6 +59,8 @@ export interface System {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer<Body>>;
+  /** Where the API of the lab is, for connections of a story's own. */
+  readonly labAccess: { readonly url: string; readonly token: string };
   lab<Body = unknown>(method: string, path: string, body?: unknown): Promise<Answer<Body>>;
   /** What stands in the simulated cloud now, by kind. */
   standing(): Promise<Readonly<Record<string, number>>>;
@@ -208,6 +210,7 @@ const systemOf = ({ plans, environment, supervisor, admin, token, server, labUrl
     server,
     events,
     call: (method, path, body, headers) => send(server, token, [method, path, body, headers]),
+    labAccess: { url: labUrl, token: labToken },
     lab: (method, path, body) => send(labUrl, labToken, [method, path, body, undefined]),
     standing: async () => (await stats()).now,
     made: async () => (await stats()).created,

@@ -64,6 +64,7 @@ class Service {
       concurrency: CONCURRENCY,
       groups: new ConcurrencyGroups(groupLimit),
       load: () => 0,
+      nowMs: () => performance.now(),
       isGivenUp: () => false,
       onWaiting: (_count, full) => progress.waitingForGroups(full, 'memory'),
       attempt: async (job, failures) => {
