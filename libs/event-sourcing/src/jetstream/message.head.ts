@@ -1,4 +1,4 @@
-import type { Msg } from '@nats-io/transport-node';
+import type { MsgHdrs } from '@nats-io/transport-node';
 
 /** What the server says of a stored message, or instead of one. */
 export interface MessageHead {
@@ -38,7 +38,7 @@ const isUndecoded = (message: object): message is Undecoded => {
  * eight, that would be the largest part of what a message costs. So they are taken from its text; from the map, where the client does not
  * keep the text as it does now.
  */
-export const headOf = (message: Pick<Msg, 'headers'>): MessageHead => {
+export const headOf = (message: { readonly headers?: MsgHdrs | undefined }): MessageHead => {
   if (!isUndecoded(message)) {
     const { headers } = message;
     return {

@@ -1,0 +1,264 @@
+import { definition, type RefusalDefinition } from './refusal.definition.js';
+
+/** Of clusters and their manifests. */
+export const CLUSTER_REFUSALS = {
+  'cluster.unknown': definition(
+    404,
+    "Could not be found a cluster '{cluster}'. (namespace={namespace})",
+    'List them with GET /ns/{namespace}/clusters.',
+  ),
+  'cluster.name-taken': definition(
+    409,
+    "The cluster '{cluster}' already exists. (namespace={namespace})",
+    'Take another name, or delete that cluster first.',
+  ),
+  'cluster.deleting': definition(409, "The cluster '{cluster}' is being deleted.", 'Wait until it is gone.'),
+  'cluster.not-ready': definition(
+    409,
+    "Unable to {action}. status is '{phase}'.",
+    'Wait until the cluster is Provisioned. One that is Failed is retried, or deleted and created again.',
+  ),
+  'cluster.busy': definition(
+    409,
+    'Unable to {action}. Another request for nodes is not finished.',
+    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+  ),
+  'cluster.nodes-busy': definition(
+    409,
+    'Unable to {action}. A request to {what} nodes is not over (operation {operation}).',
+    'Wait for its end, or cancel it: "fairlead node cancel {cluster} {operation}".',
+  ),
+  'cluster.paused': definition(
+    409,
+    "Unable to {action}. The cluster '{cluster}' has been paused since {since}{reason}.",
+    'Resume it first, with POST /ns/{namespace}/clusters/{cluster}/resume.',
+  ),
+  'cluster.pause-with-changes': definition(
+    409,
+    "The manifest pauses the cluster '{cluster}' and changes other fields: {fields}",
+    'Apply the changes first, and pause the cluster when they are done; or pause it alone.',
+  ),
+  'cluster.not-failed': definition(
+    409,
+    "Unable to retry. status is '{phase}'.",
+    'Nothing of the cluster has failed. A failed cluster, nodes that were kept, removals and deletions can be retried.',
+  ),
+  'cluster.resource-version': definition(
+    409,
+    "The cluster '{cluster}' has changed: its resourceVersion is {current}, not {given}",
+    'Get the manifest again, and apply your change to that.',
+  ),
+  'cluster.uid-mismatch': definition(
+    409,
+    "The cluster '{cluster}' is another one: its uid is {current}, not {given}",
+    'Get the manifest again, or leave metadata.uid out.',
+  ),
+  'cluster.manifest-address': definition(
+    400,
+    '{field} is {given}, and the request is about {expected}',
+    'Send the manifest to the address of its cluster.',
+  ),
+  'cluster.field-immutable': definition(
+    422,
+    '{field} cannot be changed: it is {before}, not {after}',
+    'Create a cluster with the new value, and delete this one.',
+  ),
+  'cluster.version-with-changes': definition(
+    409,
+    'The manifest changes the version from {before} to {after}, and what needs nodes to come, go or change beside it: {fields}',
+    'An upgrade and other changes of nodes never mix. Apply the version alone, and the rest when the upgrade is over; or the other way round.',
+  ),
+  'cluster.version-lower': definition(
+    422,
+    '{after} is a lower minor version than {before}, and Kubernetes cannot go back to one',
+    'Declare {before}, or a later version. For a lower one, create another cluster.',
+  ),
+  'cluster.version-path': definition(
+    422,
+    'The way from {before} to {after} leads through {missing}, of which Fairlead knows no release',
+    'Update Fairlead, or declare a nearer version.',
+  ),
+  'cluster.control-plane-surge': definition(
+    422,
+    'maxSurge of the control plane can be 0 with {min} control planes or more, not with {count}',
+    'Set maxSurge to 1: the new control plane then joins before the old one leaves.',
+  ),
+  'cluster.name-empty': definition(400, 'Cluster name is empty', 'Give the cluster a name.'),
+  'cluster.name-invalid': definition(
+    400,
+    '{name}: The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.',
+    'Use at most {max} lower-case letters, digits and dashes.',
+  ),
+  'cluster.control-plane-missing': definition(
+    400,
+    'Control plane node must be at least one',
+    'Give one set in controlPlane.',
+  ),
+  'cluster.control-plane-sets': definition(
+    400,
+    'Only one control plane node is supported',
+    'Give one set in controlPlane, with a count.',
+  ),
+  'cluster.control-plane-count': definition(400, 'Control-Plane count must be at least one.', 'Use 1, 3, 5 or 7.'),
+  'cluster.control-plane-even': definition(
+    400,
+    'Control-Plane count must be odd (etcd needs a majority), not {count}',
+    'Use 1, 3, 5 or 7.',
+  ),
+  'cluster.control-plane-too-many': definition(
+    400,
+    'Control-Plane count must be at most 7, not {count}',
+    'Use 1, 3, 5 or 7.',
+  ),
+  'cluster.worker-missing': definition(
+    400,
+    'Worker node must be at least one',
+    'Give a set in worker; only a single node (controlPlane count 1, singleNode true) goes without.',
+  ),
+  'cluster.worker-count': definition(
+    400,
+    'Worker count must be at least one. (connection={connection})',
+    'Give the set a count of 1 or more.',
+  ),
+  'cluster.too-many-sets': definition(
+    400,
+    'At most {max} worker sets are supported, not {count}',
+    'Put machines of the same spec and connection into one set.',
+  ),
+  'cluster.single-node': definition(
+    400,
+    'A single-node cluster has one control plane and no workers',
+    'Give controlPlane a count of 1 and leave worker out; or set singleNode to false and give workers.',
+  ),
+  'cluster.mon-agent': definition(400, 'installMonAgent allows only yes or no', 'Use yes or no.'),
+  'cluster.too-many-nodes': definition(
+    400,
+    'A cluster may have at most {max} workers, not {count}',
+    'Ask for fewer nodes.',
+  ),
+  'cluster.connection-empty': definition(400, 'Connection is empty', 'Name a connection for every node set.'),
+  'cluster.spec-empty': definition(400, 'Machine specification is empty', 'Name a machine spec for every node set.'),
+  'cluster.cni-multi': definition(
+    400,
+    'Network-cni allows only canal or kilo in Multi-Cloud type',
+    'Use canal or kilo, or serviceType single.',
+  ),
+  'cluster.cni-single': definition(
+    400,
+    'Network-cni allows only calico, flannel or cilium in Single-Cloud type',
+    'Use calico, flannel or cilium, or serviceType multi.',
+  ),
+  'cluster.service-type': definition(400, 'serviceType allows only multi or single', 'Use multi or single.'),
+  'cluster.loadbalancer': definition(400, 'loadbalancer allows only haproxy or nlb', 'Use haproxy or nlb.'),
+  'cluster.etcd': definition(400, 'etcd allows only local or external', 'Use local or external.'),
+  'cluster.etcd-external-count': definition(
+    400,
+    'External etcd must have 3,5,7 controlPlane count',
+    'Use 3, 5 or 7 control planes, or etcd local.',
+  ),
+  'cluster.pod-cidr': definition(
+    400,
+    'podCidr {value} : Type mismatch ex)10.244.0.0/16',
+    'Give an IPv4 network like 10.244.0.0/16.',
+  ),
+  'cluster.service-cidr': definition(
+    400,
+    'serviceCidr {value} : Type mismatch ex)10.96.0.0/12',
+    'Give an IPv4 network like 10.96.0.0/12.',
+  ),
+  'cluster.cidr-special': definition(
+    400,
+    '{network} is not usable: {range} is {purpose}',
+    'Give a private IPv4 network, like 10.244.0.0/16 for pods or 10.96.0.0/12 for services.',
+  ),
+  'cluster.cidr-host-bits': definition(400, '{network} has host bits set', 'Write {masked}.'),
+  'cluster.nfs-server': definition(
+    400,
+    'storageclass.nfs.server is neither a host name nor an IP address',
+    'Give a name like nfs.example.com or an address like 10.0.0.5.',
+  ),
+  'cluster.nfs-path': definition(
+    400,
+    "storageclass.nfs.path is not an absolute path, or has '..' or control characters in it",
+    'Give the exported path, like /export/data.',
+  ),
+  'cluster.cidr-overlap': definition(400, '{first} and {second} overlap', 'Choose networks that do not overlap.'),
+  'cluster.pod-cidr-small': definition(
+    400,
+    'podCidr {value} has room for {room} nodes, not {count}: each takes a /{mask} of it',
+    'Ask for fewer nodes; a new cluster may have a larger network.',
+  ),
+  'cluster.service-cidr-size': definition(
+    400,
+    'serviceCidr {value} must be between a /12 and a /28',
+    'kubeadm accepts nothing larger or smaller.',
+  ),
+  'cluster.dns-domain': definition(400, 'serviceDnsDomain {value} is not a DNS name', 'Use a name like cluster.local.'),
+  'cluster.version-unknown': definition(
+    400,
+    'Kubernetes {version} is not available; available versions: {known}',
+    'Use one of them, or leave the version out.',
+  ),
+  'cluster.single-connection': definition(
+    422,
+    'All nodes must be the same connection config. (connection={connection})',
+    'Use one connection, or serviceType multi.',
+  ),
+  'cluster.machines-exist': definition(
+    422,
+    'MCIS already exists. (namespace={namespace}, mcis={cluster})',
+    'Machines of that name exist at the provider; remove them, or take another name.',
+  ),
+  'cluster.spec-unknown': definition(
+    422,
+    "Could not be found a spec '{spec}'. (connection={connection}, csp={provider})",
+    'List them with GET /mcir/connections/{connection}/specs. One that is new there is known after POST /connections/{connection}/verify.',
+  ),
+  'cluster.spec-cpu': definition(
+    422,
+    'Kubernetes control plane node needs 2 cpu at least. (spec={spec}, cpu={cpu})',
+    'Choose a larger spec.',
+  ),
+  'cluster.spec-memory': definition(
+    422,
+    'kubernetes node needs 2 GiB or more of RAM. (spec={spec}, memory={memory})',
+    'Choose a larger spec.',
+  ),
+  'cluster.region-unknown': definition(422, 'Region does not exist ({region})', "Check the connection's region."),
+  'cluster.nlb-unsupported': definition(422, '{provider} does not yet supported nlb loadbalancer.', 'Use haproxy.'),
+  'cluster.network-overlap': definition(
+    422,
+    '{first} overlaps the network {second} of connection {connection}',
+    'Choose another podCidr or serviceCidr.',
+  ),
+  'cluster.kubeconfig-not-ready': definition(
+    409,
+    "The cluster '{cluster}' has no kubeconfig yet.",
+    'Wait for the phase Provisioned.',
+  ),
+  'cluster.kubeconfig-refused': definition(
+    409,
+    "The sealed kubeconfig of '{cluster}' is not safe to use: {reason}",
+    'Renew the certificates of the control planes: the kubeconfig that is sealed then is checked first.',
+  ),
+  'cluster.kubeconfig-failed': definition(
+    503,
+    "The cluster '{cluster}' did not sign a client certificate: {cause}",
+    'Ask again when its API answers; GET /ns/{namespace}/clusters/{cluster}/operations shows what is under way.',
+  ),
+  'cluster.kubeconfig-late': definition(
+    503,
+    "The cluster '{cluster}' has not signed a client certificate within {seconds} seconds",
+    'Ask again in a few seconds.',
+  ),
+  'cluster.api-unbalanced': definition(
+    409,
+    "The API address of '{cluster}' is that of its only control plane, {address}, so no other control plane can serve it",
+    'Create a cluster on a connection with API addresses (apiAddress) or an apiEndpoint.',
+  ),
+  'bootstrap.step-not-needed': definition(
+    409,
+    '{step} is not what {cluster} needs now',
+    'Nothing is to be done: it was done already, or the cluster has failed or is being deleted.',
+  ),
+} as const satisfies Record<string, RefusalDefinition>;

@@ -1,0 +1,202 @@
+import { definition, type RefusalDefinition } from './refusal.definition.js';
+
+/** Of connections, their hosts and their quotas. */
+export const CONNECTION_REFUSALS = {
+  'connection.unknown': definition(
+    422,
+    'Connection does not exist. ({connection})',
+    'Register it with PUT /connections/{connection}.',
+  ),
+  'connection.not-found': definition(
+    404,
+    'Connection does not exist. ({connection})',
+    'List them with GET /connections.',
+  ),
+  'connection.name-invalid': definition(
+    400,
+    '{name} is not a connection name',
+    'Use lower-case letters, digits and dashes, at most 63.',
+  ),
+  'connection.orphan-unknown': definition(
+    404,
+    "The connection '{connection}' has no orphaned machine {orphan}",
+    'A machine that is gone, or that a cluster has planned, is not an orphan. GET /connections/{connection}/orphans lists those there are.',
+  ),
+  'connection.orphan-recorded': definition(
+    409,
+    "Machine {orphan} of connection '{connection}' is a machine of {owner} already",
+    'GET /connections/{connection}/orphans lists the machines that no cluster has planned.',
+  ),
+  'connection.orphan-unfit': definition(
+    422,
+    "Machine {orphan} of connection '{connection}' does not fit pool {pool}: {detail}",
+    'Adopt it into a pool of its machine type, image and zone, or delete it and scale the pool.',
+  ),
+  'connection.orphan-unclean': definition(
+    409,
+    "Machine {orphan} of connection '{connection}' cannot become a node as it is: {detail}",
+    'Reinstall it at its provider, or delete it and scale the pool. Nothing on it was changed.',
+  ),
+  'connection.adoption-unsupported': definition(
+    422,
+    "Machines of connection '{connection}' cannot be adopted: {detail}",
+    'Scale the pool instead. A host that is not in the inventory yet is added to it first, and an orphaned machine that is of no use is deleted.',
+  ),
+  'connection.machine-full': definition(
+    409,
+    "The machine of connection '{connection}' has no room for these hosts: {detail}",
+    'Do what the message says, or ask for fewer hosts. Clusters that exist are not changed.',
+  ),
+  'connection.secret-in-settings': definition(
+    400,
+    'The setting {field} looks like a secret',
+    'Give it as settings.token or settings.secret: those two are sealed and never returned.',
+  ),
+  'connection.in-use': definition(
+    409,
+    "The connection '{connection}' is used by {clusters}",
+    'Delete those clusters first.',
+  ),
+  'connection.not-granted': definition(
+    403,
+    "The connection '{connection}' is not granted to namespace {namespace}",
+    'Ask an administrator to grant it (fairlead connection grant), or use another connection.',
+  ),
+  'quota.exceeded': definition(
+    409,
+    'The quota of {scope} is {limit} {what}: {used} are taken, and {desired} more are desired',
+    'Ask for less, delete what is not needed, or ask an administrator for a higher quota.',
+  ),
+  'connection.secret-again': definition(
+    422,
+    "The stored secret of connection '{connection}' was not given for {address}",
+    'Give the secret again (fairlead connection set --secret-file): a stored one is never used at a new address or provider.',
+  ),
+  'connection.key-foreign': definition(
+    422,
+    "{field} names a secret that is not one of connection '{connection}'",
+    'Give the key as settings.keys.<name> and name it gateway.connection.{connection}.<name>.',
+  ),
+  'connection.would-orphan': definition(
+    409,
+    "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",
+    'Delete those clusters first, or register the new place under another name. If the same machines are found at the new place, add "moved": true (fairlead connection set --moved).',
+  ),
+  'connection.provider-unknown': definition(422, "The CSP '{provider}' is not supported", 'Supported: {supported}.'),
+  'connection.settings-invalid': definition(
+    422,
+    'The settings of connection {connection} are wrong: {detail}',
+    'See the provider in docs/providers.md.',
+  ),
+  'connection.host-name-invalid': definition(
+    422,
+    'A host of connection {connection} has a name that is not an RFC 1123 label: {detail}',
+    'Use lower-case letters, digits and dashes, with a letter or digit at each end, 63 characters at most.',
+  ),
+  'connection.host-repeated': definition(
+    422,
+    'Two hosts of connection {connection} are the same: {detail}',
+    'Give each host a name and an address of its own.',
+  ),
+  'connection.api-address-taken': definition(
+    422,
+    'An address for the API of connection {connection} is taken: {detail}',
+    'List each virtual address once, and none of a host.',
+  ),
+  'connection.api-endpoint-invalid': definition(
+    422,
+    'The load balancer of connection {connection} is not given as <host>:<port>: {detail}',
+    'Give apiEndpoint with its port, e.g. api.example.org:6443.',
+  ),
+  'connection.api-port-taken': definition(
+    422,
+    'The load balancer of connection {connection} would listen on the port that it sends to: {detail}',
+    'Choose another apiPort; the default is 9998.',
+  ),
+  'connection.api-ambiguous': definition(
+    422,
+    'Connection {connection} names two ways to the API: {detail}',
+    'Give apiAddress for a virtual address, or apiEndpoint for a load balancer of yours.',
+  ),
+  'connection.nats-unreachable': definition(
+    422,
+    'The agent of host {host} ({address}) could not reach NATS: agents use {urls}, which is the host itself',
+    'Start Fairlead with an address of this machine that the hosts reach: fairlead up --nats-address <address>. Elsewhere set AGENT_NATS_URLS of gateway and bootstrap-svc.',
+  ),
+  'stock.exhausted': definition(
+    409,
+    'Connection {connection} has {free} free hosts that fit, and {desired} are desired ({detail})',
+    'Add hosts to the connection, or give some back; fairlead connection hosts {connection} lists them.',
+  ),
+  'stock.other-namespace': definition(
+    409,
+    'Connection {connection} has {free} free hosts for namespace {namespace}, and {desired} are desired: {count} more were used by another namespace last',
+    'Reinstall those hosts and accept them (fairlead connection accept-host {connection} <host>), or let an administrator set hostReuse: any-namespace.',
+  ),
+  'stock.host-in-use': definition(
+    409,
+    'The host {host} of connection {connection} is in use by {cluster}',
+    'Delete the cluster, or remove the node, first.',
+  ),
+  'connection.host-unknown': definition(
+    404,
+    'Connection {connection} has no {host} in its settings',
+    'List its hosts with GET /connections/{connection}.',
+  ),
+  'connection.host-key-in-settings': definition(
+    409,
+    'The settings of connection {connection} name the host key of {host}, and that one counts',
+    'Change hostKey in the settings (fairlead connection set), or take it out of them.',
+  ),
+  'connection.ssh-key-own': definition(
+    409,
+    "The SSH key of connection '{connection}' is your own",
+    'Add the new public key on every host, register the connection again with the new private key (fairlead connection set --secret-file), then remove the former key from the hosts.',
+  ),
+  'connection.ssh-key-none': definition(
+    409,
+    "The connection '{connection}' has no SSH key yet",
+    'Its key is created with its first machine.',
+  ),
+  'connection.ssh-key-rotating': definition(
+    409,
+    "The SSH key of connection '{connection}' is being rotated; {pending} hosts still need the former key",
+    'Wait until the rotation has ended (GET /connections/{connection}), or force its end with "force": true (fairlead keys rotate connection --force).',
+  ),
+  'connection.ssh-key-not-rotating': definition(
+    409,
+    "No rotation of the SSH key of connection '{connection}' has created a new key",
+    'Only a rotation that is replacing keys can be forced. Request one without "force".',
+  ),
+  'stock.closed': definition(
+    409,
+    'The cluster {uid} has given everything back to connection {connection}',
+    'Ask for another cluster.',
+  ),
+  'stock.api-address-missing': definition(
+    422,
+    'Connection {connection} has no address for the API of {count} control planes',
+    'Give it apiAddress (a free address in the network of its hosts) or apiEndpoint (a balancer of yours).',
+  ),
+  'stock.api-address-taken': definition(
+    409,
+    'The API addresses of connection {connection} are taken: {detail}',
+    'Give the connection one more apiAddress, or use a connection of its own for each apiEndpoint.',
+  ),
+  'connection.unreachable': definition(
+    422,
+    'Connection {connection} does not answer: {detail}',
+    'Check its address and credentials, then try again.',
+  ),
+  'spec-list.range': definition(
+    400,
+    'The {name}-max must be greater than or equal to the {name}-min. ({name}-min={min}, {name}-max={max})',
+    'Swap the two numbers.',
+  ),
+  'spec-list.number': definition(400, '{name} is not a number: {value}', 'Give a number.'),
+  'spec-list.unverified': definition(
+    409,
+    'It is not known yet what connection {connection} offers',
+    'infra-svc asks its provider after the registration; see GET /connections/{connection}.',
+  ),
+} as const satisfies Record<string, RefusalDefinition>;

@@ -1,0 +1,115 @@
+import { definition, type RefusalDefinition } from './refusal.definition.js';
+
+/** Of nodes and what is requested of them. */
+export const NODE_REFUSALS = {
+  'drain.rule-twice': definition(
+    400,
+    'There are two drain rules {rule}',
+    'Give each rule a name of its own; the first rule that applies to a pod decides.',
+  ),
+  'drain.rule-order': definition(
+    400,
+    'The drain rule {rule} has an order, but its pods stay (Skip)',
+    'Leave the order out, or choose Drain or WaitCompleted.',
+  ),
+  'drain.rule-pool': definition(
+    422,
+    'The drain rule {rule} is about pool {pool}, which is not declared',
+    'Name pools of the manifest, or control-plane.',
+  ),
+  'drain.detach-timeout': definition(
+    400,
+    'Volumes cannot be given {given} to be detached; the most is {max}',
+    'Give a shorter time.',
+  ),
+  'nodes.nothing-to-abandon': definition(
+    409,
+    "No request for nodes of '{cluster}' is under way or was kept after a failure",
+    'Remove a node with DELETE /ns/{namespace}/clusters/{cluster}/nodes/{node}.',
+  ),
+  'node.unknown': definition(
+    404,
+    "Could not be found a node-entity '{node}'",
+    'List them with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+  ),
+  'node.initial-control-plane': definition(
+    409,
+    'Could not be delete a control-plane leader node.',
+    'Remove another node; outside the base path /ladybug, it can be removed like any other control plane.',
+  ),
+  'node.control-plane-even': definition(
+    409,
+    'Removing {node} would leave {after} control planes, and etcd tolerates no more failures with {after} members than with {fewer}',
+    'Set spec.controlPlane.replicas of the manifest to an odd number, or replace the node. A node that is not Ready can be removed.',
+  ),
+  'node.quorum': definition(
+    409,
+    'Removing {node} would leave etcd with {after} healthy of {target} members, and it needs {majority}: {healthy} of {members} are healthy now',
+    'Repair the other control planes, or add control planes, first.',
+  ),
+  'node.leaving': definition(409, '{node} is being removed', 'Nothing is to be done: wait until it is gone.'),
+  'node.removal-not-cancellable': definition(
+    409,
+    'The removal of {node} cannot be cancelled: {detail}',
+    'GET /ns/{namespace}/clusters/{cluster}/nodes shows which nodes leave, and why.',
+  ),
+  'node.being-replaced': definition(
+    409,
+    '{node} is being replaced',
+    'Wait until it is: see GET /ns/{namespace}/clusters/{cluster}/operations. POST /ns/{namespace}/clusters/{cluster}/nodes/abandon gives it up.',
+  ),
+  'node.held': definition(
+    409,
+    '{node} is held out of changes: {reason}',
+    'Release it first: "fairlead node release {cluster} {node}", or "fairlead pool release" if its pool is held.',
+  ),
+  'node.not-joined': definition(
+    409,
+    '{node} is not part of the cluster: the request for it failed',
+    'Try again with "fairlead cluster retry {cluster}", or give the request up with "fairlead node abandon {cluster}".',
+  ),
+  'node.selection-invalid': definition(
+    400,
+    'Nodes are selected by their names, or by pools and labels, or all of them: {detail}',
+    'Name the nodes, or give pools, labels or all, and not both.',
+  ),
+  'node.none-selected': definition(
+    409,
+    'No node of {cluster} that could be {done} matches',
+    'List the nodes with GET /ns/{namespace}/clusters/{cluster}/nodes.',
+  ),
+  'node.action-open': definition(
+    409,
+    'Unable to {action} {node}: it is being {done} (operation {operation})',
+    'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
+  ),
+  'node.exec-busy': definition(
+    409,
+    '{open} commands are under way on nodes of {cluster}',
+    'Wait until one of them has ended.',
+  ),
+  'node.exec-too-long': definition(400, 'The command is longer than {max} bytes', 'Put it into a script on the host.'),
+  'node.exec-unknown': definition(
+    404,
+    'Command {execution} of {namespace}/{cluster} does not exist, or its output was removed',
+    'Output can be read for {seconds} seconds. Run the command again.',
+  ),
+  'node.follow-busy': definition(
+    409,
+    '{open} logs of nodes of {cluster} are followed',
+    'End one of them, or read the log without following it.',
+  ),
+  'node.logs-failed': definition(503, 'The log of {node} could not be read: {cause}', 'Check the host, and ask again.'),
+  'node.logs-late': definition(503, 'The log of {node} has not arrived within {seconds} seconds', 'Ask again.'),
+  'node.not-cordoned': definition(
+    409,
+    '{node} is not cordoned by Fairlead',
+    'If someone else cordoned it, "kubectl uncordon" undoes that.',
+  ),
+  'node.action-quorum': definition(
+    409,
+    'Unable to {action} {node}: without it {after} of {before} control planes would be well, and etcd would lose its majority',
+    'Repair the other control planes first.',
+  ),
+  'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
+} as const satisfies Record<string, RefusalDefinition>;

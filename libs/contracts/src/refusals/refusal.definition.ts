@@ -1,0 +1,15 @@
+/** One entry of the refusal catalogue. A code never changes its meaning. */
+export interface RefusalDefinition {
+  /** HTTP status of the REST API. */
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503 | 507;
+  /** What is wrong, with {placeholders}. CB-Ladybug's own texts where it has one. */
+  readonly sentence: string;
+  /** What the caller can do about it. */
+  readonly help: string;
+}
+
+export const definition = (status: RefusalDefinition['status'], sentence: string, help: string): RefusalDefinition => ({
+  status,
+  sentence,
+  help,
+});

@@ -1,0 +1,139 @@
+import { definition, type RefusalDefinition } from './refusal.definition.js';
+
+/** Of upgrades, snapshots of etcd, and hooks. */
+export const UPGRADE_REFUSALS = {
+  'hook.secret-unknown': definition(
+    404,
+    "The namespace '{namespace}' has no hook secret '{secret}'",
+    'List them with "fairlead hook secrets".',
+  ),
+  'hook.too-many-secrets': definition(
+    409,
+    "The namespace '{namespace}' has {max} hook secrets",
+    'Delete one that no hook names with "fairlead hook delete-secret <secret>".',
+  ),
+  'hook.holds-nothing': definition(
+    409,
+    'The hook {hook} holds nothing of the cluster {cluster}{about}',
+    'See what waits for which hook with "fairlead cluster describe {cluster}".',
+  ),
+  'hook.name-taken': definition(400, 'Two hooks are named {hook}', 'Give each hook a name of its own.'),
+  'hook.url-invalid': definition(
+    400,
+    'The hook {hook} cannot be asked at its URL: {reason}',
+    'Give an http or https URL without a user name.',
+  ),
+  'hook.timeout': definition(400, 'The hook {hook} may take at most {max}', 'Give a shorter timeout.'),
+  'upgrade.minor-downgrade': definition(
+    422,
+    'downgrading {software} of {node} from {from} to {to} is not possible as they are on different minors',
+    'Ask for a version of the same minor or of the next one.',
+  ),
+  'upgrade.no-changes': definition(
+    400,
+    'Nothing is to change',
+    'Give at least one of version, software, renewCertificates and reboot.',
+  ),
+  'upgrade.no-targets': definition(
+    400,
+    'Neither control planes nor workers take part',
+    'Let controlPlane be true, or name a pool.',
+  ),
+  'upgrade.version-invalid': definition(400, '{version} is not a Kubernetes version', 'Give one like v1.34.4.'),
+  'upgrade.software-invalid': definition(
+    400,
+    '{name} {version} cannot be requested as a package',
+    'kubeadm, kubelet and kubectl come with version; name other packages with the version they must have.',
+  ),
+  'upgrade.force-unbounded': definition(
+    400,
+    'Forced eviction of pods needs a deadline',
+    'Give forceUntil with onDrainTimeout force, or use stop or quarantine.',
+  ),
+  'upgrade.gate-url': definition(
+    400,
+    'The URL of gate {gate} is invalid: {why}',
+    'Give an http or https URL without a user name or a password.',
+  ),
+  'upgrade.rule-unknown': definition(400, '{rule} is not a rule of upgrades', 'Rules are named like B4.'),
+  'upgrade.rule-not-overridable': definition(
+    422,
+    'Rule {rule} cannot be overridden: {title}',
+    'Resolve the finding and try again. Rules that can be overridden: {overridable}.',
+  ),
+  'upgrade.reason-missing': definition(400, 'A reason is required', 'Give a reason; it is recorded in the history.'),
+  'upgrade.pool-unknown': definition(422, "The cluster '{cluster}' has no worker pool {pool}", 'Its pools: {pools}.'),
+  'upgrade.unknown': definition(
+    404,
+    'Upgrade {upgrade} of {namespace}/{cluster} does not exist',
+    'List them with GET /ns/{namespace}/clusters/{cluster}/upgrades.',
+  ),
+  'upgrade.open': definition(
+    409,
+    'Unable to {action}. The upgrade {upgrade} is not finished ({state}).',
+    '{wayOn}, or end it (fairlead upgrade abort {cluster}). See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+  ),
+  'upgrade.not-planned': definition(409, 'The upgrade {upgrade} has no plan yet', 'Ask again in a few seconds.'),
+  'upgrade.not-approvable': definition(
+    409,
+    'The plan of {upgrade} is a dry run and cannot be approved',
+    'Request the upgrade without dryRun and approve its plan.',
+  ),
+  'upgrade.hash-mismatch': definition(
+    409,
+    'The plan of {upgrade} has the hash {actual}, not {given}',
+    'Read the plan again, and approve the one that you mean.',
+  ),
+  'upgrade.phase': definition(
+    409,
+    "Unable to {action}. The upgrade {upgrade} is '{phase}'.",
+    'See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+  ),
+  'upgrade.nothing-failed': definition(
+    409,
+    'Nothing of the upgrade {upgrade} has failed',
+    'Only what failed can be tried again.',
+  ),
+  'upgrade.node-not-planned': definition(
+    422,
+    '{node} is not part of the upgrade {upgrade}',
+    'Name a node of its plan: see GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+  ),
+  'upgrade.node-not-failed': definition(
+    409,
+    'The change of {node} has not failed',
+    'Only a failed worker is set back; healthy nodes are not touched.',
+  ),
+  'upgrade.node-done': definition(409, '{node} is done already', 'Nothing is left to skip.'),
+  'upgrade.rollback-worker-only': definition(
+    422,
+    '{node} is a control plane: it is never set back by itself (G2)',
+    'Try again with retry, or restore a snapshot of etcd.',
+  ),
+  'etcd.snapshot-unknown': definition(
+    404,
+    'Snapshot {snapshot} of {namespace}/{cluster} does not exist',
+    'List them with GET /ns/{namespace}/clusters/{cluster}/etcd/snapshots.',
+  ),
+  'etcd.schedule-invalid': definition(
+    400,
+    'A snapshot of etcd cannot be taken at {schedule}',
+    'Give five fields of cron that name a time there is, such as 0 */6 * * *. Times are UTC.',
+  ),
+  'etcd.schedule-too-often': definition(
+    400,
+    'Snapshots of etcd at {schedule} would be less than {min} minutes apart',
+    'Take them less often.',
+  ),
+  'etcd.keep-for-short': definition(400, 'Snapshots of etcd cannot be kept for {given}', 'Keep them for 1h or longer.'),
+  'etcd.restore-unconfirmed': definition(
+    422,
+    "Everything that happened in '{cluster}' since {takenAt} would be lost",
+    'Confirm with the name of the cluster in confirm.',
+  ),
+  'etcd.request-unknown': definition(
+    404,
+    'Etcd request {request} of {namespace}/{cluster} does not exist',
+    'Only the latest are kept; the log has them all.',
+  ),
+} as const satisfies Record<string, RefusalDefinition>;
