@@ -18,6 +18,7 @@ import { Refused } from '../http/refused.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { Executions } from './executions.js';
 import { LogStreams } from './log.streams.js';
+import { oldestFirst } from './log.text.js';
 
 const LOGS_WITHIN_MS = 30_000;
 const LOGS_TIMEOUT_SECONDS = 20;
@@ -37,6 +38,7 @@ const logsCommand = ({ unit, lines, sinceSeconds }: NodeLogsQuery): readonly str
   '--no-pager',
   '--output',
   'short-iso',
+  '--reverse',
   '--unit',
   unit,
   '--lines',
@@ -127,8 +129,9 @@ export class ExecutionsHttp {
     if (view.state === 'failed') throw new Refused(refuse('node.logs-failed', { node, cause: view.message }));
     if (view.exitCode !== 0) throw new Refused(refuse('node.logs-failed', { node, cause: textOf(view.stderr).trim() }));
     showSeq(response, seq);
-    return textOf(view.stdout);
+    return oldestFirst(textOf(view.stdout), view.truncated);
   }
+
   @Get('logs/stream')
   @RoleInNamespace('operator')
   @Documented({

@@ -197,7 +197,7 @@ const cat = async ({ host, out, err }: CommandCall, names: readonly string[]): P
 
 const JOURNAL_OPTIONS = ['-u', '--unit', '-n', '--lines', '-o', '--output', '-S', '--since', '-p', '--after-cursor'];
 
-/** `journalctl -u UNIT [-n LINES] [--show-cursor] [--after-cursor CURSOR]`; without a unit, the machine's console. The time is not looked at. */
+/** `journalctl -u UNIT [-n LINES] [--reverse] [--show-cursor] [--after-cursor CURSOR]`; without a unit, the machine's console. The time is not looked at. */
 export const journalctl: Command = async ({ host, args, out }) => {
   const parsed = parseArguments(args, JOURNAL_OPTIONS);
   const unit = parsed.value('-u', '--unit');
@@ -210,7 +210,7 @@ export const journalctl: Command = async ({ host, args, out }) => {
   const lines = unit === undefined ? host.console().trimEnd().split('\n') : await host.services.journal(unit, linesMax);
   const shown = lines.slice(Math.max(0, lines.length - (cursor === undefined ? linesMax : newest)));
   if (shown.length === 0 && !parsed.has('-q', '--quiet')) out('-- No entries --');
-  for (const line of shown) out(line);
+  for (const line of parsed.has('-r', '--reverse') ? shown.toReversed() : shown) out(line);
   if (parsed.has('--show-cursor') && written > 0) out(`-- cursor: i=${written}`);
   return 0;
 };
