@@ -100,13 +100,19 @@ export class LogEnvironment {
   async renewCredentials(): Promise<void> {
     const signing = await this.signing();
     const expiresInSeconds = LIFETIME_SECONDS;
-    const docs = (cluster: string): unknown[] =>
+    const rows = (process: string, cluster: string): unknown[] =>
       [...this.nodes]
         .filter(([key]) => key.startsWith(`${cluster}/`))
-        .map(([, { uid, node }]) => ({ doc: { state: { status: 'ready', cluster: { uid, hosts: { [node]: {} } } } } }));
+        .map(([, { uid, node }]) => ({
+          ...{ process, cluster_key: cluster, pieces: null },
+          doc: { state: { status: 'ready', cluster: { uid, hosts: { [node]: {} } } } },
+        }));
     // These nodes' users are in no event: the first that each asks for is recorded.
     const handle = (() => Promise.resolve({ kind: 'decided' })) as unknown as Handle;
-    const database = { query: (_sql: string, [_process, cluster = '']: string[]) => Promise.resolve(docs(cluster)) };
+    const database = {
+      query: (_sql: string, [[process = ''] = [], [cluster = ''] = []]: string[][]) =>
+        Promise.resolve(rows(process, cluster)),
+    };
     const kit = {
       renewedClaims: (address: NodeAddress, user: string) =>
         mintNodeJwt(signing, { ...address, expiresInSeconds }, user),
