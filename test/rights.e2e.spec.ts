@@ -10,6 +10,7 @@ import {
 import { mintNodeCredentials, type NodeSigning } from '@fairlead/embedded/credentials';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, credsAuthenticator, headers, type NatsConnection } from '@nats-io/transport-node';
@@ -203,9 +204,11 @@ describe('the NATS server', () => {
     await node.flush();
     neighbour.publish(agentFactSubject(W2, 'NodeReady'), '{}');
     await neighbour.flush();
-    const { state } = await jsm.streams.info(STREAMS.agentFacts, { subjects_filter: '>' });
-    expect(state.subjects?.[agentFactSubject(W1, 'ProbeFailed')]).toBeLessThanOrEqual(16);
-    expect(state.subjects?.[agentFactSubject(W2, 'NodeReady')]).toBe(1);
+    // The server stores what was published without an acknowledgement a moment after it has taken it.
+    const stored = async () =>
+      (await jsm.streams.info(STREAMS.agentFacts, { subjects_filter: '>' })).state.subjects ?? {};
+    await eventually(async () => (await stored())[agentFactSubject(W2, 'NodeReady')] === 1);
+    expect((await stored())[agentFactSubject(W1, 'ProbeFailed')]).toBeLessThanOrEqual(16);
     await neighbour.close();
   });
 

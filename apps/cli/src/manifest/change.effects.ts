@@ -42,8 +42,8 @@ export const planChange = async ({ api }: Session, at: ClusterAt, manifest: Mani
   }
   throw new CliFailure('conflict', {
     code: 'conflict.concurrent',
-    message: `${at.cluster} changes again and again while its change is planned`,
-    help: 'Try again when it is quiet.',
+    message: `${at.cluster} kept changing while the change was planned`,
+    help: 'Run the command again when no other change is being made.',
   });
 };
 

@@ -156,7 +156,7 @@ const followed = async ({ io, format }: Session, log: Log, stream: FollowedLog):
     if (step.done === true) return ended(io, log, step.value);
     const { text, skipped } = step.value;
     io.out(linesText(text, log, format));
-    if (skipped > 0) io.err(`${skipped} lines skipped: they came faster than they can be sent.\n`);
+    if (skipped > 0) io.err(`${skipped} lines skipped: the node logs them faster than they can be sent.\n`);
   }
 };
 

@@ -128,7 +128,7 @@ describe('fairlead node logs --follow [ORBITER 31]', () => {
     const { code, stdout, stderr } = await node('logs', 'demo', 'demo-w-1', '--follow', '--lines', '2');
     expect([code, stdout]).toEqual([0, 'one\ntwo\nthree\n']);
     expect(stderr).toBe(
-      '7 lines skipped: they came faster than they can be sent.\n' +
+      '7 lines skipped: the node logs them faster than they can be sent.\n' +
         'The log of demo-w-1 is no longer followed: a log is followed for an hour. Run the command again to go on.\n',
     );
     expect(gateway.asked('GET', STREAM)[0]?.query).toEqual({ lines: '2' });

@@ -1,6 +1,6 @@
 /** How exact a beat is. Everything that the agent waits for is longer. */
 export const TICK_MS = 50;
-/** What recurs more seldom than this comes at the ticks of whole seconds, so that a process with many agents wakes up for many at once. */
+/** Tasks with a longer interval run at whole seconds, so that one wake-up of a process with many agents serves many of them. */
 const SELDOM_MS = 5_000;
 const TICKS_PER_SECOND = 20;
 

@@ -43,7 +43,7 @@ describe('the metronome', () => {
     expect(task).toHaveBeenCalledTimes(count);
   });
 
-  it('wakes the process up once a second for whatever recurs seldom, at the interval that was asked for on average', () => {
+  it('wakes the process up once a second for all tasks with a long interval, and keeps to that interval on average', () => {
     const metronome = new Metronome();
     const moments = new Set<number>();
     let [random, beats] = [0, 0];

@@ -1,9 +1,9 @@
-/** How long a commit waits for those of other partitions while many clusters are under way and processors are short. */
+/** How long a commit waits for those of other partitions while many clusters are in progress and the processors are saturated. */
 const LINGER_MS = 20;
 /** Partitions that had a commit in this time are busy. One cluster, however large, keeps one of them busy. */
 const BUSY_MS = 1_000;
 const BUSY_MIN = 6;
-/** With 1,000 clusters under way it is nearly 1. At 200 events/s on an otherwise idle machine single samples exceed a half. */
+/** With 1,000 clusters in progress the load is nearly 1. At 200 events/s on an otherwise idle machine, single samples exceed 0.5. */
 const LOAD_MIN = 0.85;
 
 /** What a partition changes. */

@@ -2,9 +2,9 @@
 const EARLY_MS = 50;
 
 /**
- * How long until the next multiple of an interval on the clock of the machine. What recurs, and need not recur at a certain moment, begins
- * there, so that an idle process, and with it NATS, PostgreSQL and the other processes, wakes up once for all of it: a wake-up costs more
- * than most of what it is for.
+ * How long until the next multiple of an interval on the system clock, in milliseconds. Periodic work whose exact time does not matter runs
+ * at these times, so that an idle process wakes up once for all of it, and NATS, PostgreSQL and the other processes with it: a wake-up costs
+ * more than most of the work.
  */
 export const untilShared = (everyMs: number, nowMs: number = Date.now()): number => {
   const leftMs = everyMs - (nowMs % everyMs);

@@ -4,7 +4,7 @@ import { sharedInterval, untilShared, untilSharedAfter } from './shared.interval
 
 const START_MS = Date.UTC(2026, 0, 1, 0, 0, 3, 210);
 
-describe('what recurs while nothing else happens', () => {
+describe('periodic work of an idle process', () => {
   beforeEach(() => void jest.useFakeTimers({ now: START_MS }));
   afterEach(() => void jest.useRealTimers());
 
