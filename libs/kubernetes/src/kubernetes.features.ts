@@ -62,7 +62,7 @@ const volumeOf = (name: string, persistentVolumeReclaimPolicy: string, nodeName:
   ];
 };
 
-const START_LIMIT_MS = 120_000;
+const START_LIMIT_MS = 180_000;
 const CASE_LIMIT_MS = 60_000;
 
 /** What the adapter and the drain promise (cluster.ports.ts, drain/node.drain.ts). The cases build on each other, as a cluster's life does. */
