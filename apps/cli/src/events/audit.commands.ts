@@ -85,7 +85,7 @@ const addTrace = (audit: Command, io: Io): void => {
       'Show the chain of causes of an event, from the request that it began with, and everything that followed from it. The sequence is the first column of "fairlead events".',
     examples: [
       ['fairlead audit trace demo 58', 'Why did this happen, and what did it lead to?'],
-      ['fairlead audit trace demo 1', 'Everything that followed from the first request'],
+      ['fairlead audit trace demo 58 --output json | jq .causes', 'Its causes, for programs'],
     ],
   })
     .argument('<seq>', 'its sequence in the log', integerBetween(1, Number.MAX_SAFE_INTEGER))

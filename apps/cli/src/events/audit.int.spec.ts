@@ -96,7 +96,9 @@ describe('audit', () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect(await ask(['audit', 'trace', 'demo', '102'])).toMatchObject({
       code: 0,
-      stdout: '102  ClusterAccepted  Accepted.  (system/infra-svc, 2026-11-21T08:00:00Z)  <-\n',
+      stdout: expect.stringContaining(
+        'EVENT\n  102  ClusterAccepted  Accepted.  (system/infra-svc, 2026-11-21T08:00:00Z)\n',
+      ),
     });
     expect(await ask(['audit', 'trace', 'demo', '7'])).toMatchObject({
       code: 5,

@@ -8,27 +8,31 @@ export const FOLLOWED_MAX = 200;
 const lineOf = ({ seq, time, type, actor, sentence }: Entry): string =>
   `${seq}  ${type}  ${sentence}  (${actor}, ${time})`;
 
-const MORE = '   ';
-
-/** A tree: the first cause on top, each event below what caused it, and `<-` at the event that was asked for. */
+/** The causes as a list, the first one on top; then the event, and what followed as a tree: each below what caused it. */
 export const traceText = ({ causes, event, led }: Trace): string => {
-  const indentOf = (depth: number): string => (depth === 0 ? '' : `${MORE.repeat(depth - 1)}└─ `);
-  const above = causes.map((cause, depth) => `${indentOf(depth)}${lineOf(cause)}`);
-  const followed = linesBelow(led, MORE.repeat(causes.length));
+  const followed = linesBelow(led, '  ');
   const left = followed.length - FOLLOWED_MAX;
   return [
-    ...above,
-    `${indentOf(causes.length)}${lineOf(event)}  <-`,
-    ...followed.slice(0, FOLLOWED_MAX),
-    ...(left > 0 ? [`... and ${left} more that followed; --output json has all of them`] : []),
+    ...section(
+      'CAUSES',
+      causes.map((cause) => `  ${lineOf(cause)}`),
+    ),
+    ...section('EVENT', [`  ${lineOf(event)}`]),
+    ...section('CONSEQUENCES', [
+      ...followed.slice(0, FOLLOWED_MAX),
+      ...(left > 0 ? [`  ... and ${left} more; --output json has all of them`] : []),
+    ]),
   ].join('\n');
 };
+
+const section = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [title, '  none'] : [title, ...lines];
 
 const linesBelow = (consequences: readonly Consequence[], indent: string): readonly string[] =>
   consequences.flatMap(({ entry, led }, index) => {
     const isLast = index === consequences.length - 1;
     return [
       `${indent}${isLast ? '└─ ' : '├─ '}${lineOf(entry)}`,
-      ...linesBelow(led, `${indent}${isLast ? MORE : '│  '}`),
+      ...linesBelow(led, `${indent}${isLast ? '   ' : '│  '}`),
     ];
   });

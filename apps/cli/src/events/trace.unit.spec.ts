@@ -33,16 +33,21 @@ const textOf = (history: readonly Entry[], seq: number): readonly string[] => {
 describe('the trace of an event', () => {
   it('begins with the first cause, and has all that followed below it', () =>
     expect(textOf(HISTORY, 3)).toEqual([
-      '1  ClusterRequested',
-      '└─ 2  ClusterAccepted',
-      '   └─ 3  VmsPlanned  <-',
-      '      ├─ 5  VmCreated',
-      '      └─ 6  VmCreated',
-      '         └─ 7  VmsCreated',
+      'CAUSES',
+      '  1  ClusterRequested',
+      '  2  ClusterAccepted',
+      'EVENT',
+      '  3  VmsPlanned',
+      'CONSEQUENCES',
+      '  ├─ 5  VmCreated',
+      '  └─ 6  VmCreated',
+      '     └─ 7  VmsCreated',
     ]));
 
-  it('of a request without consequences is the request', () =>
-    expect(textOf(HISTORY, 4)).toEqual(['4  KubeconfigRequested  <-']));
+  it('says where there is no cause, and no consequence', () =>
+    expect(textOf(HISTORY, 4)).toEqual([
+      ...['CAUSES', '  none', 'EVENT', '  4  KubeconfigRequested', 'CONSEQUENCES', '  none'],
+    ]));
 
   it('goes beyond the causes that one answer names', () => {
     const chain = Array.from({ length: 50 }, (_, at) =>
@@ -62,7 +67,7 @@ describe('the trace of an event', () => {
       ...Array.from({ length: FOLLOWED_MAX + 5 }, (_, at) => entry(at + 2, 'Step', 1)),
     ];
     const lines = textOf(many, 1);
-    expect(lines).toHaveLength(FOLLOWED_MAX + 2);
-    expect(lines.at(-1)).toBe('... and 5 more that followed; --output json has all of them');
+    expect(lines).toHaveLength(FOLLOWED_MAX + 6);
+    expect(lines.at(-1)).toBe('  ... and 5 more; --output json has all of them');
   });
 });
