@@ -431,7 +431,7 @@ describe('the removal of a node', () => {
       clusters.initial,
     );
     const outcome = clusters.decide(state, asLadybug('cp-1'));
-    expect(isRefusal(outcome) && outcome.message).toBe('Could not be delete a control-plane leader node.');
+    expect(isRefusal(outcome) && outcome.message).toBe('The initial control plane cannot be removed below /ladybug');
   });
 
   it('is refused when it would leave an even number of control planes, unless the node is not Ready, or it is a part of a change', () => {
@@ -490,7 +490,7 @@ describe('the removal of a node', () => {
   it('is refused while the cluster is being deleted, with the text of CB-Ladybug [CB-Ladybug 3]', () =>
     given(...provisioned, deletionRequested)
       .when(remove('w-1'))
-      .thenRefused('cluster.not-ready', "Unable to remove a node. status is 'Deleting'."));
+      .thenRefused('cluster.not-ready', 'Unable to remove a node: the cluster is Deleting'));
 
   it('is refused for a node that is not there', () => {
     given(...provisioned)

@@ -33,25 +33,25 @@ const wrong = (
 ): WrongRequest => ({ rule, body, code, status, message, field });
 
 const NAME_RULE =
-  'The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.';
+  'it can have at most 40 lowercase letters, digits and dashes, begins with a letter, and does not end with a dash';
 
-/** One wrong body for each rule about a request alone, in CB-Ladybug's order; the texts are CB-Ladybug's where it has one. */
+/** One wrong body for each rule about a request alone, in CB-Ladybug's order. */
 export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('no control plane set', { ...goodRequest, controlPlane: [] }, [
     'cluster.control-plane-missing',
     400,
-    'Control plane node must be at least one',
+    'A cluster needs at least one control plane',
     'controlPlane',
   ]),
   wrong(
     'two control plane sets',
     { ...goodRequest, controlPlane: [...goodRequest.controlPlane!, ...goodRequest.controlPlane!] },
-    ['cluster.control-plane-sets', 400, 'Only one control plane node is supported', 'controlPlane'],
+    ['cluster.control-plane-sets', 400, 'A cluster has exactly one set of control planes', 'controlPlane'],
   ),
   wrong('no worker set', { ...goodRequest, worker: [] }, [
     'cluster.worker-missing',
     400,
-    'Worker node must be at least one',
+    'At least one set of workers is needed',
     'worker',
   ]),
   wrong('too many worker sets', { ...goodRequest, worker: Array.from({ length: 51 }, () => workers(1)[0]!) }, [
@@ -69,68 +69,73 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('an unknown service type', { ...goodRequest, serviceType: 'both' }, [
     'cluster.service-type',
     400,
-    'serviceType allows only multi or single',
+    'serviceType must be multi or single',
     'serviceType',
   ]),
   wrong('a CNI that is not for multi', kubernetes({ networkCni: 'flannel' }), [
     'cluster.cni-multi',
     400,
-    'Network-cni allows only canal or kilo in Multi-Cloud type',
+    'networkCni must be canal or kilo with serviceType multi',
     'config.kubernetes.networkCni',
   ]),
   wrong('a CNI that is not for single', { ...kubernetes({ networkCni: 'kilo' }), serviceType: 'single' }, [
     'cluster.cni-single',
     400,
-    'Network-cni allows only calico, flannel or cilium in Single-Cloud type',
+    'networkCni must be calico, flannel or cilium with serviceType single',
     'config.kubernetes.networkCni',
   ]),
   wrong('an unknown load balancer', kubernetes({ loadbalancer: 'f5' }), [
     'cluster.loadbalancer',
     400,
-    'loadbalancer allows only haproxy or nlb',
+    'loadbalancer must be haproxy or nlb',
     'config.kubernetes.loadbalancer',
   ]),
   wrong('an unknown etcd', kubernetes({ etcd: 'remote' }), [
     'cluster.etcd',
     400,
-    'etcd allows only local or external',
+    'etcd must be local or external',
     'config.kubernetes.etcd',
   ]),
   wrong('external etcd with one control plane', { ...controlPlane(1), config: { kubernetes: { etcd: 'external' } } }, [
     'cluster.etcd-external-count',
     400,
-    'External etcd must have 3,5,7 controlPlane count',
+    'An external etcd needs 3, 5 or 7 control planes',
     'controlPlane[0].count',
   ]),
-  wrong('no name', { ...goodRequest, name: '' }, ['cluster.name-empty', 400, 'Cluster name is empty', 'name']),
+  wrong('no name', { ...goodRequest, name: '' }, [
+    'cluster.name-empty',
+    400,
+    'The name of the cluster is empty',
+    'name',
+  ]),
   wrong('a name with a capital letter', { ...goodRequest, name: 'Demo' }, [
     'cluster.name-invalid',
     400,
-    `Demo: ${NAME_RULE}`,
+    `'Demo' is not a valid name: ${NAME_RULE}`,
     'name',
   ]),
   wrong('a name that ends in a dash', { ...goodRequest, name: 'demo-' }, [
     'cluster.name-invalid',
     400,
-    `demo-: ${NAME_RULE}`,
+    `'demo-' is not a valid name: ${NAME_RULE}`,
     'name',
   ]),
   wrong('a name of 41 characters', { ...goodRequest, name: 'a'.repeat(41) }, [
     'cluster.name-invalid',
     400,
-    `${'a'.repeat(41)}: ${NAME_RULE}`,
+    `'${'a'.repeat(41)}' is not a valid name: ${NAME_RULE}`,
     'name',
   ]),
   wrong('a pod network with an octet above 255', kubernetes({ podCidr: '999.999.999.999/99' }), [
     'cluster.pod-cidr',
     400,
-    'podCidr 999.999.999.999/99 : Type mismatch ex)10.244.0.0/16',
+    'podCidr 999.999.999.999/99 is not an IPv4 network in CIDR notation',
     'config.kubernetes.podCidr',
   ]),
   wrong('a service network that is none', kubernetes({ serviceCidr: '10x96x0x0/12' }), [
     'cluster.service-cidr',
     400,
-    'serviceCidr 10x96x0x0/12 : Type mismatch ex)10.96.0.0/12',
+    'serviceCidr 10x96x0x0/12 is not an IPv4 network in CIDR notation',
     'config.kubernetes.serviceCidr',
   ]),
   wrong('a service network that kubeadm refuses', kubernetes({ serviceCidr: '172.16.0.0/30' }), [
@@ -226,13 +231,13 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('an unknown monitoring request', { ...goodRequest, config: { installMonAgent: 'maybe' } }, [
     'cluster.mon-agent',
     400,
-    'installMonAgent allows only yes or no',
+    'installMonAgent must be yes or no',
     'config.installMonAgent',
   ]),
   wrong('a set without a connection', { ...goodRequest, worker: [{ count: 1, spec: 'lab.small' }] }, [
     'cluster.connection-empty',
     400,
-    'Connection is empty',
+    'A node set names no connection',
     'worker[0].connection',
   ]),
   wrong('a set whose connection cannot be one', { ...goodRequest, worker: workers(1, 'My Cloud') }, [
@@ -244,25 +249,25 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('a set without a spec', { ...goodRequest, worker: [{ connection: 'lab', count: 1 }] }, [
     'cluster.spec-empty',
     400,
-    'Machine specification is empty',
+    'A node set names no machine type',
     'worker[0].spec',
   ]),
   wrong('no control plane in the set', controlPlane(0), [
     'cluster.control-plane-count',
     400,
-    'Control-Plane count must be at least one.',
+    'The number of control planes must be at least 1',
     'controlPlane[0].count',
   ]),
   wrong('an even number of control planes', controlPlane(4), [
     'cluster.control-plane-even',
     400,
-    'Control-Plane count must be odd (etcd needs a majority), not 4',
+    'The number of control planes must be odd (etcd needs a majority), not 4',
     'controlPlane[0].count',
   ]),
   wrong('nine control planes', controlPlane(9), [
     'cluster.control-plane-too-many',
     400,
-    'Control-Plane count must be at most 7, not 9',
+    'The number of control planes must be at most 7, not 9',
     'controlPlane[0].count',
   ]),
   wrong(
@@ -273,7 +278,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('no worker in a set', { ...goodRequest, worker: workers(0) }, [
     'cluster.worker-count',
     400,
-    'Worker count must be at least one. (connection=lab)',
+    'The number of workers must be at least 1 (connection lab)',
     'worker[0].count',
   ]),
   wrong('more nodes than a cluster may have', { ...kubernetes({ podCidr: '10.0.0.0/11' }), worker: workers(505) }, [
@@ -295,7 +300,7 @@ export const WRONG_REQUESTS: readonly WrongRequest[] = [
   wrong('two connections in a single cluster', { ...goodRequest, serviceType: 'single', worker: workers(1, 'other') }, [
     'cluster.single-connection',
     422,
-    'All nodes must be the same connection config. (connection=other)',
+    'All nodes must use one connection with serviceType single (found other)',
     'worker[0].connection',
   ]),
 ];

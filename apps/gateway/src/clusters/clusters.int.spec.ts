@@ -133,19 +133,16 @@ describe('a wrong request', () => {
 
   it('is refused when namespace or connection are not there, or the name is taken [CB-Ladybug 3]', async () => {
     const nowhere = await gateway.ask<ErrorView>('POST', '/ns/nowhere/clusters', { body: request('x') });
-    expect([nowhere.status, nowhere.body.message]).toEqual([
-      404,
-      'Could not be found a namespace. (namespace=nowhere)',
-    ]);
+    expect([nowhere.status, nowhere.body.message]).toEqual([404, "The namespace 'nowhere' does not exist"]);
     const moon = await create('x', { worker: [{ connection: 'moon', count: 1, spec: 's' }] });
     expect([moon.status, moon.body]).toMatchObject([
       422,
-      { reason: 'connection.unknown', message: 'Connection does not exist. (moon)', field: 'worker[0].connection' },
+      { reason: 'connection.unknown', message: "The connection 'moon' does not exist", field: 'worker[0].connection' },
     ]);
     const taken = await create('first', { description: 'another' });
     expect([taken.status, taken.body]).toMatchObject([
       409,
-      { reason: 'cluster.name-taken', message: "The cluster 'first' already exists. (namespace=default)" },
+      { reason: 'cluster.name-taken', message: "The cluster 'first' already exists in the namespace 'default'" },
     ]);
   });
 });

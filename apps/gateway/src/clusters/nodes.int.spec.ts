@@ -48,7 +48,7 @@ describe('a cluster that is being built', () => {
     const kubeconfig = await gateway.ask<ErrorView>('GET', `${path}/kubeconfig`);
     expect([kubeconfig.status, kubeconfig.body.reason]).toEqual([409, 'cluster.kubeconfig-not-ready']);
     const more = await gateway.ask<ErrorView>('POST', `${path}/nodes`, { body: { worker } });
-    expect([more.status, more.body.message]).toEqual([409, "Unable to add a node. status is 'Pending'."]);
+    expect([more.status, more.body.message]).toEqual([409, 'Unable to add a node: the cluster is Pending']);
   });
 
   it('shows every event of its story, to the end', async () => {
@@ -95,7 +95,7 @@ describe('the nodes of a cluster', () => {
     const machines = (await gateway.ask<MachineList>('GET', `${path}/machines`)).body;
     expect(machines.items.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'running'));
     const none = await gateway.ask<ErrorView>('GET', `${path}/nodes/demo-w-9`);
-    expect([none.status, none.body.message]).toEqual([404, "Could not be found a node-entity 'demo-w-9'"]);
+    expect([none.status, none.body.message]).toEqual([404, "The node 'demo-w-9' does not exist"]);
   });
 
   it('are added once for all repetitions of one key', async () => {
@@ -124,12 +124,15 @@ describe('the nodes of a cluster', () => {
   it.each([
     {
       body: { controlPlane: worker, worker },
-      refused: [400, 'node.control-plane-unsupported', 'Control plane node is not supported', 'controlPlane'],
+      refused: [400, 'node.control-plane-unsupported', 'Control planes cannot be added by this route', 'controlPlane'],
     },
-    { body: { worker: [] }, refused: [400, 'cluster.worker-missing', 'Worker node must be at least one', 'worker'] },
+    {
+      body: { worker: [] },
+      refused: [400, 'cluster.worker-missing', 'At least one set of workers is needed', 'worker'],
+    },
     {
       body: { worker: [{ ...worker[0], connection: 'moon' }] },
-      refused: [422, 'connection.unknown', 'Connection does not exist. (moon)', 'worker[0].connection'],
+      refused: [422, 'connection.unknown', "The connection 'moon' does not exist", 'worker[0].connection'],
     },
     { body: { workers: [] }, refused: [400, 'request.unknown-field', 'Unknown field workers', 'workers'] },
   ])('cannot be added by $body [CB-Ladybug 3, CB-Ladybug 30]', async ({ body, refused }) => {

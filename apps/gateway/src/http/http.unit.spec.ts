@@ -51,19 +51,19 @@ describe('the answer to a refused request', () => {
       kind: 'Status',
       code: 400,
       reason: 'cluster.name-empty',
-      message: 'Cluster name is empty',
+      message: 'The name of the cluster is empty',
       field: 'name',
       help: 'Give the cluster a name.',
       errors: [
         {
           reason: 'cluster.name-empty',
-          message: 'Cluster name is empty',
+          message: 'The name of the cluster is empty',
           field: 'name',
           help: 'Give the cluster a name.',
         },
         {
           reason: 'cluster.etcd',
-          message: 'etcd allows only local or external',
+          message: 'etcd must be local or external',
           field: 'config.kubernetes.etcd',
           help: 'Use local or external.',
         },

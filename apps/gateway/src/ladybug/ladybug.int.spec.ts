@@ -1,10 +1,12 @@
 import {
   KUBERNETES_RELEASES,
+  refuse,
   type ClusterList,
   type ClusterView,
   type ErrorView,
   type Fact,
 } from '@fairlead/contracts';
+import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { playIssuer, type PlayedIssuer } from '../clusters/issuer.fixtures.js';
 import { localActor, prepareWorld, request, startTestGateway, type TestGateway } from '../gateway.fixtures.js';
@@ -170,6 +172,19 @@ describe('an answer below the base of CB-Ladybug', () => {
     expect(more.body.message).toBe("Unable to add a node. status is 'Deleting'.");
     const nobody = await gateway.ask<ErrorView>('GET', `${ladybug}/nobody`);
     expect(nobody.body.message).toBe("Could not be found a cluster 'nobody'. (namespace=default)");
+  });
+
+  it('says in its words why a cluster was rejected; elsewhere the words are ours', async () => {
+    const { body: made } = await gateway.ask<ClusterView>('POST', ladybug, { body: request('rejected') });
+    const { code, message } = refuse('cluster.spec-unknown', { spec: 'x', connection: 'lab', provider: 'lab' });
+    const fact = { type: 'ClusterRejected', data: { uid: made.uid, code, message } } as Fact;
+    await gateway.state(fact, { cluster: 'rejected' });
+    await eventually(async () => {
+      const { body } = await gateway.ask<ClusterView>('GET', `${clusters}/rejected`);
+      return body.status.message === message;
+    });
+    const { body } = await gateway.ask<ClusterView>('GET', `${ladybug}/rejected`);
+    expect(body.status.message).toBe("Could not be found a spec 'x'. (connection=lab, csp=lab)");
   });
 
   it('does not mind queries that it does not know, or that are empty', async () => {

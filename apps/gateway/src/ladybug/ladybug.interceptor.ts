@@ -10,6 +10,7 @@ import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { isOutage } from '../http/outage.js';
 import { Refused } from '../http/refused.js';
 import { inItsWords, ladybugRouteOf, withoutEmpty, withoutUnknown } from './ladybug.rules.js';
+import { sentenceOf } from './ladybug.sentences.js';
 
 const BASE = `/${LADYBUG}/`;
 
@@ -26,6 +27,12 @@ const AT_ONCE = 16;
 const CONFIGS_WITHIN_MS = 3_000;
 
 type Reader = Pick<Caller, 'identity' | 'requestId'>;
+
+/** The status of a cluster that was rejected says why. */
+const worded = (view: ClusterView): ClusterView => {
+  const { status } = view;
+  return { ...view, status: { ...status, message: sentenceOf(status.reason, status.message) } };
+};
 
 const nameIn = (body: unknown): string =>
   typeof body === 'object' && body !== null && 'name' in body ? String(body.name) : '';
@@ -67,13 +74,14 @@ export class LadybugInterceptor implements NestInterceptor {
     const location = response.getHeader('Location');
     if (typeof location === 'string') response.setHeader('Location', `/${LADYBUG}${location}`);
     if (!isCluster(body) && !isClusterList(body)) return body;
+    const view = isCluster(body) ? worded(body) : { ...body, items: body.items.map(worded) };
     const { identity, requestId } = request;
-    if (identity === undefined || !mayIn(identity, 'operator', request.params['namespace'] ?? '')) return body;
+    if (identity === undefined || !mayIn(identity, 'operator', request.params['namespace'] ?? '')) return view;
     response.setHeader('Cache-Control', 'no-store');
     const reader = { identity, requestId };
     const late = deadlineAfter(CONFIGS_WITHIN_MS);
     try {
-      return await this.withConfigs(body, reader, late.signal);
+      return await this.withConfigs(view, reader, late.signal);
     } finally {
       late.clear();
     }

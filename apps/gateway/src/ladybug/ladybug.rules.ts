@@ -1,13 +1,6 @@
-import {
-  ClusterRequest,
-  NodesRequest,
-  ReadQuery,
-  refuse,
-  SpecsQuery,
-  type Refusal,
-  type RefusalCode,
-} from '@fairlead/contracts';
+import { ClusterRequest, NodesRequest, ReadQuery, refuse, SpecsQuery, type Refusal } from '@fairlead/contracts';
 import type { z } from 'zod';
+import { sentenceOf } from './ladybug.sentences.js';
 
 /** Deeper than any request is; what lies below is left to the schema. */
 const DEPTH_MAX = 32;
@@ -67,15 +60,20 @@ export interface Place {
   readonly ofNodes: boolean;
 }
 
-/** CB-Ladybug has a text of its own for these. */
-const SENTENCES: { readonly [C in RefusalCode]?: (place: Place, message: string) => string } = {
-  'cluster.deleting': ({ namespace, cluster }) => refuse('cluster.name-taken', { namespace, cluster }).message,
-  'cluster.single-connection': ({ ofNodes }, message) =>
-    ofNodes ? message.replace(/^All nodes/u, 'The new node') : message,
-};
-
 /** The refusal in CB-Ladybug's words, where it has some. */
-export const inItsWords = (refusal: Refusal, place: Place): Refusal => {
-  const sentence = SENTENCES[refusal.code];
-  return sentence === undefined ? refusal : { ...refusal, message: sentence(place, refusal.message) };
+export const inItsWords = (refusal: Refusal, place: Place): Refusal => ({
+  ...refusal,
+  message: messageOf(refusal, place),
+});
+
+const messageOf = ({ code, message }: Refusal, { namespace, cluster, ofNodes }: Place): string => {
+  switch (code) {
+    // For CB-Ladybug, the name of a cluster that is being deleted is taken.
+    case 'cluster.deleting':
+      return messageOf(refuse('cluster.name-taken', { namespace, cluster }), { namespace, cluster, ofNodes });
+    case 'cluster.single-connection':
+      return ofNodes ? sentenceOf(code, message).replace(/^All nodes/u, 'The new node') : sentenceOf(code, message);
+    default:
+      return sentenceOf(code, message);
+  }
 };

@@ -1,4 +1,4 @@
-import { ClusterRequest, refuse } from '@fairlead/contracts';
+import { ClusterRequest, refuse, type RefusalCode } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { goodRequest } from '../clusters/clusters.fixtures.js';
@@ -52,6 +52,62 @@ describe('a body below the base of CB-Ladybug', () => {
   });
 });
 
+type Text = readonly [code: RefusalCode, values: Readonly<Record<string, string | number>>, text: string];
+
+/** The texts of CB-Ladybug v0.6 for its rules, in their order. */
+const TEXTS: readonly Text[] = [
+  ['cluster.control-plane-missing', {}, 'Control plane node must be at least one'],
+  ['cluster.control-plane-sets', {}, 'Only one control plane node is supported'],
+  ['cluster.worker-missing', {}, 'Worker node must be at least one'],
+  ['cluster.cni-multi', {}, 'Network-cni allows only canal or kilo in Multi-Cloud type'],
+  ['cluster.loadbalancer', {}, 'loadbalancer allows only haproxy or nlb'],
+  ['cluster.etcd', {}, 'etcd allows only local or external'],
+  ['cluster.etcd-external-count', {}, 'External etcd must have 3,5,7 controlPlane count'],
+  ['cluster.name-empty', {}, 'Cluster name is empty'],
+  [
+    'cluster.name-invalid',
+    { name: 'Wrong', max: 40 },
+    'Wrong: The first character of name must be a lowercase letter, and all following characters must be a dash, lowercase letter, or digit, except the last character, which cannot be a dash.',
+  ],
+  ['cluster.pod-cidr', { value: '10.0/8' }, 'podCidr 10.0/8 : Type mismatch ex)10.244.0.0/16'],
+  ['cluster.service-cidr', { value: '10.0/8' }, 'serviceCidr 10.0/8 : Type mismatch ex)10.96.0.0/12'],
+  ['cluster.connection-empty', {}, 'Connection is empty'],
+  ['cluster.spec-empty', {}, 'Machine specification is empty'],
+  ['node.control-plane-unsupported', {}, 'Control plane node is not supported'],
+  ['namespace.unknown', { namespace: 'moon' }, 'Could not be found a namespace. (namespace=moon)'],
+  ['cluster.nlb-unsupported', { provider: 'lab' }, 'lab does not yet supported nlb loadbalancer.'],
+  ['cluster.control-plane-count', {}, 'Control-Plane count must be at least one.'],
+  ['cluster.worker-count', { connection: 'lab' }, 'Worker count must be at least one. (connection=lab)'],
+  [
+    'cluster.name-taken',
+    { cluster: 'demo', namespace: 'default' },
+    "The cluster 'demo' already exists. (namespace=default)",
+  ],
+  [
+    'cluster.machines-exist',
+    { cluster: 'demo', namespace: 'default' },
+    'MCIS already exists. (namespace=default, mcis=demo)',
+  ],
+  ['connection.unknown', { connection: 'moon' }, 'Connection does not exist. (moon)'],
+  ['connection.provider-unknown', { provider: 'moon' }, "The CSP 'moon' is not supported"],
+  [
+    'cluster.spec-unknown',
+    { spec: 'x', connection: 'lab', provider: 'aws' },
+    "Could not be found a spec 'x'. (connection=lab, csp=aws)",
+  ],
+  ['cluster.region-unknown', { region: 'moon' }, 'Region does not exist (moon)'],
+  ['cluster.spec-cpu', { spec: 'x', cpu: 1 }, 'Kubernetes control plane node needs 2 cpu at least. (spec=x, cpu=1)'],
+  ['cluster.spec-memory', { spec: 'x', memory: 1 }, 'kubernetes node needs 2 GiB or more of RAM. (spec=x, memory=1)'],
+  ['cluster.not-ready', { action: 'add a node', phase: 'Failed' }, "Unable to add a node. status is 'Failed'."],
+  ['node.initial-control-plane', {}, 'Could not be delete a control-plane leader node.'],
+  ['node.unknown', { node: 'n' }, "Could not be found a node-entity 'n'"],
+  [
+    'cluster.unknown',
+    { cluster: 'demo', namespace: 'default' },
+    "Could not be found a cluster 'demo'. (namespace=default)",
+  ],
+];
+
 describe('a refusal below the base of CB-Ladybug', () => {
   const place = { namespace: 'default', cluster: 'demo', ofNodes: false };
   const other = refuse('cluster.single-connection', { connection: 'moon' }, 'worker[0].connection');
@@ -63,8 +119,21 @@ describe('a refusal below the base of CB-Ladybug', () => {
     expect(inItsWords(other, { ...place, ofNodes })).toEqual({ ...other, message }),
   );
 
-  it('is the same where it has no text of its own', () => {
-    const refusal = refuse('cluster.worker-missing', {}, 'worker');
-    expect(inItsWords(refusal, place)).toEqual(refusal);
+  it.each(TEXTS)('has the exact text of CB-Ladybug for %s [CB-Ladybug 3]', (code, values, text) =>
+    expect(inItsWords(refuse(code, values), place).message).toBe(text),
+  );
+
+  it('keeps what a value says, even if it is a part of our sentence', () => {
+    const values = { cluster: "a' does not exist in the namespace 'b", namespace: 'default' };
+    expect(inItsWords(refuse('cluster.unknown', values), place).message).toBe(
+      `Could not be found a cluster '${values.cluster}'. (namespace=default)`,
+    );
   });
+
+  it.each([
+    refuse('cluster.control-plane-even', { count: 4 }),
+    { ...refuse('cluster.spec-unknown'), message: "Could not be found a spec 'x'. (connection=lab, csp=lab)" },
+  ])('is as it was where CB-Ladybug has no text, or an earlier release recorded it', (refusal) =>
+    expect(inItsWords(refusal, place)).toEqual(refusal),
+  );
 });

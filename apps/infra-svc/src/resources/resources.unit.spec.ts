@@ -143,10 +143,10 @@ describe('a connection', () => {
   it('of an unknown provider, or an unknown region, says so', async () => {
     const unknown = new Story();
     await unknown.begin(registered({ provider: 'mars' }));
-    expect(unknown.last('ConnectionUnverified').cause.message).toBe("The CSP 'mars' is not supported");
+    expect(unknown.last('ConnectionUnverified').cause.message).toBe("The provider 'mars' is not supported");
     const elsewhere = new Story();
     await elsewhere.begin(registered({ region: 'lab-9' }));
-    expect(elsewhere.last('ConnectionUnverified').cause.message).toBe('Region does not exist (lab-9)');
+    expect(elsewhere.last('ConnectionUnverified').cause.message).toBe('The region lab-9 does not exist');
   });
 });
 

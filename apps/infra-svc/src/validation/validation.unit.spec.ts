@@ -48,7 +48,7 @@ describe('what is asked of the world before anything is made', () => {
     expect(await verdict({})).toEqual({
       uid: UID,
       code: 'namespace.unknown',
-      message: 'Could not be found a namespace. (namespace=default)',
+      message: "The namespace 'default' does not exist",
       field: 'namespace',
     });
   });
@@ -56,7 +56,7 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses a connection that does not exist, and one that was removed', async () => {
     expect(await verdict({ workers: [nodeSet(1), nodeSet(1, { connection: OTHER })] })).toMatchObject({
       code: 'connection.unknown',
-      message: 'Connection does not exist. (other)',
+      message: "The connection 'other' does not exist",
       field: 'worker[1].connection',
     });
     await story.log.say(CONNECTIONS_STREAM, { type: 'ConnectionRemoved', data: { name: LAB } });
@@ -127,7 +127,7 @@ describe('what is asked of the world before anything is made', () => {
     await story.request(requested());
     expect(story.last('ClusterRejected')).toMatchObject({
       code: 'cluster.machines-exist',
-      message: 'MCIS already exists. (namespace=default, mcis=demo)',
+      message: "The provider already has machines of a cluster 'demo' in the namespace 'default'",
     });
   });
 
@@ -135,7 +135,7 @@ describe('what is asked of the world before anything is made', () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ provider: 'mars' }));
     expect(await verdict({})).toMatchObject({
       code: 'connection.provider-unknown',
-      message: "The CSP 'mars' is not supported",
+      message: "The provider 'mars' is not supported",
     });
   });
 
@@ -147,7 +147,7 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses a machine size that does not exist [CB-Ladybug 3]', async () => {
     expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.none' })] })).toMatchObject({
       code: 'cluster.spec-unknown',
-      message: "Could not be found a spec 'lab.none'. (connection=lab, csp=lab)",
+      message: "The machine type 'lab.none' is not offered by the connection lab (lab)",
       field: 'worker[0].spec',
     });
   });
@@ -155,7 +155,7 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses a control plane with less than 2 CPUs, and lets a worker have one [CB-Ladybug 3, CB-Ladybug 7]', async () => {
     expect(await verdict({ controlPlane: nodeSet(1, { spec: 'lab.thin' }) })).toMatchObject({
       code: 'cluster.spec-cpu',
-      message: 'Kubernetes control plane node needs 2 cpu at least. (spec=lab.thin, cpu=1)',
+      message: 'A control plane needs at least 2 CPUs, and the machine type lab.thin has 1',
       field: 'controlPlane[0].spec',
     });
     const other = new Story();
@@ -167,7 +167,7 @@ describe('what is asked of the world before anything is made', () => {
   it('refuses less than 2 GiB anywhere [CB-Ladybug 3, CB-Ladybug 7]', async () =>
     expect(await verdict({ workers: [nodeSet(1, { spec: 'lab.tiny' })] })).toMatchObject({
       code: 'cluster.spec-memory',
-      message: 'kubernetes node needs 2 GiB or more of RAM. (spec=lab.tiny, memory=1)',
+      message: 'A node needs at least 2 GiB of memory, and the machine type lab.tiny has 1',
     }));
 
   it.each([
@@ -190,11 +190,11 @@ describe('what is asked of the world before anything is made', () => {
     await story.log.say(CONNECTIONS_STREAM, registered({ region: 'lab-9' }));
     expect(await verdict({})).toMatchObject({
       code: 'cluster.region-unknown',
-      message: 'Region does not exist (lab-9)',
+      message: 'The region lab-9 does not exist',
     });
     await story.log.say(CONNECTIONS_STREAM, registered({ zone: 'lab-1z' }));
     await story.request({ type: 'ClusterRetryRequested', data: { uid: UID } });
-    expect(story.last('ClusterRejected')).toMatchObject({ message: 'Region does not exist (lab-1/lab-1z)' });
+    expect(story.last('ClusterRejected')).toMatchObject({ message: 'The region lab-1/lab-1z does not exist' });
   });
 
   it('checks the provider of a connection, then the machine sizes, then the region [CB-Ladybug 7]', async () => {
@@ -217,7 +217,7 @@ describe('what is asked of the world before anything is made', () => {
     await story.settle();
     expect(await verdict({ kubernetes: { loadbalancer: 'nlb' } })).toMatchObject({
       code: 'cluster.nlb-unsupported',
-      message: 'lab does not yet supported nlb loadbalancer.',
+      message: 'The provider lab has no network load balancer',
       field: 'config.kubernetes.loadbalancer',
     });
   });

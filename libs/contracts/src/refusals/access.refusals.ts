@@ -29,7 +29,7 @@ export const ACCESS_REFUSALS = {
   ),
   'namespace.unknown': definition(
     404,
-    'Could not be found a namespace. (namespace={namespace})',
+    "The namespace '{namespace}' does not exist",
     'Create it with POST /ns, or check the spelling.',
   ),
   'namespace.name-invalid': definition(

@@ -4,12 +4,12 @@ import { definition, type RefusalDefinition } from './refusal.definition.js';
 export const CONNECTION_REFUSALS = {
   'connection.unknown': definition(
     422,
-    'Connection does not exist. ({connection})',
+    "The connection '{connection}' does not exist",
     'Register it with PUT /connections/{connection}.',
   ),
   'connection.not-found': definition(
     404,
-    'Connection does not exist. ({connection})',
+    "The connection '{connection}' does not exist",
     'List them with GET /connections.',
   ),
   'connection.name-invalid': definition(
@@ -82,7 +82,11 @@ export const CONNECTION_REFUSALS = {
     "The connection '{connection}' is used by {clusters}, whose machines would be out of reach: {changed} cannot change",
     'Delete those clusters first, or register the new place under another name. If the same machines are found at the new place, add "moved": true (fairlead connection set --moved).',
   ),
-  'connection.provider-unknown': definition(422, "The CSP '{provider}' is not supported", 'Supported: {supported}.'),
+  'connection.provider-unknown': definition(
+    422,
+    "The provider '{provider}' is not supported",
+    'Supported: {supported}.',
+  ),
   'connection.settings-invalid': definition(
     422,
     'The settings of connection {connection} are wrong: {detail}',

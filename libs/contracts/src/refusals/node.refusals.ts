@@ -29,12 +29,12 @@ export const NODE_REFUSALS = {
   ),
   'node.unknown': definition(
     404,
-    "Could not be found a node-entity '{node}'",
+    "The node '{node}' does not exist",
     'List them with GET /ns/{namespace}/clusters/{cluster}/nodes.',
   ),
   'node.initial-control-plane': definition(
     409,
-    'Could not be delete a control-plane leader node.',
+    'The initial control plane cannot be removed below /ladybug',
     'Remove another node; outside the base path /ladybug, it can be removed like any other control plane.',
   ),
   'node.control-plane-even': definition(
@@ -111,5 +111,9 @@ export const NODE_REFUSALS = {
     'Unable to {action} {node}: without it {after} of {before} control planes would be well, and etcd would lose its majority',
     'Repair the other control planes first.',
   ),
-  'node.control-plane-unsupported': definition(400, 'Control plane node is not supported', 'Add workers only.'),
+  'node.control-plane-unsupported': definition(
+    400,
+    'Control planes cannot be added by this route',
+    'Add workers only.',
+  ),
 } as const satisfies Record<string, RefusalDefinition>;

@@ -2,7 +2,7 @@
 export interface RefusalDefinition {
   /** HTTP status of the REST API. */
   readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503 | 507;
-  /** What is wrong, with {placeholders}. CB-Ladybug's own texts where it has one. */
+  /** What is wrong, with {placeholders}. */
   readonly sentence: string;
   /** What the caller can do about it. */
   readonly help: string;
