@@ -23,7 +23,7 @@ import { heartbeatOf, metadataOf } from './node.reports.js';
 const RESYNC_MS = 60_000;
 /** The desired state is pushed when it is decided; this finds what was pushed while a connection broke. */
 const ASK_AGAIN_MS = 5 * 60_000;
-/** Of an interval: agents that began together must not look at the same moment for ever. */
+/** Of an interval: agents that began together drift apart. */
 const RESYNC_JITTER = 0.1;
 /** A difference without a request must last so long before a node is taken down for it. */
 const CONFIRM_MS = 5_000;

@@ -175,7 +175,7 @@ export class JobsWorker {
     this.places.take({ job, giveBack, run: () => this.work(held, () => this.settle(job, held.abort)) });
   }
 
-  /** The server is told of every held job, and nothing wakes up for none. */
+  /** Extends the ack wait of every held job; without any, nothing wakes up. */
   private hold(seq: number, held: Held): void {
     this.held.set(seq, held);
     this.ticker ??= setInterval(
