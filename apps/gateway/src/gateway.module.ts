@@ -21,6 +21,7 @@ import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { CleanupEffects } from './clusters/cleanup.effects.js';
+import { LifetimeEffects } from './clusters/lifetime.effects.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClusterReadsHttp } from './clusters/cluster.reads.http.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
@@ -112,6 +113,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ClusterReadsHttp,
   ClustersHttp,
   CleanupEffects,
+  LifetimeEffects,
   PauseHttp,
   KubeconfigHttp,
   ManifestHttp,

@@ -1,4 +1,5 @@
 import {
+  earlierBy,
   f1Expiring,
   lateOfKubelets,
   nextRunAfter,
@@ -480,11 +481,12 @@ const paused: Read = ({ namespace, name, pause, resumedAt, createdAt }) => {
 };
 
 /** Derived from the time of reading: it ends with its cause, and neither a failed attempt nor a restart changes when a step began. */
-const stalled: Read = ({ operations, pause, resumedAt, hooks = {}, hooksLetGoAt, now, stalledAfterMs, createdAt }) => {
+const stalled: Read = (facts) => {
+  const { operations, pause, resumedAt, lease, hooks = {}, hooksLetGoAt, now, stalledAfterMs, createdAt } = facts;
   const steps = operations.flatMap((operation) => operation.steps);
   const late = steps.flatMap(({ title, startedAt }) => {
-    // Neither a pause nor a hook that holds a step counts as its time.
-    const from = latestOf([startedAt, resumedAt ?? '', hooksLetGoAt ?? ''], startedAt);
+    // Neither a pause, nor a hook that holds a step, nor the time before the start of its lease counts as its time.
+    const from = latestOf([startedAt, resumedAt ?? '', hooksLetGoAt ?? '', lease?.startsAt ?? ''], startedAt);
     const limitAt = new Date(Date.parse(from) + stalledAfterMs).toISOString();
     return limitAt <= now ? [{ title, from, limitAt }] : [];
   });
@@ -503,6 +505,60 @@ const stalled: Read = ({ operations, pause, resumedAt, hooks = {}, hooksLetGoAt,
     message: `the step "${first.title}" has been in progress since ${first.from}, longer than ${limit}. See its attempts with "fairlead cluster describe"`,
     since: first.limitAt,
     calls: 'Degraded',
+  });
+};
+
+/** Of a cluster whose machines are reserved. That a denied extension failed is said, and changes nothing else. */
+const reserved: Read = ({ lease, createdAt }) => {
+  const { reservations = [], startsAt = null, changedAt = createdAt } = lease ?? {};
+  const denied = reservations.find(({ phase }) => phase === 'Denied');
+  if (denied !== undefined)
+    return found({
+      status: 'False',
+      reason: 'ReservationDenied',
+      message: `${denied.message}. Retry when the capacity is there, or delete the cluster`,
+      since: changedAt,
+    });
+  const pending = reservations.filter(({ phase }) => phase === 'Pending').map(({ connection }) => connection);
+  if (pending.length > 0)
+    return {
+      status: 'Unknown',
+      reason: 'ReservationPending',
+      message: `the reservation on ${named(pending)} ${startsAt === null ? 'has not begun' : `begins at ${startsAt}`}`,
+      lastTransitionTime: changedAt,
+    };
+  const refused = reservations.find(({ message }) => message !== '');
+  return refused === undefined
+    ? holds(changedAt)
+    : {
+        ...holds(changedAt),
+        reason: 'ReservationDenied',
+        message: `another end was denied: ${refused.message}`,
+      };
+};
+
+/** Of a cluster with an end. Derived from the time of reading, as its warnings are from the clock. */
+const expiring: Read = ({ lease, name, pause, now, createdAt }) => {
+  if (lease === undefined) return isNot(createdAt);
+  const { endsAt, deletionAt, warnings, since } = lease;
+  const until = `the cluster is deleted at ${deletionAt}, before its lease ends at ${endsAt}`;
+  if (deletionAt <= now)
+    return found({
+      status: 'True',
+      reason: 'LeaseOver',
+      message: `its lease ends at ${endsAt}${pause === null ? '' : ', and the pause holds its deletion: it begins when the cluster is resumed, unless a later end is declared with it'}`,
+      since: deletionAt,
+    });
+  const begin = earliestOf(
+    warnings.map((warning) => earlierBy(endsAt, warning)),
+    deletionAt,
+  );
+  if (begin > now) return { ...isNot(since), message: until };
+  return found({
+    status: 'True',
+    reason: 'LeaseEnding',
+    message: `${until}. Keep it longer with "fairlead cluster extend ${name} --until TIME"`,
+    since: latestOf([begin, since], since),
   });
 };
 
@@ -610,6 +666,8 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'HookSecretsPresent', read: hookSecretsPresent, isShown: ({ unsigned }) => unsigned !== undefined },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
+  { type: 'Reserved', read: reserved, isShown: ({ lease }) => (lease?.reservations.length ?? 0) > 0 },
+  { type: 'Expiring', read: expiring, isShown: ({ lease }) => lease !== undefined },
   { type: 'Upgrading', read: upgrading },
   { type: 'Progressing', read: progressing },
   { type: 'Paused', read: paused },

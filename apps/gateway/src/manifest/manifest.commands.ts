@@ -10,6 +10,7 @@ import {
   CONTROL_PLANE_POOL,
   completeSpec,
   isRefusal,
+  leaseFaults,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
   mergePatch,
@@ -34,6 +35,7 @@ import {
   unsignedSentence,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
@@ -103,6 +105,7 @@ export class ManifestCommands {
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
     @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -278,6 +281,7 @@ export class ManifestCommands {
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
+    refuseAny(leaseFaults(spec.lease, declared?.spec.lease, this.clock.now().toISOString()));
     refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);

@@ -151,7 +151,7 @@ describe('the machines of a cluster with an end', () => {
     await story.request(requested(spec({ reservation: 'Required' })));
     expect(story.last('ClusterRejected')).toMatchObject({
       code: 'cluster.reservation-unsupported',
-      field: 'controlPlane.connection',
+      field: 'controlPlane[0].connection',
     });
   });
 

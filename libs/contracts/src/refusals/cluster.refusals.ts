@@ -63,11 +63,6 @@ export const CLUSTER_REFUSALS = {
     "The provider '{provider}' of connection '{connection}' cannot reserve machines.",
     'Use a connection whose provider can (see docs/providers.md), or set spec.lease.reservation to IfSupported.',
   ),
-  'cluster.lease-none': definition(
-    409,
-    "The cluster '{cluster}' has no end that could be moved. (namespace={namespace})",
-    'Declare spec.lease in its manifest.',
-  ),
   'cluster.pause-with-changes': definition(
     409,
     "The manifest pauses the cluster '{cluster}' and changes other fields: {fields}",
