@@ -146,7 +146,7 @@ describe('a cluster with an end', () => {
   });
 
   it(
-    'is warned of at the times that were asked for, once each, although the gateway is killed in between, and then deleted: machines before the reservation, and its secrets last [azimuth 12, azimuth 14]',
+    'is warned of at the times that were asked for, once each, although the gateway is killed in between, and then deleted: machines before the reservation, and that before its name is free [azimuth 12, azimuth 14]',
     async () => {
       const before = (await declared('booked')).spec.lease;
       const endsAt = fromNow(60 * SECOND_MS);

@@ -73,6 +73,7 @@ import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
 import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
+import { ChangeChecks } from './manifest/change.checks.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
@@ -193,6 +194,7 @@ const PROVIDERS: Provider[] = [
   LocalToken,
   ManifestCommands,
   VirtualAddressChecks,
+  ChangeChecks,
   ManifestQueries,
   NamespaceQueries,
   HookSecretValues,

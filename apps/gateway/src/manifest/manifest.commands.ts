@@ -10,7 +10,6 @@ import {
   CONTROL_PLANE_POOL,
   completeSpec,
   isRefusal,
-  leaseFaults,
   MANIFEST_API_VERSION,
   MANIFEST_KIND,
   mergePatch,
@@ -35,7 +34,6 @@ import {
   unsignedSentence,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
@@ -47,8 +45,8 @@ import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
+import { ChangeChecks } from './change.checks.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
-import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
@@ -104,8 +102,7 @@ export class ManifestCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
-    @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
-    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(ChangeChecks) private readonly checks: ChangeChecks,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -281,8 +278,8 @@ export class ManifestCommands {
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
-    refuseAny(leaseFaults(spec.lease, declared?.spec.lease, this.clock.now().toISOString()));
-    refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
+    const change = { before: declared?.spec, after: spec };
+    refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew

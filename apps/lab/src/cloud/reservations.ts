@@ -11,14 +11,13 @@ const SIZES_MAX = 20;
 const COUNT_MAX = 20_000;
 const SUFFIX_LENGTH = 8;
 
+const ReservedMachines = z.strictObject({ spec: z.string().max(100), count: z.int().min(1).max(COUNT_MAX) });
+
 export const ReservationRequest = z.strictObject({
   /** null: at once. */
   startsAt: z.iso.datetime().nullable(),
   endsAt: z.iso.datetime(),
-  machines: z
-    .array(z.strictObject({ spec: z.string().max(100), count: z.int().min(1).max(COUNT_MAX) }))
-    .min(1)
-    .max(SIZES_MAX),
+  machines: z.array(ReservedMachines).min(1).max(SIZES_MAX),
 });
 export type ReservationRequest = z.infer<typeof ReservationRequest>;
 
@@ -26,7 +25,8 @@ const StoredReservation = z.object({
   name: z.string(),
   startsAt: z.string(),
   endsAt: z.string(),
-  machines: ReservationRequest.shape.machines,
+  /** Empty: it was released before it was made. */
+  machines: z.array(ReservedMachines),
   /** Its name is never used again. */
   released: z.boolean(),
 });

@@ -27,7 +27,7 @@ describe('reservations of the lab', () => {
 
   beforeEach(async () => {
     now = day(0);
-    store = new DocumentStore(await newFolder('reservations'), 0, (error) => {
+    store = new DocumentStore(newFolder('reservations'), 0, (error) => {
       throw error;
     });
     cloud = open();

@@ -7,7 +7,8 @@ export interface CommandRecord {
   readonly at: string;
 }
 
-export type CreatedKind = 'network' | 'firewall' | 'sshKey' | 'group' | 'machine' | 'loadBalancer' | 'reservation' | 'cluster';
+export type CreatedKind =
+  'network' | 'firewall' | 'sshKey' | 'group' | 'machine' | 'loadBalancer' | 'reservation' | 'cluster';
 
 const COMMANDS_KEPT_MAX = 20_000;
 const COMMAND_LENGTH_MAX = 500;
