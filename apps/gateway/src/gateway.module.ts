@@ -74,6 +74,7 @@ import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
+import { UsersKubeconfigHttp } from './manifest/users.kubeconfig.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
 import { AdoptionHttp } from './manifest/adoption.http.js';
 import { RemovalHttp } from './manifest/removal.http.js';
@@ -114,6 +115,7 @@ const CONTROLLERS: Type<unknown>[] = [
   CleanupEffects,
   PauseHttp,
   KubeconfigHttp,
+  UsersKubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
   AdoptionHttp,

@@ -41,6 +41,7 @@ export * from './kubeconfig.limits.js';
 export * from './kubeconfigs.js';
 export * from './log.follow.js';
 export * from './machines.js';
+export * from './manifest/authentication.js';
 export * from './manifest/autoscaling.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/declared.js';

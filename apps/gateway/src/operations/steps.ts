@@ -129,7 +129,7 @@ const CREATE: readonly StepDefinition[] = [
       title: 'Addons',
       closedBy: 'ClusterReady',
       notedBy: 'AddonInstalled',
-      attempts: ['InstallAddons'],
+      attempts: ['InstallAddons', 'AuthorizeUsers'],
     },
   ]),
 ];
