@@ -484,7 +484,10 @@ class FakeCluster implements KubernetesCluster {
       if (manifests.some(({ kind }) => kind === 'DaemonSet')) this.world.network = true;
       for (const { kind, metadata, subjects } of manifests)
         if (kind === 'ClusterRoleBinding')
-          this.world.bindings.set(metadata.name, (subjects as readonly { name: string }[]).map(({ name }) => name));
+          this.world.bindings.set(
+            metadata.name,
+            (subjects as readonly { name: string }[]).map(({ name }) => name),
+          );
     });
   }
 

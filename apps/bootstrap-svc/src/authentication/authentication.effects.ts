@@ -43,7 +43,10 @@ export class AuthenticationEffects {
   async authorizeUsers(step: Step): Promise<void> {
     const { cluster } = step.state;
     const { uid, authentication: { oidc } = {} } = cluster;
-    const roleBindings = desiredBindings(cluster).map(({ clusterRole, groups }) => ({ clusterRole, groups: [...groups] }));
+    const roleBindings = desiredBindings(cluster).map(({ clusterRole, groups }) => ({
+      clusterRole,
+      groups: [...groups],
+    }));
     const api = await this.clusters.of(cluster);
     await api.apply(roleBindings.map((binding) => usersBinding(binding, oidc ?? {})));
     const authentication = authenticationRevision(cluster);

@@ -194,7 +194,8 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
   const ofUsers = [...authorizeUsers(cluster), ...configureAuthentication(cluster)];
-  const mayFinish = verifying.length === 0 && cluster.healthy.length > 0 && (cluster.provisioned || ofUsers.length === 0);
+  const mayFinish =
+    verifying.length === 0 && cluster.healthy.length > 0 && (cluster.provisioned || ofUsers.length === 0);
   return [
     ...preparing,
     ...joining,

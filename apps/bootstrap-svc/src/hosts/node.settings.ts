@@ -11,7 +11,13 @@ import {
   type NodeMetadata,
   type SoftwareSource,
 } from '@fairlead/contracts';
-import { authenticationConfig, LOCAL_ETCD, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
+import {
+  authenticationConfig,
+  LOCAL_ETCD,
+  type ClusterSettings,
+  type NodeSettings,
+  type Tuning,
+} from '@fairlead/node-scripts';
 import { initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**

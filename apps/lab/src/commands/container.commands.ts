@@ -175,7 +175,9 @@ const WITH_VALUE = ['-o', '--output', '-n', '--namespace', '-c', '--container'];
 const ownMetrics = async ({ host, world, out }: CommandCall, server: string): Promise<number> => {
   const metrics = server.includes(host.facts.address) ? await world.clusters.metricsOf(host) : undefined;
   if (metrics === undefined)
-    throw new CommandFault(`The connection to the server ${server} was refused - did you specify the right host or port?`);
+    throw new CommandFault(
+      `The connection to the server ${server} was refused - did you specify the right host or port?`,
+    );
   out(metrics.trimEnd());
   return 0;
 };

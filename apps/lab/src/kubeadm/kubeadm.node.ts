@@ -63,8 +63,14 @@ const etcdSpec = (host: Host, node: string): string => {
 
 /** The part of the API server's manifest that says how it was started beyond kubeadm's own flags. */
 const apiServerSpec = ({ apiServerFlags }: Cluster): string =>
-  ['spec:', '  containers:', '  - command:', '    - kube-apiserver', ...apiServerFlags.map((flag) => `    - ${flag}`), '']
-    .join('\n');
+  [
+    'spec:',
+    '  containers:',
+    '  - command:',
+    '    - kube-apiserver',
+    ...apiServerFlags.map((flag) => `    - ${flag}`),
+    '',
+  ].join('\n');
 
 const specOf = (component: string, host: Host, cluster: Cluster, node: string): string => {
   if (component === 'etcd') return etcdSpec(host, node);

@@ -312,7 +312,9 @@ export const LIGHT_STEPS: Steps = {
     const since = (await files.stat(AUTHENTICATION_FILE)).modifiedAtMs / MS_PER_SECOND;
     const server = `https://${address}:6443`;
     const said = await must(light, 'kubectl', '--server', server, 'get', '--raw', '/metrics');
-    const times = [...said.matchAll(/^(?:process_start_time_seconds|\S+status="success"}) (\S+)$/gm)].map(([, at]) => Number(at));
+    const times = [...said.matchAll(/^(?:process_start_time_seconds|\S+status="success"}) (\S+)$/gm)].map(([, at]) =>
+      Number(at),
+    );
     if (Math.max(...times) < since)
       throw new StepFault('the API server has not taken the file for the authentication of users');
     return { changed: before !== content };

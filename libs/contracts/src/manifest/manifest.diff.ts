@@ -62,9 +62,10 @@ const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
   return [
     ...leavesOf(others, of),
     ...(scopes.length === 0 ? [] : [[`${of}.scopes`, scopes.toSorted().join(', ')] as const]),
-    ...roleBindings.map(
-      ({ clusterRole, groups }): Leaf => [`${of}.roleBindings[${clusterRole}]`, groups.toSorted().join(', ')],
-    ),
+    ...roleBindings.map(({ clusterRole, groups }): Leaf => [
+      `${of}.roleBindings[${clusterRole}]`,
+      groups.toSorted().join(', '),
+    ]),
   ];
 };
 

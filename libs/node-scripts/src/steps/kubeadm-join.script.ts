@@ -90,8 +90,7 @@ ${interrupted}
 fi
 : >"$started"
 
-${patches(input)}
-${files}
+${patches(input)}${files === '' ? '' : `\n${files}`}
 ${writeFile(JOIN_CONFIG, '600', config)}
 ${AWAIT_IMAGES}
 run kubeadm join --config "$root${JOIN_CONFIG}"
