@@ -1,8 +1,7 @@
 import type { ClusterManifestView, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { request } from 'node:https';
 import { parse } from 'yaml';
-import { startIssuer, type Issuer } from './system/issuer.js';
+import { askNodes, startIssuer, type Issuer } from './system/issuer.js';
 import { startSystem, type System } from './system/system.js';
 
 const TIMEOUT_MS = 240_000;
@@ -12,21 +11,6 @@ const DEFAULTS = {
   usernameClaim: 'preferred_username',
   roleBindings: [{ clusterRole: 'cluster-admin', groups: ['/platform-users', '/kube-demo'] }],
 };
-
-/** The status of a request to one API server with a token. */
-const ask = (server: string, ca: string, token: string): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const asked = request(
-      new URL('/api/v1/nodes', server),
-      { ca, headers: { authorization: `Bearer ${token}` }, timeout: 20_000 },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode ?? 0);
-      },
-    );
-    asked.on('error', reject);
-    asked.end();
-  });
 
 describe('users of a cluster sign in at an identity provider', () => {
   let system: System;
@@ -62,7 +46,7 @@ describe('users of a cluster sign in at an identity provider', () => {
         : [],
     );
   const answers = async (token: string): Promise<readonly number[]> =>
-    Promise.all((await servers()).map((server) => ask(server, ca, token)));
+    Promise.all((await servers()).map((server) => askNodes(server, ca, token)));
   const member = { preferred_username: 'alice', groups: ['/kube-demo'] };
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { CertificateAuthority } from '@fairlead/lab/testing/certificates';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { createServer } from 'node:https';
+import { createServer, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 const LOOPBACK = '127.0.0.1';
@@ -68,3 +68,18 @@ export const startIssuer = async ({
       }),
   };
 };
+
+/** The status of a request for the nodes at one API server, with a token. */
+export const askNodes = (server: string, ca: string, token: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const asked = request(
+      new URL('/api/v1/nodes', server),
+      { ca, headers: { authorization: `Bearer ${token}` }, timeout: 20_000 },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    asked.on('error', reject);
+    asked.end();
+  });
