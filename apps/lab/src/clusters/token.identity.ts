@@ -31,7 +31,7 @@ const texts = (value: unknown): readonly string[] | undefined => {
   return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
 };
 
-/** Who a token speaks for, once its signature, issuer, audience and times were found right; undefined: its claims do not allow it. */
+/** The user of a token, once its signature, issuer, audience and times were found right; undefined: its claims do not allow it. */
 export const userOf = (
   { claimMappings: { username, groups }, claimValidationRules }: Jwt,
   claims: Readonly<Record<string, unknown>>,

@@ -28,7 +28,7 @@ export interface ApiEndpoint {
   readonly address: string;
   /** Asked at each request: an upgrade changes it. */
   readonly version: () => string;
-  /** Whose tokens it takes besides those of kubeadm's bootstrap; absent: nobody's. */
+  /** Whose tokens it takes besides those of kubeadm's bootstrap; absent: none. */
   readonly authentication?: TokenAuthentication;
 }
 
