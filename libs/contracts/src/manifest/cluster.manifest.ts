@@ -23,6 +23,7 @@ import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { Hooks } from './hooks.js';
+import { leaseOf, ManifestLease } from './lease.js';
 import { PlanStep } from './manifest.plan.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
@@ -125,6 +126,7 @@ export const ManifestSpec = z
     authentication: ManifestAuthentication.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
     sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
+    lease: ManifestLease.optional(),
     paused: z
       .boolean()
       .optional()
@@ -201,7 +203,7 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
  * has paused, and a newer release of Fairlead upgrades no cluster by its default.
  */
 export const specOfManifest = (
-  { paused, version, onFailure, virtualAddresses = [], authentication, ...spec }: ManifestSpec,
+  { paused, version, onFailure, virtualAddresses = [], authentication, lease, ...spec }: ManifestSpec,
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
@@ -210,6 +212,7 @@ export const specOfManifest = (
     serviceType,
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
     ...(authentication?.oidc === undefined ? {} : { authentication: { oidc: completeOidc(authentication.oidc) } }),
+    ...(lease === undefined ? {} : { lease: leaseOf(lease) }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     ...((onFailure ?? current?.onFailure) === 'cleanup' ? { onFailure: 'cleanup' } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),
