@@ -21,6 +21,7 @@ import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { CleanupEffects } from './clusters/cleanup.effects.js';
+import { LifetimeEffects } from './clusters/lifetime.effects.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClusterReadsHttp } from './clusters/cluster.reads.http.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
@@ -72,8 +73,10 @@ import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
 import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
+import { ChangeChecks } from './manifest/change.checks.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
+import { UsersKubeconfigHttp } from './manifest/users.kubeconfig.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
 import { AdoptionHttp } from './manifest/adoption.http.js';
 import { RemovalHttp } from './manifest/removal.http.js';
@@ -112,8 +115,10 @@ const CONTROLLERS: Type<unknown>[] = [
   ClusterReadsHttp,
   ClustersHttp,
   CleanupEffects,
+  LifetimeEffects,
   PauseHttp,
   KubeconfigHttp,
+  UsersKubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
   AdoptionHttp,
@@ -191,6 +196,7 @@ const PROVIDERS: Provider[] = [
   LocalToken,
   ManifestCommands,
   VirtualAddressChecks,
+  ChangeChecks,
   ManifestQueries,
   NamespaceQueries,
   HookSecretValues,

@@ -45,8 +45,9 @@ import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
+import { issuerCertificateFaults } from './authentication.checks.js';
+import { ChangeChecks } from './change.checks.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
-import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
@@ -102,7 +103,7 @@ export class ManifestCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
-    @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
+    @Inject(ChangeChecks) private readonly checks: ChangeChecks,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -223,7 +224,11 @@ export class ManifestCommands {
     const { state, seq } = await this.read(address, caller);
     const { manifest, named, exactly = false, adopts } = manifestOf(state.declared);
     const { labels } = manifest.metadata;
-    refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
+    refuseAny([
+      ...faultsOfManifest(manifest, address),
+      ...issuerCertificateFaults(manifest.spec),
+      ...staleness(state, manifest, address),
+    ]);
     const { spec, plan, connectionFaults, warnings } = await this.prepare(address, { state, manifest, named, caller });
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
       throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
@@ -278,7 +283,8 @@ export class ManifestCommands {
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
-    refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
+    const change = { before: declared?.spec, after: spec };
+    refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew

@@ -91,6 +91,13 @@ const CREATE: readonly StepDefinition[] = [
       attempts: ['verify connection', 'resolve region'],
     },
     {
+      name: 'reserve-machines',
+      title: 'Reserve machines',
+      closedBy: 'ReservationActivated',
+      onlyAfter: 'ReservationConfirmed',
+      attempts: ['reserve machines'],
+    },
+    {
       name: 'shared-resources',
       title: 'Shared resources',
       closedBy: 'VmsPlanned',
@@ -129,7 +136,7 @@ const CREATE: readonly StepDefinition[] = [
       title: 'Addons',
       closedBy: 'ClusterReady',
       notedBy: 'AddonInstalled',
-      attempts: ['InstallAddons'],
+      attempts: ['InstallAddons', 'AuthorizeUsers'],
     },
   ]),
 ];

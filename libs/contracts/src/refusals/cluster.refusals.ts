@@ -33,6 +33,36 @@ export const CLUSTER_REFUSALS = {
     "Unable to {action}: the cluster '{cluster}' has been paused since {since}{reason}",
     'Resume it first, with POST /ns/{namespace}/clusters/{cluster}/resume.',
   ),
+  'cluster.lease-over': definition(
+    422,
+    'The deletion of the cluster would begin at {deletionAt}, and it is {now}.',
+    'Give spec.lease.endsAt a later time, or spec.lease.gracePeriod a shorter duration.',
+  ),
+  'cluster.lease-empty': definition(
+    422,
+    'The cluster would start at {startsAt}, and its deletion would begin at {deletionAt}.',
+    'Give spec.lease.startsAt an earlier time, or spec.lease.endsAt a later one.',
+  ),
+  'cluster.lease-warning-late': definition(
+    422,
+    'A warning {warning} before the end would come when the deletion has begun: the grace period is {gracePeriod}.',
+    'Give spec.lease.warnings only durations that are longer than spec.lease.gracePeriod.',
+  ),
+  'cluster.lease-reserved': definition(
+    409,
+    'Machines are reserved for the cluster, and a reservation has an end.',
+    'Move spec.lease.endsAt instead of taking spec.lease out of the manifest.',
+  ),
+  'cluster.reservation-late': definition(
+    409,
+    'The cluster exists, and machines are reserved before they are created.',
+    'Set spec.lease.reservation to IfSupported: the cluster then ends without a reservation. To reserve machines, create another cluster.',
+  ),
+  'cluster.reservation-unsupported': definition(
+    422,
+    "The provider '{provider}' of connection '{connection}' cannot reserve machines.",
+    'Use a connection whose provider can (see docs/providers.md), or set spec.lease.reservation to IfSupported.',
+  ),
   'cluster.pause-with-changes': definition(
     409,
     "The manifest pauses the cluster '{cluster}' and changes other fields: {fields}",
@@ -62,6 +92,36 @@ export const CLUSTER_REFUSALS = {
     422,
     '{field} cannot be changed: it is {before}, not {after}',
     'Create a cluster with the new value, and delete this one.',
+  ),
+  'cluster.oidc-prefix': definition(
+    422,
+    '{field} must keep the names of users and groups apart from those that Kubernetes, kubeadm and Fairlead give rights to: {prefix} does not',
+    'Take a prefix that neither begins system:, kubeadm: or fairlead: nor begins with one of them, such as oidc:',
+  ),
+  'cluster.oidc-issuer': definition(
+    422,
+    '{issuerUrl} is the issuer of the service accounts of the cluster itself',
+    'Give the URL of your identity provider.',
+  ),
+  'cluster.oidc-role-repeated': definition(
+    422,
+    'roleBindings names the ClusterRole {clusterRole} more than once',
+    'List all groups of a role in one entry.',
+  ),
+  'cluster.oidc-ca': definition(
+    422,
+    'ca has a certificate that cannot be read: {reason}',
+    'Give the certificates of the authorities in PEM.',
+  ),
+  'cluster.authentication-fixed': definition(
+    409,
+    "The API servers of the cluster '{cluster}' were started without a file for their authentication, so users cannot sign in by OpenID Connect there",
+    'Fairlead gives that file to clusters that it creates from this release on. Create a cluster with spec.authentication, and delete this one.',
+  ),
+  'cluster.kubeconfig-no-oidc': definition(
+    409,
+    "Users of the cluster '{cluster}' do not sign in by OpenID Connect",
+    'Declare spec.authentication.oidc in its manifest, or ask for a kubeconfig with a client certificate.',
   ),
   'cluster.version-with-changes': definition(
     409,

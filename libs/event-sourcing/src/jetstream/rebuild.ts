@@ -1,10 +1,11 @@
-import { PARTITION_COUNT, partitionFilter } from '@fairlead/contracts';
+import { EVERY_EVENT, partitionFilter, partitionInSubject } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
 import { project, type Projection } from '../projection.js';
 import { projectionConsumer } from './consumers.js';
 import { readAll } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
+import { partitionRange, type PartitionRange, type Reached } from './partition.range.js';
 import { identifier, PartitionStore, writeRows, type RowChange } from './partition.store.js';
 import { inTransaction } from './transaction.js';
 
@@ -37,8 +38,10 @@ interface Shadow {
   readonly client: Pool | PoolClient;
 }
 
-/** So many rows are folded in memory before they are written. */
-const ROWS_KEPT_MAX = 5_000;
+/** So many rows are folded in memory before they are written; the log is in the order of time, so their clusters change all the time. */
+const ROWS_KEPT_MAX = 20_000;
+/** Of a message that is in none, and no event. */
+const NO_PARTITION = -1;
 
 /** Rows of the shadow table, each of which is read once and written once for many batches: until the end, nothing else reads them. */
 class ShadowRows {
@@ -74,17 +77,18 @@ class ShadowRows {
   }
 }
 
-/** Folds one partition's events in (after, upTo] into the shadow table; returns how many there were. */
-const foldPartition = async (
+/** Folds the events of a filter that are in a range into the shadow table; returns how many there were. */
+const foldRange = async (
   { nc, projection, pool }: Target,
   shadow: Shadow,
-  range: { readonly partition: number; readonly after: number; readonly upTo: number },
+  { filter, range }: { readonly filter: string; readonly range: PartitionRange | undefined },
 ): Promise<number> => {
+  if (range === undefined) return 0;
   const kept = new ShadowRows(new PartitionStore(pool), shadow);
   let count = 0;
-  for await (const batch of readAll(nc, partitionFilter(range.partition), range.after)) {
+  for await (const batch of readAll(nc, filter, range.first)) {
     const events = batch
-      .filter(({ seq }) => seq <= range.upTo)
+      .filter(({ subject, seq }) => range.has(partitionInSubject(subject) ?? NO_PARTITION, seq))
       .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
     await kept.load(new Set(events.flatMap((event) => projection.keys(event))));
     const { rows, poisons } = project(projection, (key) => kept.get(key), events);
@@ -93,17 +97,13 @@ const foldPartition = async (
       throw new Error(`${projection.name} cannot take event ${poison.seq} of ${poison.clusterKey}: ${poison.error}`);
     for (const [key, { seq, doc }] of rows) kept.set({ key, seq, doc });
     count += events.length;
-    if ((batch.at(-1)?.seq ?? 0) > range.upTo) break;
+    if ((batch.at(-1)?.seq ?? 0) >= range.last) break;
   }
   await kept.flush();
   return count;
 };
 
-const positionsOf = async (
-  client: Pool | PoolClient,
-  consumer: string,
-  lock: '' | 'for update',
-): Promise<ReadonlyMap<number, number>> => {
+const positionsOf = async (client: Pool | PoolClient, consumer: string, lock: '' | 'for update'): Promise<Reached> => {
   const found = await client.query<{ partition: number; seq: string }>(
     `select partition, seq from positions where consumer = $1 order by partition ${lock}`,
     [consumer],
@@ -124,18 +124,15 @@ export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
   await pool.query(`drop table if exists ${identifier(table)}`);
   await pool.query(`create table ${identifier(table)} (like ${identifier(projection.table)} including all)`);
   const reached = await positionsOf(pool, consumer, '');
-  let events = 0;
-  for (let partition = 0; partition < PARTITION_COUNT; partition += 1) {
-    events += await foldPartition(
-      target,
-      { table, client: pool },
-      { partition, after: 0, upTo: reached.get(partition) ?? 0 },
-    );
-  }
+  // In one pass: for the messages of one partition, the server looks at those of every other one.
+  const whole = { filter: EVERY_EVENT, range: partitionRange(new Map(), reached) };
+  let events = await foldRange(target, { table, client: pool }, whole);
   return inTransaction(pool, async (client) => {
     for (const [partition, upTo] of await positionsOf(client, consumer, 'for update')) {
-      const after = reached.get(partition) ?? 0;
-      if (upTo > after) events += await foldPartition(target, { table, client }, { partition, after, upTo });
+      // One that was quiet may be far behind the others, and the few messages that it has since are found by its filter.
+      const after = new Map([[partition, reached.get(partition) ?? 0]]);
+      const rest = { filter: partitionFilter(partition), range: partitionRange(after, new Map([[partition, upTo]])) };
+      events += await foldRange(target, { table, client }, rest);
     }
     const live = await digestOf(client, projection.table);
     const rebuilt = await digestOf(client, table);

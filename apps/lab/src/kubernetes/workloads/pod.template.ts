@@ -23,12 +23,19 @@ export const podFromTemplate = (
 /** The alphabet of Kubernetes' generated names: no vowels, so no words. */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
+const hashes = new WeakMap<object, string>();
+
 /** A short name for a template: equal templates have equal hashes (Kubernetes prints its own hash in the same alphabet). */
-export const templateHash = (template: unknown): string => {
+export const templateHash = (template: object): string => {
+  // Stored objects never change, and a controller asks again after each event of the pods.
+  const known = hashes.get(template);
+  if (known !== undefined) return known;
   let hash = 0x811c9dc5;
   for (const character of canonicalJson(template)) {
     hash ^= character.codePointAt(0) ?? 0;
     hash = Math.imul(hash, 0x01000193) >>> 0;
   }
-  return [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
+  const name = [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
+  hashes.set(template, name);
+  return name;
 };
