@@ -10,7 +10,7 @@ const NAMES = ['localhost', '10.0.0.1', 'fd00::1', LONG_NAME];
 
 const extensionsOf = (pem: string): string[] => new x509.X509Certificate(pem).extensions.map(({ type }) => type);
 
-/** Read by OpenSSL and by another library: neither has written them. */
+/** Read by OpenSSL, which has not written them. */
 describe('certificates of the lab', () => {
   it('an authority signs for itself, for ten years', async () => {
     const { pair } = await CertificateAuthority.create(NOW_MS);
