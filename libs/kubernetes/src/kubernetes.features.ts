@@ -111,6 +111,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(nodes.filter((node) => node.controlPlane).map((node) => node.name)).toEqual(names);
       expect(await cluster.node(first)).toEqual({
         name: first,
+        registered: { uid: expect.stringMatching(/^[0-9a-f-]{36}$/), atMs: expect.any(Number) },
         providerId: null,
         controlPlane: false,
         internalIp: expect.stringMatching(/^[0-9.]+$/),

@@ -1,6 +1,16 @@
 import { again, create, event, remove, replace, type Operation } from '../operations/operation.js';
-import { isActive, isReady, isTerminal, type Node, type Pod, type Toleration } from '../objects/core.types.js';
+import {
+  isActive,
+  isReady,
+  isTerminal,
+  type Node,
+  type Pod,
+  type PodSpec,
+  type PodTemplate,
+  type Toleration,
+} from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
+import { remembered } from '../objects/remembered.js';
 import { scaledValue } from '../objects/quantity.js';
 import type { ControllerRevision, DaemonSet } from '../objects/workload.types.js';
 import { DAEMON_SETS, PODS } from '../resources/builtin.resources.js';
@@ -36,10 +46,10 @@ const HOST_NETWORK_TOLERATION: Toleration = {
   effect: 'NoSchedule',
 };
 
-const tolerationsOf = ({ spec }: DaemonSet): readonly Toleration[] => [
-  ...(spec.template.spec.tolerations ?? []),
+const tolerationsOf = ({ tolerations = [], hostNetwork }: PodSpec): readonly Toleration[] => [
+  ...tolerations,
   ...DAEMON_TOLERATIONS,
-  ...(spec.template.spec.hostNetwork === true ? [HOST_NETWORK_TOLERATION] : []),
+  ...(hostNetwork === true ? [HOST_NETWORK_TOLERATION] : []),
 ];
 
 interface Seat {
@@ -84,9 +94,12 @@ const misplaced = (elsewhere: readonly Pod[], nodes: readonly Node[]): number =>
   return elsewhere.filter((pod) => isActive(pod) && names.has(targetOf(pod))).length;
 };
 
-const runsOn = (daemonSet: DaemonSet, node: Node): boolean =>
-  selectsNode(daemonSet.spec.template.spec, node) &&
-  untolerated(node.spec.taints, tolerationsOf(daemonSet)) === undefined;
+const judgeOf = remembered(({ spec }: PodTemplate) => {
+  const tolerations = tolerationsOf(spec);
+  return remembered((node: Node) => selectsNode(spec, node) && untolerated(node.spec.taints, tolerations) === undefined);
+});
+
+const runsOn = (daemonSet: DaemonSet, node: Node): boolean => judgeOf(daemonSet.spec.template)(node);
 
 /** The node that a daemon pod is for, also while it waits for the scheduler. */
 const targetOf = ({ spec }: Pod): string =>
@@ -113,7 +126,7 @@ const daemonPod = (daemonSet: DaemonSet, node: Node, hash: string): Draft<Pod> =
         ...draft.spec.affinity,
         nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
       },
-      tolerations: tolerationsOf(daemonSet),
+      tolerations: tolerationsOf(daemonSet.spec.template.spec),
     },
   };
 };
