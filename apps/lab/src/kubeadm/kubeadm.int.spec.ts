@@ -136,6 +136,7 @@ describe('kubeadm on simulated hosts', () => {
     await power(3, 'reboot');
     await eventually(async () => (await names()).join() === 'cp-1,cp-2,cp-3,w-1');
     sessions[3] = await lab.ssh(machine(3));
+    await must(host(3), PREPARE_HOST);
     const { metadata, spec } = await api.readNode({ name: 'cp-2' });
     expect([Object.keys(metadata?.labels ?? {}).filter((key) => key.includes('control-plane')), spec?.taints]).toEqual([
       [],

@@ -93,9 +93,7 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'VmsPlanned': {
       const fresh = event.data.machines.filter(({ name }) => state.members[name] === undefined);
-      const added = Object.fromEntries(
-        fresh.map(({ name }) => [name, FRESH]),
-      );
+      const added = Object.fromEntries(fresh.map(({ name }) => [name, FRESH]));
       return { ...state, members: { ...state.members, ...added } };
     }
     case 'VmCreated': {

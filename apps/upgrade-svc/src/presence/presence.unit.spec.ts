@@ -245,7 +245,13 @@ describe('a Node without a machine', () => {
 
   it('of an earlier cluster of the same name is not recorded', () => {
     const strangers = [{ ...nodeOf('stray'), reason: 'unknown-provider-id' as const }];
-    const data = { uid: otherUid, missing: [], strangers, overdue: [], seen: { present: NODES.map((name) => nodeOf(name)), strangers } };
+    const data = {
+      uid: otherUid,
+      missing: [],
+      strangers,
+      overdue: [],
+      seen: { present: NODES.map((name) => nodeOf(name)), strangers },
+    };
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     expect(presence.decide(state, { type: 'RecordPresence', data })).toEqual([]);
     expect(presence.decide(presence.initial, { type: 'RecordPresence', data })).toEqual([]);
@@ -295,9 +301,6 @@ describe('a Node object is matched with a machine', () => {
   it('again when its Node has the provider ID again', () => {
     const watch = new Watch();
     twice(watch, 'cp-1', 'w-1', nodeOf('w-2', { providerId: 'lab://another' }));
-    expect(watch.look(...NODES)).toEqual([
-      returned('w-2'),
-      fact('NodeWithoutMachineGone', { name: 'w-2' }),
-    ]);
+    expect(watch.look(...NODES)).toEqual([returned('w-2'), fact('NodeWithoutMachineGone', { name: 'w-2' })]);
   });
 });

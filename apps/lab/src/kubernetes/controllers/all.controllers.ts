@@ -1,6 +1,7 @@
 import type { ResourceRegistry } from '../resources/resource.registry.js';
 import type { Controller } from './controller.js';
 import { leaderController, staticPodsController } from './controlplane.controllers.js';
+import { daemonSetController } from './daemonset.controller.js';
 import { definitionController } from './definition.controller.js';
 import { disruptionController } from './disruption.controller.js';
 import { garbageController, namespaceController } from './garbage.controller.js';
@@ -12,7 +13,6 @@ import {
   namespaceContentController,
 } from './service.controllers.js';
 import {
-  daemonSetController,
   deploymentController,
   jobController,
   replicaSetController,

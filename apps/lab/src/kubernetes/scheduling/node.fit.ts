@@ -64,8 +64,7 @@ export const misfit = (pod: Pod, load: NodeLoad): string | undefined => {
   if (taint !== undefined) return `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
   const free = node.status?.allocatable ?? {};
   if (load.pods.length + 1 > (parseQuantity(free['pods'] ?? 0) ?? 0)) return 'Too many pods';
-  if (load.cpu + requestsOf(pod.spec).cpu > (parseQuantity(free['cpu'] ?? 0) ?? 0) + EPSILON)
-    return 'Insufficient cpu';
+  if (load.cpu + requestsOf(pod.spec).cpu > (parseQuantity(free['cpu'] ?? 0) ?? 0) + EPSILON) return 'Insufficient cpu';
   if (load.memory + requestsOf(pod.spec).memory > (parseQuantity(free['memory'] ?? 0) ?? 0) + EPSILON)
     return 'Insufficient memory';
   return undefined;

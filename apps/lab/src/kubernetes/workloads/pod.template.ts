@@ -1,6 +1,7 @@
 import type { Pod, PodTemplate } from '../objects/core.types.js';
 import { canonicalJson } from '../objects/json.js';
 import { controllerReference, type Draft, type KubeObject, type Labels } from '../objects/kube.object.js';
+import { remembered } from '../objects/remembered.js';
 
 /** A pod made from its controller's template. */
 export const podFromTemplate = (
@@ -24,11 +25,11 @@ export const podFromTemplate = (
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** A short name for a template: equal templates have equal hashes (Kubernetes prints its own hash in the same alphabet). */
-export const templateHash = (template: unknown): string => {
+export const templateHash = remembered((template: object): string => {
   let hash = 0x811c9dc5;
   for (const character of canonicalJson(template)) {
     hash ^= character.codePointAt(0) ?? 0;
     hash = Math.imul(hash, 0x01000193) >>> 0;
   }
   return [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
-};
+});
