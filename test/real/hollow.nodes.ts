@@ -134,8 +134,7 @@ export class HollowNodes {
   private readonly networked = new Set<string>();
   private readonly servers: Server[] = [];
   private pods = 0;
-  private leasesAtMs = 0;
-  private turning: Promise<void> = Promise.resolve();
+  private turning: Promise<unknown> = Promise.resolve();
   private ended = false;
 
   constructor(
@@ -150,7 +149,11 @@ export class HollowNodes {
     for (const node of nodes) await this.join(node);
     const cluster = await this.api.of({ uid: 'hollow', cluster: 'demo', kubeconfig: this.controlPlane.kubeconfig });
     await cluster.apply(addons(this.version));
-    this.turning = this.turn();
+    // Pods must not keep leases waiting: a node whose lease is late is not Ready.
+    this.turning = Promise.all([
+      this.repeat(LEASE_EVERY_MS, () => this.renewLeases()),
+      this.repeat(TURN_MS, () => this.keepPods()),
+    ]);
     await eventually(
       () => this.problem(cluster, nodes),
       (problem) => problem === undefined,
@@ -208,24 +211,24 @@ export class HollowNodes {
     await new Promise<void>((resolve) => server.listen(KUBELET_PORT, address, resolve));
   }
 
-  private async turn(): Promise<void> {
+  private async repeat(everyMs: number, work: () => Promise<unknown>): Promise<void> {
     while (!this.ended) {
       // The API servers may be gone, which some cases are about; objects change while they are looked at.
-      await this.once().catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+      await work().catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   }
 
-  private async once(): Promise<void> {
-    if (Date.now() - this.leasesAtMs >= LEASE_EVERY_MS) {
-      for (const { name } of this.alive.values()) await this.renewLease(name);
-      this.leasesAtMs = Date.now();
-    }
+  private async keepPods(): Promise<void> {
     const { items } = await this.client.core.listPodForAllNamespaces();
     for (const pod of items) {
       const node = this.alive.get(pod.spec?.nodeName ?? '');
       if (node !== undefined) await this.keep(pod, node).catch(() => undefined);
     }
+  }
+
+  private async renewLeases(): Promise<void> {
+    await Promise.all([...this.alive.keys()].map((name) => this.renewLease(name)));
   }
 
   private async renewLease(node: string): Promise<void> {

@@ -62,7 +62,7 @@ const volumeOf = (name: string, persistentVolumeReclaimPolicy: string, nodeName:
   ];
 };
 
-const START_LIMIT_MS = 120_000;
+const START_LIMIT_MS = 180_000;
 const CASE_LIMIT_MS = 60_000;
 
 /** What the adapter and the drain promise (cluster.ports.ts, drain/node.drain.ts). The cases build on each other, as a cluster's life does. */
@@ -84,11 +84,19 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         (pods) =>
           pods.length === count && pods.every((pod) => pod.ready && !pod.deleting && pod.node === (node ?? pod.node)),
       );
-    const disruptions = (budgetName: string, allowed: number) =>
-      eventually(
+    /** A new budget allows none, and so does one that is not counted yet. */
+    const isCounted = async (budgetName: string): Promise<boolean> => {
+      const read = { name: budgetName, namespace: 'default' };
+      const { metadata, status } = await client.policy.readNamespacedPodDisruptionBudget(read);
+      return status?.observedGeneration === metadata?.generation;
+    };
+    const disruptions = async (budgetName: string, allowed: number) => {
+      await eventually(() => isCounted(budgetName), Boolean);
+      return eventually(
         () => cluster.budgets(),
         (found) => found.find((one) => one.name === budgetName)?.disruptionsAllowed === allowed,
       );
+    };
 
     beforeAll(async () => {
       under = await startCluster();
@@ -175,11 +183,12 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       };
       expect(await cluster.workloads('kube-system')).toContainEqual(expected);
       expect(await cluster.workload('DaemonSet', 'kube-system', 'kube-proxy')).toEqual(expected);
-      expect(await cluster.workload('Deployment', 'kube-system', 'coredns')).toMatchObject({
-        version: expect.stringMatching(/^v\d/),
-        desired: 2,
-        ready: 2,
-      });
+      // Its pods are ready; the Deployment says so a little later.
+      const coredns = await eventually(
+        () => cluster.workload('Deployment', 'kube-system', 'coredns'),
+        (found) => found?.ready === found?.desired,
+      );
+      expect(coredns).toMatchObject({ version: expect.stringMatching(/^v\d/), desired: 2, ready: 2 });
       expect(await cluster.workload('Deployment', 'kube-system', 'nothing')).toBeUndefined();
     });
 
@@ -233,7 +242,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
     });
 
     it('says which budget refuses an eviction, and why; a pod that is gone is gone', async () => {
-      const [pod] = await podsOf('web');
+      const [pod] = await readyPods('web', 3);
       expect(await cluster.evict(pod!)).toEqual({
         answer: 'refused',
         budget: 'default/web',
@@ -251,8 +260,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
     });
 
     it('evicts exactly the pod that is meant: another one under its name stays', async () => {
-      await readyPods('web', 3);
-      const [pod] = await podsOf('web');
+      const [pod] = await readyPods('web', 3);
       const former = { ...pod!, uid: '00000000-0000-4000-8000-000000000000' };
       await cluster.apply([budget('web', 1)]);
       await disruptions('web', 2);

@@ -18,8 +18,9 @@ const SETTINGS = {
   nftables: false,
   endpoint: { host: '198.18.7.1', port: 6443 },
 } as const;
-const START_LIMIT_MS = 120_000;
-const CASE_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 180_000;
+const ROLLOUT_LIMIT_MS = 90_000;
+const CASE_LIMIT_MS = 120_000;
 
 /** What is installed into every cluster is accepted by its API, and rolled out. The cases build on each other. */
 export const addonsFeatures = (name: string, startCluster: () => Promise<BareCluster>): void => {
@@ -54,6 +55,7 @@ export const addonsFeatures = (name: string, startCluster: () => Promise<BareClu
         await eventually(
           () => cluster.nodes(),
           (found) => found.every(({ ready }) => ready),
+          ROLLOUT_LIMIT_MS,
         );
       },
       CASE_LIMIT_MS,
@@ -73,6 +75,7 @@ export const addonsFeatures = (name: string, startCluster: () => Promise<BareClu
         await eventually(
           () => rolloutProblems(cluster, workloads),
           (problems) => problems.length === 0,
+          ROLLOUT_LIMIT_MS,
         );
       },
       CASE_LIMIT_MS,
