@@ -109,7 +109,8 @@ export const daemonSetController = ({ store, clock }: World): Controller => {
   return {
     name: 'daemonset-controller',
     keysFor: (change) => {
-      if (concerns(change, NODES)) return keysOf(store, DAEMON_SETS).map((key) => seatKey(key, change.object.metadata.name));
+      if (concerns(change, NODES))
+        return keysOf(store, DAEMON_SETS).map((key) => seatKey(key, change.object.metadata.name));
       if (concerns(change, PODS)) {
         pods.follow(change);
         const [owner] = keysOfOwnerOrSelf(change, DAEMON_SETS, [PODS]);
