@@ -46,7 +46,7 @@ const ensureCluster = (cluster: Cluster): readonly Task[] => {
   return cluster.rebalance ? [task({ type: 'EnsureLoadBalancer', reason: 'a control plane has a new address' })] : [];
 };
 
-/** Failed machines are removed first: what a provider calls failed may stay so for ever. */
+/** Failed machines are deleted first: most providers never make one of them run. */
 const makeAgain = (cluster: Cluster, { requestId, refusal = '' }: NodesRequest): readonly Task[] =>
   missingOf(cluster, batchOfRequest(requestId)).length === 0
     ? []

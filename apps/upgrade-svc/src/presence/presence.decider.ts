@@ -24,8 +24,9 @@ const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): b
 };
 
 /**
- * Its Node was deleted and registered by its kubelet again, faster than two looks could miss it. Until the uid of a Node is recorded, its age
- * tells: it is older than the record of its joining. A clock of the API server that is ahead has one return recorded too many, with the uid.
+ * Its Node was deleted, and registered by its kubelet again before two looks could agree that it is missing. While no uid of its Node is
+ * recorded, a Node counts that is younger than the record of its joining. If the clock of the API server is ahead, one return too many is
+ * recorded, with the uid.
  */
 const isRegisteredAgain = (state: Known, { name, registered: { uid, atMs } }: Present): boolean => {
   const member = state.members[name];
