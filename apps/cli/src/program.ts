@@ -10,6 +10,7 @@ import { addClusterCommands } from './cluster/cluster.commands.js';
 import { addCompletionCommands } from './completion/completion.commands.js';
 import { addConnectionCommands } from './connection/connection.commands.js';
 import { addEtcdCommands } from './etcd/etcd.commands.js';
+import { addAuditCommands } from './events/audit.commands.js';
 import { addEventCommands } from './events/events.commands.js';
 import { addHookCommands } from './hook/hook.commands.js';
 import { addHandoverCommands } from './handover/handover.commands.js';
@@ -63,6 +64,7 @@ export const buildProgram = (io: Io): Command => {
   addEtcdCommands(program, io);
   addCertificateCommands(program, io);
   addEventCommands(program, io);
+  addAuditCommands(program, io);
   addKubeconfigCommand(program, io);
   addNamespaceCommands(program, io);
   addConnectionCommands(program, io);

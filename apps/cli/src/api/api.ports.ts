@@ -87,6 +87,12 @@ export interface ClusterAt {
   readonly cluster: string;
 }
 
+/** Which events of a cluster: those after a sequence, of all types or of some. */
+export interface EventsWanted {
+  readonly since: number;
+  readonly types?: readonly string[];
+}
+
 /** The gateway took a request down: it is the event of that sequence. What follows from it comes later. */
 export interface Accepted {
   readonly seq: number;
@@ -292,10 +298,10 @@ export interface Api {
   etcdRequest(at: ClusterAt, request: string): Promise<EtcdRequestView>;
   certificates(at: ClusterAt): Promise<readonly CertificateView[]>;
 
-  /** The events of the name after `since` that are in the log now, oldest first; those of all its incarnations. */
-  events(at: ClusterAt, since: number): Promise<readonly EventView[]>;
+  /** The events of the name that are in the log now, oldest first; those of all its incarnations. */
+  events(at: ClusterAt, which: EventsWanted): Promise<readonly EventView[]>;
   /** The same, and then each new one as it happens. Comes back by itself after a lost connection; ends with the signal. */
-  followEvents(at: ClusterAt, since: number, signal: AbortSignal): AsyncIterable<EventView>;
+  followEvents(at: ClusterAt, which: EventsWanted, signal: AbortSignal): AsyncIterable<EventView>;
   /** The history with its causes, and the verified hash chains, page by page. */
   auditPages(at: ClusterAt): AsyncIterable<AuditView>;
 

@@ -13,7 +13,7 @@ import { CliFailure } from '../failures.js';
 import { deadlineAfter } from '../time/deadline.js';
 import type { Access } from './access.js';
 import { notFairlead, refusalOf, streamFailureOf, unreachable } from './api.failures.js';
-import type { Accepted, Api, ClusterAt, EventView, NodeSelection, Steering } from './api.ports.js';
+import type { Accepted, Api, ClusterAt, EventView, EventsWanted, NodeSelection, Steering } from './api.ports.js';
 
 /** Longer than the gateway's own longest wait for a projection. */
 const TIMEOUT_MS = 60_000;
@@ -559,17 +559,18 @@ const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, EtcdMeth
 });
 
 const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events' | 'followEvents' | 'auditPages'> => ({
-  events: (address, since) => {
+  events: (address, { since, types = [] }) => {
+    const type = types.length === 0 ? {} : { type: types.join(',') };
     const page = (after: number) =>
       dataOf(
         access,
         client.GET('/ns/{namespace}/clusters/{cluster}/events', {
-          params: { path: { ...address }, query: { after, limit: PAGE_SIZE } },
+          params: { path: { ...address }, query: { after, limit: PAGE_SIZE, ...type } },
         }),
       );
     return allEvents(page, since);
   },
-  followEvents: (address, since, signal) => followed(access, address, { since, signal }),
+  followEvents: (address, which, signal) => followed(access, address, which, signal),
   auditPages: (address) =>
     pagesFrom(0, (after) =>
       dataOf(
@@ -608,7 +609,8 @@ async function* pagesFrom<Page extends { readonly next?: number | null }>(
 async function* followed(
   access: Access,
   of: ClusterAt,
-  { since, signal }: { readonly since: number; readonly signal: AbortSignal },
+  { since, types = [] }: EventsWanted,
+  signal: AbortSignal,
 ): AsyncGenerator<EventView> {
   const left = new AbortController();
   const ends = AbortSignal.any([signal, left.signal]);
@@ -618,6 +620,7 @@ async function* followed(
       token: access.token ?? '',
       of,
       after: since,
+      types,
       signal: ends,
       fetch: access.fetch,
     });

@@ -11,6 +11,7 @@ import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../
 import type { Io } from '../io/io.js';
 import { addActionCommands } from './action.commands.js';
 import { addPoolAndSelector, type SelectionOptions } from './action.options.js';
+import { addNodeDescribeCommand } from './describe.commands.js';
 import { addExecCommands } from './exec.commands.js';
 import { addNodeHoldCommands } from './hold.commands.js';
 import { addReplaceCommand } from './replace.commands.js';
@@ -21,9 +22,10 @@ export const addNodeCommands = (program: Command, io: Io): void => {
   const node = addGroup(
     program,
     'node',
-    'List, add, remove, replace, reboot, drain, cordon and hold nodes, and run commands on them',
+    'List, describe, add, remove, replace, reboot, drain, cordon and hold nodes, and run commands on them',
   ).alias('nodes');
   addList(node, io);
+  addNodeDescribeCommand(node, io);
   addAdd(node, io);
   addAbandon(node, io);
   addRemove(node, io);

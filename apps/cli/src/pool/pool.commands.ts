@@ -10,6 +10,7 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { carryOut, changeManifest, type Change, type ChangeOptions } from '../manifest/change.effects.js';
 import { exported, type DeclaredPool } from '../manifest/manifest.document.js';
+import { factLines, listed, type Fact } from '../output/facts.text.js';
 import type { Answer } from '../output/format.js';
 import { addHoldCommands } from './hold.commands.js';
 import { addPoolOptions, poolFieldsOf, REPLICAS_MAX, type PoolFlags } from './pool.options.js';
@@ -66,8 +67,6 @@ const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => 
 const taintText = ({ key, value = '', effect }: NonNullable<Pool['taints']>[number]): string =>
   `${key}${value === '' ? '' : `=${value}`}:${effect}`;
 
-const listed = (texts: readonly string[], none: string): string => (texts.length === 0 ? none : texts.join(', '));
-
 const rolloutText = ({ rollout }: Pool): string => {
   if (rollout === undefined) return 'default';
   const { strategy, maxSurge, maxUnavailable, canary } = rollout;
@@ -81,7 +80,7 @@ const healthText = ({ health }: Pool): string =>
 const poolLines = (pool: Pool, status: Status | undefined): readonly string[] => {
   const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [], autoscaling } = pool;
   const { readyReplicas = 0, availableReplicas = 0, updatedReplicas = 0 } = status ?? {};
-  const rows: readonly (readonly [string, string])[] = [
+  const facts: readonly Fact[] = [
     ['phase', status?.phase ?? 'not known'],
     [
       'replicas',
@@ -106,21 +105,23 @@ const poolLines = (pool: Pool, status: Status | undefined): readonly string[] =>
     ['delete policy', pool.deletePolicy ?? 'Newest'],
     ['updates', pool.updatesDisabled === true ? 'disabled' : 'enabled'],
   ];
-  return rows.map(([title, value]) => `  ${title.padEnd(14)}${value}`);
+  return factLines(facts);
 };
 
 const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <cluster> [pool]',
     summary: 'Show the pools of a cluster, or one of them',
-    examples: [['fairlead pool get demo', 'All pools, with their sizes']],
-  }).action(
-    runs(io, async (session, cluster: string, name: string | undefined) => {
-      const at = clusterAt(session, cluster);
-      const manifest = await session.api.manifest(at);
-      return poolsAnswer(manifest, name === undefined ? manifest.spec.pools : [poolOf(manifest, at, name)]);
-    }),
-  );
+    examples: [['fairlead pool list demo', 'All pools, with their sizes']],
+  })
+    .aliases(['list', 'ls'])
+    .action(
+      runs(io, async (session, cluster: string, name: string | undefined) => {
+        const at = clusterAt(session, cluster);
+        const manifest = await session.api.manifest(at);
+        return poolsAnswer(manifest, name === undefined ? manifest.spec.pools : [poolOf(manifest, at, name)]);
+      }),
+    );
 };
 
 const addDescribe = (parent: Command, io: Io): void => {
@@ -139,7 +140,7 @@ const addDescribe = (parent: Command, io: Io): void => {
         table: [
           `${name} of ${at.namespace}/${cluster}`,
           ...poolLines(pool, statusOf(manifest, name)),
-          `  nodes         ${nodes.length === 0 ? 'none' : ''}`,
+          nodes.length === 0 ? '  no nodes' : '  nodes',
           ...nodes.map((node) => `    ${node.name}  ${node.phase}`),
         ].join('\n'),
         names: [name],

@@ -170,7 +170,7 @@ const read = async (
   { since, newest, ended }: { readonly since: number; readonly newest: Newest; readonly ended: AbortSignal },
 ): Promise<void> => {
   try {
-    for await (const event of api.followEvents(at, since, ended)) newest.add(event.seq);
+    for await (const event of api.followEvents(at, { since }, ended)) newest.add(event.seq);
   } catch (error) {
     if (!ended.aborted) throw error;
   }

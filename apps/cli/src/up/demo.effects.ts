@@ -11,7 +11,7 @@ export type DemoState = 'requested' | 'exists' | 'was-deleted';
 /** Asks for the demo cluster, once in the life of a data folder. */
 export const ensureDemo = async (api: Api, provider: Provider, settings: DemoSettings): Promise<DemoState> => {
   if ((await unlessNotFound(api.cluster(DEMO_AT))) !== undefined) return 'exists';
-  if ((await unlessNotFound(api.events(DEMO_AT, 0)))?.length) return 'was-deleted';
+  if ((await unlessNotFound(api.events(DEMO_AT, { since: 0 })))?.length) return 'was-deleted';
   await api.createCluster(DEMO_AT.namespace, demoRequest(provider, settings), `fairlead-up-${DEMO.cluster}`);
   return 'requested';
 };

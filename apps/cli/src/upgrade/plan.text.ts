@@ -45,7 +45,7 @@ const operationRow = (operation: Operation): readonly string[] => [
   changeOf(operation),
   operation.node === null ? '' : operation.drain ? 'yes' : 'no',
   predicted(operation.predictedSeconds),
-  operation.canary ? `canary: ${operation.reason}` : operation.reason,
+  operation.reason,
 ];
 
 const SEVERITIES = { refuse: '✘', ask: '▲', inform: '●' } as const;

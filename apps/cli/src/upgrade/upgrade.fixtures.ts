@@ -18,6 +18,13 @@ const PREDICTED_MS = { 'snapshot-etcd': 10_000, addons: 15_000, node: 90_000 } a
 
 const isControlPlane = (name: string): boolean => name.includes('-cp-');
 
+const reasonOf = (node: string): string => {
+  if (isControlPlane(node)) return 'the leader of etcd comes last';
+  return node === WORKERS[0]
+    ? 'canary: the other nodes of the pool wait for its gates (D1)'
+    : 'the next node of its pool';
+};
+
 const planOperation = (node: string, index: number): PlanOperation =>
   ({
     id: `op-${index + 2}`,
@@ -32,7 +39,7 @@ const planOperation = (node: string, index: number): PlanOperation =>
     to: { kubelet: '1.35.4' },
     change: null,
     drain: true,
-    reason: isControlPlane(node) ? 'the leader of etcd comes last' : 'its pool follows the control planes',
+    reason: reasonOf(node),
     predictedSeconds: PREDICTED_MS.node / 1_000,
   }) as PlanOperation;
 

@@ -1,0 +1,154 @@
+import type { Command } from 'commander';
+import type { AuditView } from '../api/api.ports.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { integerBetween } from '../command/parsers.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { CliFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { answerText, type Answer } from '../output/format.js';
+import { GrowingTable } from '../output/table.js';
+import { traceOf } from './trace.js';
+import { traceText } from './trace.text.js';
+
+export const addAuditCommands = (program: Command, io: Io): void => {
+  const audit = addGroup(program, 'audit', 'Replay the history of a cluster, and prove that it is whole');
+  addShow(audit, io);
+  addTrace(audit, io);
+  addVerify(audit, io);
+};
+
+const addShow = (audit: Command, io: Io): void => {
+  addCommand(audit, {
+    usage: 'show <cluster>',
+    isDefault: true,
+    summary: 'Who did what, when, and because of what',
+    description:
+      'Replay the history of a cluster from the log: each event with who caused it and what led to it. A table is printed page by page, json and yaml as one document.',
+    examples: [
+      ['fairlead audit demo', 'The whole history'],
+      ['fairlead audit demo --output json', 'With the chain of causes of each event'],
+    ],
+  }).action(runs(io, showAudit));
+};
+
+/** Page by page for people; json and yaml are one document, so they come when all of it is there. */
+const showAudit = async (session: Session, name: string): Promise<Answer | undefined> => {
+  const { io, format } = session;
+  const pages = session.api.auditPages(clusterAt(session, name));
+  if (format === 'json' || format === 'yaml') return { data: await wholeAudit(pages), table: '', names: [] };
+  const table = new GrowingTable(['seq', 'time', 'actor', 'what', 'because of']);
+  let isEmpty = true;
+  for await (const { items } of pages) {
+    if (items.length === 0) continue;
+    isEmpty = false;
+    io.out(`${format === 'name' ? items.map(({ type }) => type).join('\n') : table.text(items.map(auditRow))}\n`);
+  }
+  if (isEmpty && format === 'table') io.out('No history.\n');
+  return undefined;
+};
+
+const auditRow = ({ seq, time, actor, sentence, because }: AuditView['items'][number]): readonly string[] => [
+  String(seq),
+  time,
+  actor,
+  sentence,
+  because[0] === undefined ? '' : `${because[0].type} (${because[0].seq})`,
+];
+
+const wholeAudit = async (pages: AsyncIterable<AuditView>): Promise<AuditView | undefined> => {
+  let whole: AuditView | undefined;
+  for await (const page of pages) {
+    const verification = verificationOf(whole, page);
+    whole = { ...page, items: [...(whole?.items ?? []), ...page.items], verification };
+  }
+  return whole;
+};
+
+/** Of all pages so far: a hash chain that goes on is counted once. */
+const verificationOf = (before: AuditView | undefined, page: AuditView): AuditView['verification'] => {
+  if (before === undefined) return page.verification;
+  const faults = [...before.verification.faults, ...page.verification.faults];
+  const contexts = [...before.items, ...page.items, ...faults].map(({ context }) => context);
+  return {
+    intact: faults.length === 0,
+    events: before.verification.events + page.verification.events,
+    streams: new Set(contexts).size,
+    faults,
+  };
+};
+
+const addTrace = (audit: Command, io: Io): void => {
+  addCommand(audit, {
+    usage: 'trace <cluster>',
+    summary: 'What led to an event, and what followed from it',
+    description:
+      'Show the chain of causes of an event, from the request that it began with, and everything that followed from it. The sequence is the first column of "fairlead events".',
+    examples: [
+      ['fairlead audit trace demo 58', 'Why did this happen, and what did it lead to?'],
+      ['fairlead audit trace demo 58 --output json | jq .causes', 'Its causes, for programs'],
+    ],
+  })
+    .argument('<seq>', 'its sequence in the log', integerBetween(1, Number.MAX_SAFE_INTEGER))
+    .action(runs(io, trace));
+};
+
+const trace = async (session: Session, name: string, seq: number): Promise<Answer> => {
+  const history = await wholeAudit(session.api.auditPages(clusterAt(session, name)));
+  const found = traceOf(history?.items ?? [], seq);
+  if (found === undefined) {
+    throw new CliFailure('not-found', {
+      code: 'event.unknown',
+      message: `The history of ${name} has no event ${seq}`,
+      help: `See its sequences with "fairlead events ${name}".`,
+    });
+  }
+  return {
+    data: found,
+    table: traceText(found),
+    names: [...found.causes, found.event].map(({ seq: of }) => String(of)),
+  };
+};
+
+const addVerify = (audit: Command, io: Io): void => {
+  addCommand(audit, {
+    usage: 'verify <cluster>',
+    summary: 'Check the hash chains of a history',
+    description:
+      'Compute the hash chains of a history again. A changed or missing event ends with exit code 1 and its sequence.',
+    examples: [['fairlead audit verify demo', 'Is anything changed or missing?']],
+  }).action(runs(io, verify));
+};
+
+/** Of the pages only what the verification needs is kept. */
+const verificationOfAll = async (pages: AsyncIterable<AuditView>): Promise<AuditView['verification']> => {
+  const contexts = new Set<string>();
+  const faults: AuditView['verification']['faults'] = [];
+  let [events, streams, count] = [0, 0, 0];
+  for await (const { items, verification } of pages) {
+    for (const { context } of [...items, ...verification.faults]) contexts.add(context);
+    faults.push(...verification.faults);
+    events += verification.events;
+    streams = verification.streams;
+    count += 1;
+  }
+  return { intact: faults.length === 0, events, streams: count === 1 ? streams : contexts.size, faults };
+};
+
+const verify = async (session: Session, name: string): Promise<Answer | undefined> => {
+  const verification = await verificationOfAll(session.api.auditPages(clusterAt(session, name)));
+  const { events: count, streams, faults, intact } = verification;
+  if (intact) {
+    return {
+      data: verification,
+      table: `${count} events in ${streams} hash chains: nothing is changed or missing.`,
+      names: [name],
+    };
+  }
+  if (session.format !== 'table')
+    session.io.out(answerText({ data: verification, table: '', names: [name] }, session.format));
+  throw new CliFailure('failed', {
+    code: 'audit.not-intact',
+    message: `The history of ${name} is not whole: ${faults.map(({ seq, context, fault }) => `event ${seq} (${context}): ${fault}`).join('; ')}`,
+    help: 'Compare with a backup of the EVENTS stream; the log itself never changes an event.',
+  });
+};

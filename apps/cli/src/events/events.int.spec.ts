@@ -1,0 +1,66 @@
+import { eventually } from '@fairlead/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeGateway } from '../spec/gateway.fixtures.js';
+import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
+import { Story, WORKERS } from '../spec/story.fixtures.js';
+
+let gateway: FakeGateway;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+});
+
+afterEach(() => gateway.stop());
+
+const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
+  run(['--server', gateway.url, ...args], io);
+
+describe('events', () => {
+  it('follow prints one line of JSON an event, until Ctrl-C, which is not a failure', async () => {
+    const story = new Story().requested(0).at(1, 'ClusterAccepted').events;
+    gateway.state(...story.slice(0, 1));
+    const io = fakeIo();
+    const running = ask(['events', 'demo', '--follow', '-o', 'json'], io);
+    await eventually(() => gateway.listeners === 1 && io.stdout() !== '');
+    gateway.state(...story.slice(1));
+    await eventually(() => io.stdout().split('\n').length === 3);
+    io.pressCtrlC();
+    const { code, stdout } = await running;
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { type: string }).type),
+    ).toEqual(['ClusterRequested', 'ClusterAccepted']);
+  });
+
+  const typesOf = async (...options: readonly string[]): Promise<readonly string[]> =>
+    (await ask(['events', 'demo', ...options, '-o', 'name'])).stdout.trimEnd().split('\n');
+
+  it('since leaves out what is known', async () => {
+    gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').events);
+    expect(await typesOf('--since', '101')).toEqual(['ClusterAccepted']);
+  });
+
+  it('of some types are asked of the gateway', async () => {
+    gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').events);
+    await typesOf('--type', 'ClusterAccepted', '--type', 'NodeLost');
+    expect(gateway.asked('GET', '/ns/default/clusters/demo/events')[0]?.query).toMatchObject({
+      type: 'ClusterAccepted,NodeLost',
+    });
+  });
+
+  it('of a node are those that it reported, and those that name it', async () => {
+    gateway.state(
+      ...new Story()
+        .requested(0)
+        .at(1, 'VmCreated', { machine: { name: WORKERS[0] } })
+        .at(2, 'NodeReady', { node: WORKERS[1] }).events,
+    );
+    expect(await typesOf('--node', WORKERS[0])).toEqual(['VmCreated']);
+    expect(await typesOf('--node', WORKERS[1])).toEqual(['NodeReady']);
+    expect((await ask(['events', 'demo', '--node', 'nobody'])).stdout).toBe('There are no events.\n');
+  });
+});

@@ -1,0 +1,14 @@
+import type { EventView } from '../api/api.ports.js';
+
+/** Deeper than the data of any event. */
+const DEPTH_MAX = 16;
+
+const contains = (value: unknown, name: string, depth = 0): boolean => {
+  if (value === name) return true;
+  if (typeof value !== 'object' || value === null || depth === DEPTH_MAX) return false;
+  return Object.values(value).some((inner) => contains(inner, name, depth + 1));
+};
+
+/** Whether an event was reported by a node, or names it anywhere in its data. */
+export const mentions = ({ actor, data }: EventView, node: string): boolean =>
+  actor === `node/${node}` || contains(data, node);

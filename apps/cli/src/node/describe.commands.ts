@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import type { EventView, NodeView } from '../api/api.ports.js';
+import { addCommand, runs } from '../command/command.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { eventLine } from '../events/event.line.js';
+import { mentions } from '../events/mentions.js';
+import type { Io } from '../io/io.js';
+import { factLines, listed, type Fact } from '../output/facts.text.js';
+import type { Answer } from '../output/format.js';
+
+/** So many of the latest events are shown. */
+const EVENTS_SHOWN_MAX = 10;
+
+export const addNodeDescribeCommand = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'describe <cluster> <node>',
+    summary: 'Show a node, its condition and its latest events',
+    examples: [
+      ['fairlead node describe demo demo-w-2-k3x9q', 'Its phase, machine, software, and what happened to it last'],
+      ['fairlead events demo --node demo-w-2-k3x9q', 'Everything that happened to it'],
+    ],
+  }).action(runs(io, describe));
+};
+
+const describe = async (session: Session, cluster: string, name: string): Promise<Answer> => {
+  const { api } = session;
+  const at = clusterAt(session, cluster);
+  const node = await api.node(at, name);
+  const events = (await api.events(at, { since: 0 })).filter((event) => mentions(event, name)).slice(-EVENTS_SHOWN_MAX);
+  return { data: { ...node, events }, table: nodeText(node, events, `${at.namespace}/${cluster}`), names: [name] };
+};
+
+const nodeText = (node: NodeView, events: readonly EventView[], cluster: string): string =>
+  [
+    `${node.name} of ${cluster}`,
+    ...factLines(factsOf(node)),
+    '  latest events',
+    ...events.map((event) => `  ${eventLine(event)}`),
+  ].join('\n');
+
+const factsOf = (node: NodeView): readonly Fact[] => {
+  const { phase, reason, changedAt, role, pool, leader, spec, connection, csp, createdTime } = node;
+  return [
+    ['phase', `${phase}${reason === '' ? '' : `: ${reason}`} (last event ${changedAt})`],
+    ['role', leader ? `${role}, the first one` : role],
+    ['pool', pool],
+    [
+      'machine',
+      `${spec} of the connection ${connection} (${csp})${createdTime === '' ? '' : `, since ${createdTime}`}`,
+    ],
+    ['addresses', listed([...new Set([node.publicIp, node.privateIp])].filter(Boolean), 'none yet')],
+    ['labels', listed([node.regionLabel, node.zoneLabel].filter(Boolean), 'none')],
+    [
+      'software',
+      listed(
+        Object.entries(node.software).map(([name, version]) => `${name} ${version}`),
+        'not reported yet',
+      ),
+    ],
+    ['updates', node.updatesDisabled === null ? 'enabled' : `disabled: ${node.updatesDisabled}`],
+    ['cordon', cordonText(node)],
+    ...(node.remediation === undefined ? [] : [['health check', node.remediation] as const]),
+    ...(node.extraFor === undefined ? [] : [['extra', `for the upgrade ${node.extraFor}`] as const]),
+  ];
+};
+
+const cordonText = ({ cordon }: NodeView): string =>
+  cordon === undefined ? 'none by Fairlead' : `since ${cordon.since} by ${cordon.actor}: ${cordon.reason}`;
