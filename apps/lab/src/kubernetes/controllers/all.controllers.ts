@@ -9,6 +9,7 @@ import { kubeletController, nodeController, schedulerController } from './node.c
 import {
   apiEndpointsController,
   claimController,
+  claimProtectionController,
   endpointsController,
   namespaceContentController,
 } from './service.controllers.js';
@@ -37,6 +38,7 @@ export const allControllers = (world: World, registry: ResourceRegistry, caPem: 
   apiEndpointsController(world),
   namespaceContentController(world, caPem),
   claimController(world),
+  claimProtectionController(world),
   definitionController(world, registry),
   garbageController(world, registry),
   namespaceController(world, registry),
