@@ -9,7 +9,7 @@ import { AGENT_PATHS } from '@fairlead/contracts';
 import { localMirror } from '@fairlead/mirror';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { nodesOf } from './kubectl.js';
+import { nodesOf, rolledOut } from './kubectl.js';
 import { localCatalogueSha256, startOwnHosts, type OwnHosts } from './own.hosts.js';
 import { VERSION } from './real.system.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
@@ -65,11 +65,11 @@ describe('hosts without any network, and a bundle', () => {
       const manifest = join(folder, 'web.json');
       writeFileSync(manifest, JSON.stringify(webManifests));
       await kubectl('apply', '-f', manifest);
-      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+      await rolledOut(kubectl, 'deployment/web');
       const pods = await addressesOfPods(kubectl);
       for (const from of pods) expect(await talks(kubectl, from.name, pods)).toEqual([]);
     },
-    3 * MINUTE_MS,
+    6 * MINUTE_MS,
   );
 
   it(

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClusterManifestView, Machine, PlanOperation, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { eventually, nodesOf, rolledOut, type Kubectl } from './kubectl.js';
 import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
 import { askPageFrom, pagesAsked, type Traffic } from './traffic.js';
 import { timelineOf } from './upgrade.timeline.js';
@@ -41,9 +41,9 @@ describe('a real cluster of one control plane and one worker that is upgraded ov
     const manifest = join(system.environment.dataDir, 'web.json');
     writeFileSync(manifest, JSON.stringify({ ...webManifests, items: budgetedManifests }));
     await kubectl('apply', '-f', manifest);
-    await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+    await rolledOut(kubectl, 'deployment/web');
     for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
-      await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
+      await rolledOut(kubectl, kind, '--namespace=kube-system');
     const service = (await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim();
     const askers = made.filter(({ leader }) => leader).map(hostOf);
     await askPageFrom(system, askers, `http://${service}/`);

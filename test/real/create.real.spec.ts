@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Machine, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { eventually, nodesOf, rolledOut, type Kubectl } from './kubectl.js';
 import { profileText } from './profile.js';
 import { machinesOf, startRealSystem, VERSION, type RealSystem } from './real.system.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
@@ -75,12 +75,12 @@ describe('one request becomes a real cluster on real hosts', () => {
       const manifest = join(system.environment.dataDir, 'web.json');
       writeFileSync(manifest, JSON.stringify(webManifests));
       await kubectl('apply', '-f', manifest);
-      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+      await rolledOut(kubectl, 'deployment/web');
       const pods = await addressesOfPods(kubectl);
       expect(new Set(pods.map(({ node }) => node))).toEqual(new Set(workers().map(({ name }) => name)));
       for (const from of pods) expect(await talks(kubectl, from.name, pods)).toEqual([]);
     },
-    3 * MINUTE_MS,
+    6 * MINUTE_MS,
   );
 
   it(

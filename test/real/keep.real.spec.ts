@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ClusterManifestView, EventType, NodeList, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fairleadOf, type Fairlead } from './fairlead.js';
-import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { eventually, nodesOf, rolledOut, type Kubectl } from './kubectl.js';
 import { recordPage, type PageRecord } from './page.record.js';
 import { CONNECTION, startRealSystem, VERSION, type RealSystem } from './real.system.js';
 import { askPageFrom, pagesAsked, probeApi, type ApiProbe, type Traffic } from './traffic.js';
@@ -111,11 +111,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       MINUTE_MS,
     );
     expect(members).toEqual(controlPlanes);
-    await rolledOut('deployment/web');
-  };
-  const rolledOut = async (...what: readonly string[]): Promise<void> => {
-    const look = (): Promise<string> => kubectl('rollout', 'status', ...what, '--timeout=30s');
-    await eventually(`${what[0]} to have its pods`, look, () => true, SETTLES_MS);
+    await rolledOut(kubectl, 'deployment/web');
   };
   const etcdMembers = async (asked: string): Promise<readonly string[]> => {
     const text = await kubectl(
@@ -204,8 +200,9 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
     const manifest = join(system.environment.dataDir, 'web.json');
     writeFileSync(manifest, JSON.stringify({ ...webManifests, items: budgetedManifests }));
     await kubectl('apply', '-f', manifest);
-    await rolledOut('deployment/web');
-    for (const kind of ['daemonset/kube-proxy', 'deployment/coredns']) await rolledOut(kind, '--namespace=kube-system');
+    await rolledOut(kubectl, 'deployment/web');
+    for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
+      await rolledOut(kubectl, kind, '--namespace=kube-system');
     page = `http://${(await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim()}/`;
     await settled();
     api = probeApi(kubectl);

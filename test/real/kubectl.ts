@@ -10,6 +10,7 @@ import type { System } from '../system/system.js';
 const run = promisify(execFile);
 const CALL_TIMEOUT_MS = 60_000;
 const AGAIN_MS = 500;
+const ROLLED_OUT_WITHIN_MS = 240_000;
 
 /** The mirror's own kubectl against one cluster. */
 export interface Kubectl {
@@ -50,6 +51,12 @@ export const eventually = async <T>(
     }
     await sleep(AGAIN_MS);
   }
+};
+
+/** Waits until a workload has its pods, of its newest template; more words name its namespace. A busy machine takes minutes for that. */
+export const rolledOut = async (kubectl: Kubectl, what: string, ...words: readonly string[]): Promise<void> => {
+  const look = (): Promise<string> => kubectl('rollout', 'status', what, ...words, '--timeout=30s');
+  await eventually(`${what} to have its pods`, look, () => true, ROLLED_OUT_WITHIN_MS);
 };
 
 interface NodeList {

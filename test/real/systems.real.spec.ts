@@ -4,7 +4,7 @@ import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodesOf, type Kubectl } from './kubectl.js';
+import { nodesOf, rolledOut, type Kubectl } from './kubectl.js';
 import { localCatalogueSha256, MIRROR_AT, startOwnHosts, type OwnHosts } from './own.hosts.js';
 import { VERSION } from './real.system.js';
 import { addressesOfPods, talks, webManifests } from './workload.js';
@@ -54,11 +54,11 @@ describe('a cluster of hosts with different systems', () => {
       const manifest = join(folder, 'web.json');
       writeFileSync(manifest, JSON.stringify(webManifests));
       await kubectl('apply', '-f', manifest);
-      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+      await rolledOut(kubectl, 'deployment/web');
       const pods = await addressesOfPods(kubectl);
       expect(new Set(pods.map(({ node }) => node)).size).toBe(2);
       for (const from of pods) expect(await talks(kubectl, from.name, pods)).toEqual([]);
     },
-    3 * MINUTE_MS,
+    6 * MINUTE_MS,
   );
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StoredEvent } from '@fairlead/contracts';
 import { expect, it } from '@jest/globals';
 import { withShellHosts } from './bare-shell/shell.hosts.js';
-import { nodesOf } from './kubectl.js';
+import { nodesOf, rolledOut } from './kubectl.js';
 import { machinesOf, startRealSystem } from './real.system.js';
 import { timelineOf } from './upgrade.timeline.js';
 import { budgetedManifests, webManifests } from './workload.js';
@@ -45,9 +45,9 @@ const byFairlead = async (): Promise<number> => {
     const manifest = join(system.environment.dataDir, 'web.json');
     writeFileSync(manifest, WORKLOAD);
     await kubectl('apply', '-f', manifest);
-    await kubectl('rollout', 'status', 'deployment/web', '--timeout=55s');
+    await rolledOut(kubectl, 'deployment/web');
     for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
-      await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
+      await rolledOut(kubectl, kind, '--namespace=kube-system');
     const body = { version: TO, approved: true };
     const asked = await system.call('POST', `/ns/default/clusters/${CLUSTER}/upgrades`, body);
     expect(asked.status).toBe(202);

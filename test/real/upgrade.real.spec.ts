@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Machine, StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, nodesOf, type Kubectl } from './kubectl.js';
+import { eventually, nodesOf, rolledOut, type Kubectl } from './kubectl.js';
 import { machinesOf, startRealSystem, type RealSystem } from './real.system.js';
 import { askPageFrom, pagesAsked, readApi, type Reads, type Traffic } from './traffic.js';
 import { timelineOf } from './upgrade.timeline.js';
@@ -99,11 +99,11 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     const manifest = join(system.environment.dataDir, 'web.json');
     writeFileSync(manifest, JSON.stringify({ ...webManifests, items: budgetedManifests }));
     await kubectl('apply', '-f', manifest);
-    await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+    await rolledOut(kubectl, 'deployment/web');
     service = (await kubectl('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}')).trim();
     // A cluster is Ready when its nodes are; what runs on it may take a moment longer, and rule B2 asks for that, too.
     for (const kind of ['daemonset/kube-proxy', 'deployment/coredns'])
-      await kubectl('--namespace', 'kube-system', 'rollout', 'status', kind, '--timeout=55s');
+      await rolledOut(kubectl, kind, '--namespace=kube-system');
     askers = machines.filter(({ role, leader }) => role === 'worker' || leader).map(hostOf);
     await askPageFrom(system, askers, `http://${service}/`);
     const reading = readApi(kubectl);
@@ -176,7 +176,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
     async () => {
       await askPageFrom(system, askers, `http://${service}/`);
       await kubectl('--namespace', 'kube-system', 'rollout', 'restart', 'daemonset/kube-proxy');
-      await kubectl('--namespace', 'kube-system', 'rollout', 'status', 'daemonset/kube-proxy', '--timeout=55s');
+      await rolledOut(kubectl, 'daemonset/kube-proxy', '--namespace=kube-system');
       // A kube-proxy writes its rules some seconds after its start.
       await sleep(5_000);
       for (const { requests, failures } of await pagesAsked(system, askers)) {
@@ -184,7 +184,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
         expect(failures).toEqual([]);
       }
     },
-    2 * MINUTE_MS,
+    6 * MINUTE_MS,
   );
 
   const expiryOf = async (): Promise<string> => {
@@ -230,7 +230,7 @@ describe('a minor upgrade of a real cluster in use, whose upgrade-svc is killed 
       const paused = await until(id, ['RolloutPaused'], 2 * MINUTE_MS);
       expect(paused.data).toMatchObject({ by: 'probe' });
       await kubectl('scale', 'deployment/web', '--replicas=4');
-      await kubectl('rollout', 'status', 'deployment/web', '--timeout=60s');
+      await rolledOut(kubectl, 'deployment/web');
       const recovered = (event: StoredEvent): boolean =>
         event.meta.seq > paused.meta.seq && event.type === 'ProbeRecovered';
       await system.until(CLUSTER, recovered, MINUTE_MS);
