@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { ClusterLease } from '@fairlead/contracts';
 import { BROKEN, CrashWorld, SERVICES, type Failing, type Kill, type Service } from './crash/crash.world.js';
 import { outcome } from './crash/outcome.js';
 
@@ -11,8 +12,8 @@ const LIMIT_MS = 600_000;
 const MOMENTS = ['before', 'after'] as const;
 const MACHINES = 5;
 
-const told = async (seed: number, kill?: Kill, failing?: Failing): Promise<CrashWorld> => {
-  const world = new CrashWorld(seed, kill, failing);
+const told = async (seed: number, kill?: Kill, failing?: Failing, lease?: ClusterLease): Promise<CrashWorld> => {
+  const world = new CrashWorld(seed, kill, failing, lease);
   try {
     await world.run();
     return world;
@@ -50,12 +51,29 @@ const expectWhole = async (world: CrashWorld): Promise<void> => {
   await expectFolded(world);
 };
 
-const expectSurvived = async (seed: number, kill: Kill, undisturbed: readonly string[]): Promise<void> => {
-  const world = await told(seed, kill);
+/** Machines come after their reservation and go before it, and nothing stays reserved. */
+const expectReleased = (world: CrashWorld): void => {
+  expect(world.cloud.reservations.size).toBe(0);
+  expect(
+    ['ReservationConfirmed', 'ReservationActivated', 'ReservationReleased'].map((type) => world.count(type as never)),
+  ).toEqual([1, 1, 1]);
+  const types = world.events.map(({ type }) => type);
+  expect(types.indexOf('ReservationActivated')).toBeLessThan(types.indexOf('VmsPlanned'));
+  expect(types.lastIndexOf('VmDeleted')).toBeLessThan(types.indexOf('ReservationReleased'));
+};
+
+const expectSurvived = async (
+  seed: number,
+  kill: Kill,
+  undisturbed: readonly string[],
+  lease?: ClusterLease,
+): Promise<void> => {
+  const world = await told(seed, kill, undefined, lease);
   try {
     expect(world.kills).toBe(1);
     expect(outcomeOf(world)).toEqual(undisturbed);
     await expectWhole(world);
+    if (lease !== undefined) expectReleased(world);
   } catch (error) {
     throw new Error(nameOf(seed, world, kill), { cause: error });
   }
@@ -82,6 +100,31 @@ describe('a cluster that is created and deleted while services are killed', () =
         for (let boundary = 1 + (SERVICES.indexOf(service) % EVERY); boundary <= undisturbed.length; boundary += EVERY)
           for (const when of MOMENTS) await expectSurvived(seed, { service, boundary, when }, desired);
       }
+    },
+    LIMIT_MS,
+  );
+});
+
+const LEASE: ClusterLease = {
+  endsAt: '2099-01-01T00:00:00.000Z',
+  gracePeriod: '10m',
+  warnings: [],
+  reservation: 'Required',
+};
+
+/** Most of its events are those of every creation and deletion. */
+const EVERY_RESERVED = 4 * EVERY;
+
+describe('a cluster with a reservation that is created, and deleted because it ends, while services are killed', () => {
+  it.each(SERVICES)(
+    'ends the same when %s is killed, and leaves nothing reserved [azimuth 26]',
+    async (service: Service) => {
+      const undisturbed = await told(SEED_FIRST, undefined, undefined, LEASE);
+      expectReleased(undisturbed);
+      const desired = outcomeOf(undisturbed);
+      const first = 1 + (SERVICES.indexOf(service) % EVERY_RESERVED);
+      for (let boundary = first; boundary <= undisturbed.length; boundary += EVERY_RESERVED)
+        for (const when of MOMENTS) await expectSurvived(SEED_FIRST, { service, boundary, when }, desired, LEASE);
     },
     LIMIT_MS,
   );

@@ -25,6 +25,7 @@ export const LONG_STORIES = [
   'test/handover',
   'test/heal',
   'test/hooks',
+  'test/lease',
   'test/operations',
   'test/pause',
   'test/pools',

@@ -3,6 +3,7 @@ import {
   isRefusal,
   namespaceStream,
   WorldFailure,
+  type ClusterLease,
   type ClusterSpec,
   type ClusterUid,
   type Fact,
@@ -173,6 +174,7 @@ export class CrashWorld {
     seed: number,
     private readonly killing: Kill | undefined = undefined,
     private readonly failing: Failing | undefined = undefined,
+    private readonly lease: ClusterLease | undefined = undefined,
   ) {
     this.bootstrap = new BootstrapParts(seed, CALM, this.log);
     if (failing?.service === 'bootstrap-svc') this.bootstrap.world.failing.set(failing.step, BROKEN);
@@ -271,8 +273,16 @@ export class CrashWorld {
     if (this.asking) return [];
     if (!this.isAnswered('ClusterRequested')) return [() => this.ask('ClusterRequested', this.request())];
     if (!this.bootstrap.world.said('ClusterReady') || this.isAnswered('ClusterDeletionRequested')) return [];
-    const end: ClusterCommand = { type: 'DeleteCluster', data: { namespace: NAMESPACE, cluster: CLUSTER } };
-    return [() => this.ask('ClusterDeletionRequested', end)];
+    return [() => this.ask('ClusterDeletionRequested', this.end())];
+  }
+
+  /** A cluster with an end is deleted when that is due, any other one because the client asks for it. */
+  private end(): ClusterCommand {
+    const data = { namespace: NAMESPACE, cluster: CLUSTER };
+    const [requested] = this.events.filter((event) => event.type === 'ClusterRequested');
+    return this.lease === undefined || requested === undefined
+      ? { type: 'DeleteCluster', data }
+      : { type: 'EndLifetime', data: { ...data, uid: requested.data.uid, now: this.lease.endsAt } };
   }
 
   private isAnswered(type: StoredEvent['type']): boolean {
@@ -284,6 +294,7 @@ export class CrashWorld {
     const spec: ClusterSpec = {
       ...clusterSpec({ kubernetes: { networkCni: 'flannel' } }),
       ...(this.failing === undefined ? {} : { onFailure: 'cleanup' }),
+      ...(this.lease === undefined ? {} : { lease: this.lease }),
     };
     const uid = uidOf(this.attempts); // As the gateway draws one for each request.
     const data = { namespace: NAMESPACE, cluster: CLUSTER, uid, spec, requestHash: 'hash', connectionFaults: [] };

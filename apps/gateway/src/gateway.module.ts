@@ -21,6 +21,7 @@ import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
 import { RenewalSchedule } from './certificates/renewal.schedule.js';
 import { CleanupEffects } from './clusters/cleanup.effects.js';
+import { LifetimeEffects } from './clusters/lifetime.effects.js';
 import { ClusterCommands } from './clusters/clusters.commands.js';
 import { ClusterReadsHttp } from './clusters/cluster.reads.http.js';
 import { ClustersHttp } from './clusters/clusters.http.js';
@@ -72,6 +73,7 @@ import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
 import { ChangeAnswers } from './manifest/change.answers.js';
 import { ManifestCommands } from './manifest/manifest.commands.js';
+import { ChangeChecks } from './manifest/change.checks.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
@@ -112,6 +114,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ClusterReadsHttp,
   ClustersHttp,
   CleanupEffects,
+  LifetimeEffects,
   PauseHttp,
   KubeconfigHttp,
   ManifestHttp,
@@ -191,6 +194,7 @@ const PROVIDERS: Provider[] = [
   LocalToken,
   ManifestCommands,
   VirtualAddressChecks,
+  ChangeChecks,
   ManifestQueries,
   NamespaceQueries,
   HookSecretValues,

@@ -5,6 +5,7 @@ import { certificatesProjection } from './certificates/certificates.projection.j
 import { renewalProcess } from './certificates/renewal.process.js';
 import { cleanupProcess } from './clusters/cleanup.process.js';
 import { clustersProjection } from './clusters/clusters.projection.js';
+import { lifetimeProcess } from './clusters/lifetime.process.js';
 import { SETTINGS, type Settings } from './config.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { serveDocuments } from './documents/serve.documents.js';
@@ -63,7 +64,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
     name: 'gateway',
     module: gatewayModule(settings),
     projections,
-    processes: [renewalProcess, cleanupProcess],
+    processes: [renewalProcess, cleanupProcess, lifetimeProcess],
     migrations: [
       GatewayTables1763700000000,
       UpgradeTables1763800000000,

@@ -43,6 +43,7 @@ import { ConnectionAnswers } from './watch/answers.effects.js';
 import { FindingsLog } from './watch/findings.log.effects.js';
 import { ConnectionLook } from './watch/look.effects.js';
 import { DELETE_ORPHAN, OrphanJobs, OrphansLog, type OfOrphan } from './watch/orphans.effects.js';
+import { ReservationEffects } from './machines/reservation.effects.js';
 import { PlannedMachines } from './machines/planned.machines.effects.js';
 import { ProviderWatch } from './watch/watch.effects.js';
 import { WatchQueries } from './watch/watch.queries.js';
@@ -127,7 +128,15 @@ const providersOf = (settings: Settings): Provider[] => [
 /** Where ports meet adapters. A module class of its own for each settings, as Nest requires. */
 export const infraModule = (settings: Settings): Type<unknown> => {
   @Module({
-    controllers: [AdmissionEffects, CreationEffects, DeletionEffects, ConnectionJobs, OrphanJobs, SshKeysEffects],
+    controllers: [
+      AdmissionEffects,
+      CreationEffects,
+      DeletionEffects,
+      ReservationEffects,
+      ConnectionJobs,
+      OrphanJobs,
+      SshKeysEffects,
+    ],
     providers: providersOf(settings),
   })
   class InfraModule implements OnApplicationShutdown {

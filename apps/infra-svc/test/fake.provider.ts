@@ -16,6 +16,9 @@ import type {
   Region,
   SshKey,
   DesiredMachine,
+  DesiredReservation,
+  ReservationReport,
+  Reservations,
 } from '../src/providers/provider.ports.js';
 
 interface StoredMachine extends Omit<DesiredMachine, 'adopts'> {
@@ -62,6 +65,16 @@ export class FakeCloud {
   /** Machines that answer a deletion and stay. */
   readonly undeletable = new Set<string>();
   readonly deletedUids = new Set<string>();
+  /** By name. */
+  readonly reservations = new Map<string, DesiredReservation>();
+  readonly released = new Set<string>();
+  /** Why no reservation is made or moved; undefined: it is. */
+  denial: string | undefined;
+  /** Reservations that wait for their start answer `pending` until this is set. */
+  hasBegun = true;
+  reserves = true;
+  /** Sizes that reservations map; undefined: all of theirs. */
+  mapped: readonly string[] | undefined;
   machinesMax = Number.POSITIVE_INFINITY;
   nlb = true;
   /** The address of the API; it may be that of a machine. */
@@ -176,6 +189,40 @@ export class FakeProvider implements InfrastructureProvider {
 
   async deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void> {
     await this.call('delete load balancer', signal, () => this.cloud.balancers.delete(name));
+  }
+
+  get reservations(): Reservations | undefined {
+    if (!this.cloud.reserves) return undefined;
+    return {
+      ensure: (desired, signal) => this.call('reserve machines', signal, () => this.reserve(desired)),
+      describe: (name, signal) =>
+        this.call('reserve machines', signal, () => {
+          const found = this.cloud.reservations.get(name);
+          return found && this.reservation(found);
+        }),
+      release: (name, signal) =>
+        this.call('release reservation', signal, () => {
+          this.cloud.released.add(name);
+          this.cloud.reservations.delete(name);
+        }),
+    };
+  }
+
+  private reserve(desired: DesiredReservation): ReservationReport {
+    const { cloud } = this;
+    if (cloud.released.has(desired.name)) return { status: 'denied', message: `${desired.name} was released` };
+    if (cloud.denial !== undefined) return { status: 'denied', message: cloud.denial };
+    if (!cloud.reservations.has(desired.name)) cloud.count('reservation', desired.name);
+    cloud.reservations.set(desired.name, desired);
+    return this.reservation(desired);
+  }
+
+  private reservation({ machines }: DesiredReservation): ReservationReport {
+    const { mapped } = this.cloud;
+    const sizes = Object.fromEntries(
+      machines.flatMap(({ spec }) => (mapped?.includes(spec) === false ? [] : [[spec, `${spec}.reserved`]])),
+    );
+    return { status: this.cloud.hasBegun ? 'active' : 'pending', sizes };
   }
 
   private async call<T>(operation: ProviderOperation, signal: AbortSignal, effect: () => T): Promise<T> {

@@ -10,7 +10,7 @@ const START_TIMEOUT_MS = 30_000;
 export const LAB_TOKEN = 'token-of-the-lab';
 
 export interface LabFault {
-  readonly kind: 'boot-failure' | 'boot-slow' | 'quota' | 'api-slow';
+  readonly kind: 'boot-failure' | 'boot-slow' | 'quota' | 'reservation-denied' | 'api-slow';
   readonly machine?: string;
   readonly message?: string;
   readonly delayMs?: number;

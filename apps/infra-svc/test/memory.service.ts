@@ -41,9 +41,11 @@ import {
   CREATE_POLICY,
   DELETE_POLICY,
   PLAN_POLICY,
+  RESERVE_POLICY,
   VALIDATE_POLICY,
   type MachinesTask,
 } from '../src/machines/machines.task.js';
+import { ReservationEffects } from '../src/machines/reservation.effects.js';
 import { PlannedMachines } from '../src/machines/planned.machines.effects.js';
 import { Placement } from '../src/machines/placement.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
@@ -127,6 +129,7 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const admission = new AdmissionEffects(validation, placement, adoption);
   const creation = new CreationEffects(placement, new AnswerDeadline(settings, clock));
   const deletion = new DeletionEffects(connections, clock);
+  const reservation = new ReservationEffects(connections);
   const keyPairs = new RotatedKeys(connections, resources, steps, sealed);
   const rotations = new SshKeysEffects(keyPairs, new HostsOfRotation(log, handle), clock);
   const connectionJobs = new ConnectionJobs(connections, offers);
@@ -148,6 +151,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     MakeMachinesAgain: [CREATE_POLICY, (task) => creation.makeMachinesAgain(task)],
     EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],
     UpdateLoadBalancer: [BALANCE_POLICY, (task) => creation.updateLoadBalancer(task)],
+    EnsureReservation: [RESERVE_POLICY, (task) => reservation.ensureReservation(task)],
+    AwaitReservation: [BALANCE_POLICY, (task) => reservation.awaitReservation(task)],
     DeleteMachine: [DELETE_POLICY, (task) => deletion.deleteMachine(task)],
     DeleteCluster: [DELETE_POLICY, (task) => deletion.deleteCluster(task)],
     CreateSshKey: [ROTATION_POLICY, (task) => rotations.create(task as unknown as SshKeysTask)],

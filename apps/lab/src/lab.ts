@@ -4,11 +4,12 @@ import { z } from 'zod';
 import { ApiServer } from './api/api.server.js';
 import { cloudRoutes } from './api/api.routes.js';
 import { Addresses, claimAddresses, type AddressClaim } from './cloud/addresses.js';
-import { specNamed, imageNamed } from './cloud/catalogue.js';
+import { imageNamed } from './cloud/catalogue.js';
 import { Fault, Faults } from './faults/faults.js';
 import { Groups } from './cloud/groups.js';
 import { LoadBalancers } from './cloud/load.balancers.js';
 import type { Machine } from './cloud/machine.js';
+import { Reservations, sizeBehind } from './cloud/reservations.js';
 import { Firewall, Network, Resources, SshKey } from './cloud/resources.js';
 import { Stats } from './stats/stats.js';
 import { Clusters } from './clusters/clusters.js';
@@ -76,6 +77,7 @@ class Lab {
   private readonly clusters: Clusters;
   private readonly loadBalancers: LoadBalancers;
   private readonly groups: Groups;
+  private readonly reservations: Reservations;
   private readonly networks: Resources<z.infer<typeof Network>>;
   private readonly firewalls: Resources<z.infer<typeof Firewall>>;
   private readonly sshKeys: Resources<z.infer<typeof SshKey>>;
@@ -112,6 +114,14 @@ class Lab {
       shutDown: (host, again) => this.shutDown(host, again),
     };
     this.platform = this.createPlatform(new CommandRunner(world, this.faults, stats, settled));
+    const machinesMax = config.light ? MACHINES_MAX.light : MACHINES_MAX.full;
+    this.reservations = new Reservations({
+      store,
+      stats,
+      faults: this.faults,
+      reservableMax: machinesMax,
+      now: () => new Date(),
+    });
     this.groups = new Groups({
       store,
       stats,
@@ -119,9 +129,10 @@ class Lab {
       addresses: this.addresses,
       faults: this.faults,
       clusters: this.clusters,
-      machinesMax: config.light ? MACHINES_MAX.light : MACHINES_MAX.full,
+      machinesMax,
       hasNetwork: (name) => this.networks.find(name) !== undefined,
       hasFirewall: (name) => this.firewalls.find(name) !== undefined,
+      reservationFault: (spec) => this.reservations.faultOf(spec),
       authorizedKeys: (name) => this.authorizedKeys(name),
       createHost: (machine) => this.createHost(machine),
     });
@@ -139,6 +150,7 @@ class Lab {
     await Promise.all([this.networks.load(), this.firewalls.load(), this.sshKeys.load()]);
     await this.clusters.load();
     await this.loadBalancers.load();
+    await this.reservations.load();
     await this.groups.load();
     return this.api.open(LOOPBACK, this.config.port);
   }
@@ -154,14 +166,14 @@ class Lab {
   }
 
   private cloud() {
-    const { networks, firewalls, sshKeys, groups, loadBalancers, clusters, faults, stats } = this;
+    const { networks, firewalls, sshKeys, groups, reservations, loadBalancers, clusters, faults, stats } = this;
     const applyFaults = async (): Promise<void> => {
       for (const machine of groups.all()) {
         await machine.loseIfAsked();
         await machine.hangIfAsked();
       }
     };
-    return { networks, firewalls, sshKeys, groups, loadBalancers, clusters, faults, stats, applyFaults };
+    return { networks, firewalls, sshKeys, groups, reservations, loadBalancers, clusters, faults, stats, applyFaults };
   }
 
   private createPlatform(runner: CommandRunner): HostPlatform {
@@ -180,7 +192,7 @@ class Lab {
 
   private createHost(machine: Machine): Promise<RunningHost> {
     const { record } = machine;
-    const spec = specNamed(record.request.spec);
+    const spec = sizeBehind(record.request.spec);
     const facts: HostFacts = {
       machineId: record.id,
       name: record.request.name,

@@ -24,7 +24,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
   modprobe: 'note modprobe "$@"; echo "$1 1 0" >> "$FAIRLEAD_ROOT/modules"',
   sysctl: `
     mkdir -p "$FAIRLEAD_ROOT/sysctl"
-    if [ "$1" = -n ]; then cat "$FAIRLEAD_ROOT/sysctl/$2"; else note sysctl "$@"; echo "\${2#*=}" > "$FAIRLEAD_ROOT/sysctl/\${2%%=*}"; fi`,
+    if [ "$1" != -w ]; then
+      for key; do [ ! -e "$FAIRLEAD_ROOT/sysctl/$key" ] || echo "$key = $(cat "$FAIRLEAD_ROOT/sysctl/$key")"; done
+    else note sysctl "$@"; echo "\${2#*=}" > "$FAIRLEAD_ROOT/sysctl/\${2%%=*}"; fi`,
   'dpkg-query': `
     mkdir -p "$FAIRLEAD_ROOT/dpkg"; shift 2; code=0
     for name; do cat "$FAIRLEAD_ROOT/dpkg/$name" 2>/dev/null || code=1; done; exit $code`,
@@ -42,7 +44,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
     mkdir -p "$FAIRLEAD_ROOT/units"
     for unit; do :; done
     case "$1" in
-      is-enabled) [ -e "$FAIRLEAD_ROOT/units/$unit.enabled" ];;
+      show)
+        [ -e "$FAIRLEAD_ROOT/units/$unit.enabled" ] && echo UnitFileState=enabled || echo UnitFileState=disabled
+        [ -e "$FAIRLEAD_ROOT/units/$unit.active" ] && echo ActiveState=active || echo ActiveState=inactive;;
       is-active) [ -e "$FAIRLEAD_ROOT/units/$unit.active" ];;
       enable) note systemctl "$@"; touch "$FAIRLEAD_ROOT/units/$unit.enabled";;
       start) note systemctl "$@"; touch "$FAIRLEAD_ROOT/units/$unit.active";;

@@ -168,7 +168,7 @@ export class FilesHost {
       this.changes.push(line);
       return ok('');
     }
-    if (line.startsWith('systemctl show')) return ok('LoadState=loaded\nNeedDaemonReload=no\n');
+    if (line.startsWith('systemctl show --property=LoadState')) return ok('LoadState=loaded\nNeedDaemonReload=no\n');
     if (command !== 'ctr') return undefined;
     if (args.includes('ls')) return ok([...this.images].join('\n'));
     const [, name, version] = readFileSync(args.at(-1) ?? '', 'utf8').split(' ');

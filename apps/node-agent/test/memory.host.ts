@@ -118,11 +118,17 @@ export class MemoryHost implements HostPort {
   }
 
   private sysctl(args: readonly string[], line: string): CommandResult {
+    const unknown = (key: string): string => `sysctl: cannot stat /proc/sys/${key}: No such file or directory\n`;
     const [option, rest = ''] = args;
+    if (option !== '-w') {
+      const missing = args.filter((name) => !this.sysctls.has(name));
+      const lines = args
+        .filter((name) => this.sysctls.has(name))
+        .map((name) => `${name} = ${this.sysctls.get(name)}\n`);
+      return { code: missing.length === 0 ? 0 : 255, stdout: lines.join(''), stderr: missing.map(unknown).join('') };
+    }
     const [key = '', value] = rest.split('=');
-    const current = this.sysctls.get(key);
-    if (current === undefined) return failed(255, `sysctl: cannot stat /proc/sys/${key}: No such file or directory`);
-    if (option === '-n') return ok(`${current}\n`);
+    if (!this.sysctls.has(key)) return failed(255, unknown(key));
     this.sysctls.set(key, value ?? '');
     this.changes.push(line);
     return ok();
@@ -141,6 +147,10 @@ export class MemoryHost implements HostPort {
     const verb = args[0] ?? '';
     const unit = args.at(-1) ?? '';
     if (verb === 'is-enabled') return this.enabled.has(unit) ? ok() : failed(1);
+    if (verb === 'show')
+      return ok(
+        `UnitFileState=${this.enabled.has(unit) ? 'enabled' : 'disabled'}\nActiveState=${this.active.has(unit) ? 'active' : 'inactive'}\n`,
+      );
     if (verb === 'is-active') return this.active.has(unit) ? ok() : failed(3);
     if (verb === 'enable') this.enabled.add(unit);
     else if (verb === 'start') this.active.add(unit);

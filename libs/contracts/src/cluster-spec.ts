@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ClusterName, ConnectionName, PoolName } from './ids.js';
+import { ClusterLease } from './manifest/lease.js';
 
 /** CB-Ladybug's root disk: `default` leaves the choice to the provider. */
 export const RootDisk = z.strictObject({
@@ -80,5 +81,6 @@ export const ClusterSpec = z.strictObject({
   label: z.string(),
   description: z.string(),
   onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
+  lease: ClusterLease.optional().describe('Absent: it has no end, and nothing is reserved'),
 });
 export type ClusterSpec = z.infer<typeof ClusterSpec>;

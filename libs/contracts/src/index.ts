@@ -21,7 +21,7 @@ export {
   type ServiceName,
   type Writer,
 } from './events/definition.js';
-export { ConnectionOffer, MachineSpec } from './events/machines.events.js';
+export { ConnectionOffer, MachineSpec, ReservedMachines, ReservedSizes } from './events/machines.events.js';
 export { SNAPSHOT_ENDS, UPGRADE_MODES, type SnapshotEnd } from './events/rollout.events.js';
 export { SoftwareVersions, DesiredSoftware } from './events/node.events.js';
 export * from './exec.limits.js';
@@ -39,6 +39,7 @@ export * from './host-keys.js';
 export * from './ids.js';
 export * from './kubeconfig.limits.js';
 export * from './kubeconfigs.js';
+export * from './lifetime.js';
 export * from './log.follow.js';
 export * from './machines.js';
 export * from './manifest/autoscaling.js';
@@ -51,6 +52,7 @@ export * from './network/address.reports.js';
 export * from './manifest/etcd.backups.js';
 export * from './manifest/health.check.js';
 export * from './manifest/hooks.js';
+export * from './manifest/lease.js';
 export * from './manifest/manifest.diff.js';
 export * from './manifest/manifest.fold.js';
 export * from './manifest/manifest.plan.js';

@@ -26,6 +26,12 @@ const keptOr = (names: readonly string[], onFailure: 'rollback' | 'keep', verb: 
     : `; ${names.join(', ')} ${onFailure === 'keep' ? (names.length === 1 ? 'stays' : 'stay') : verb}`;
 const namesOf = (nodes: readonly string[]): string =>
   nodes.length <= NAMED_NODES_MAX ? nodes.join(', ') : count(nodes.length, 'node');
+const waitsFor = ({ reserves, startsAt }: NonNullable<EventData<'ClusterAccepted'>['waits']>): string =>
+  [
+    ...(reserves.length === 0 ? [] : [`machines are reserved on ${reserves.join(', ')} first`]),
+    ...(startsAt === null ? [] : [`no machine is requested before ${startsAt}`]),
+  ].join(', and ');
+
 const because = (reason: string): string => (reason === '' ? '' : `: ${reason}`);
 const listed = (software: Readonly<Record<string, string>>): string =>
   Object.entries(software)
@@ -136,10 +142,15 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterResumed: ({ reason }) => `the cluster was resumed${because(reason)}`,
   NodesAbandoned: ({ nodes, superseded }) =>
     `the request for nodes was ${superseded === true ? 'superseded by a newer one' : 'given up'}${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
-  ClusterDeletionRequested: ({ failure }) =>
-    failure === undefined
+  ClusterDeletionRequested: ({ failure, lease }) => {
+    if (lease !== undefined)
+      return `the lease of the cluster ends at ${lease.endsAt}, and everything is deleted ${lease.gracePeriod} before`;
+    return failure === undefined
       ? 'the end of the cluster was asked for'
-      : `the creation failed, and everything that was created is deleted (onFailure: cleanup): ${failure.message}`,
+      : `the creation failed, and everything that was created is deleted (onFailure: cleanup): ${failure.message}`;
+  },
+  ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
+    `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless its end is moved`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {
     if (adopts !== undefined)
       return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was asked for`;
@@ -186,7 +197,22 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   SshKeyRotated: ({ connection, leftOut }) =>
     `the former SSH key of connection ${connection} is destroyed${leftOut === 0 ? '' : `; ${count(leftOut, 'host')} ${was(leftOut)} left out`}`,
   SshKeyReplacementRequested: ({ connection }) => `the SSH key of hosts of connection ${connection} is to be replaced`,
-  ClusterAccepted: () => 'every check against the world passed',
+  ClusterAccepted: ({ waits }) =>
+    waits === undefined
+      ? 'every check against the world passed'
+      : `every check against the world passed; ${waitsFor(waits)}`,
+  ReservationConfirmed: ({ connection, startsAt, endsAt, machines }) =>
+    `${count(
+      machines.reduce((sum, one) => sum + one.count, 0),
+      'machine',
+    )} of ${connection} ${was(machines.length)} reserved ${startsAt === null ? '' : `from ${startsAt} `}until ${endsAt}`,
+  ReservationActivated: ({ connection, sizes }) => {
+    const mapped = Object.entries(sizes).map(([from, to]) => `${from} as ${to}`);
+    return `the reservation on ${connection} is active${mapped.length === 0 ? '' : `: machines are requested ${mapped.join(', ')}`}`;
+  },
+  ReservationDenied: ({ connection, endsAt, until, cause }) =>
+    `${connection} does not reserve the machines until ${endsAt}${until === undefined ? '' : `; they stay reserved until ${until}`}: ${sentenceOf(cause)}`,
+  ReservationReleased: ({ connection }) => `nothing is reserved on ${connection} any more`,
   ClusterRejected: ({ message }) => `the cluster was rejected: ${message}`,
   NodesRejected: ({ message }) => `the workers were rejected: ${message}`,
   VmsPlanned: ({ machines }) => `${count(machines.length, 'machine')} ${was(machines.length)} planned`,

@@ -11,8 +11,10 @@ const nodesOf = ({ progress, nodes }: ClusterView): string =>
   progress === null ? String(nodes.length) : `${progress.nodesReady}/${progress.nodesTotal}`;
 
 /** The reason of a failure is worth a column, and so is that of another state; else what happens now. */
-const doingOf = ({ status, progress }: ClusterView): string => {
+const doingOf = ({ status, progress, lease }: ClusterView): string => {
   if (status.reason !== '') return status.reason;
+  if (status.phase === 'Pending' && lease !== undefined && lease.startsAt !== null)
+    return `starts at ${lease.startsAt}`;
   return status.phase === 'Provisioned' || status.state === 'Paused'
     ? status.reasons.join(', ')
     : (progress?.title ?? '');
@@ -30,15 +32,21 @@ const clusterRow = (cluster: ClusterView, nowMs: number): readonly string[] => [
 
 const CLUSTER_COLUMNS = ['name', 'phase', 'state', 'ready', 'version', 'age', 'status'];
 
-export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer => ({
-  data: clusters,
-  table: {
-    columns: CLUSTER_COLUMNS,
-    rows: clusters.map((cluster) => clusterRow(cluster, nowMs)),
-    empty: 'There are no clusters in this namespace.',
-  },
-  names: clusters.map(({ name }) => name),
-});
+/** Only where some have an end. */
+const endRow = ({ lease }: ClusterView): readonly string[] => [lease?.endsAt ?? ''];
+
+export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer => {
+  const haveEnds = clusters.some(({ lease }) => lease !== undefined);
+  return {
+    data: clusters,
+    table: {
+      columns: haveEnds ? [...CLUSTER_COLUMNS, 'ends'] : CLUSTER_COLUMNS,
+      rows: clusters.map((cluster) => [...clusterRow(cluster, nowMs), ...(haveEnds ? endRow(cluster) : [])]),
+      empty: 'There are no clusters in this namespace.',
+    },
+    names: clusters.map(({ name }) => name),
+  };
+};
 
 export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
   ...clustersAnswer([cluster], nowMs),

@@ -13,6 +13,7 @@ import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
+import { addExtend } from './extend.commands.js';
 import { silentServices } from './silent.services.js';
 import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
@@ -30,6 +31,7 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addRetry(cluster, io);
   addPause(cluster, io);
   addResume(cluster, io);
+  addExtend(cluster, io);
   addRetryNetwork(cluster, io);
   addDelete(cluster, io);
 };

@@ -16,6 +16,7 @@ import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
+import { leaseText } from './lease.text.js';
 import { objectTreeOf } from './object.tree.js';
 
 export interface DescribeOptions {
@@ -61,6 +62,7 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
   const lines = [
     ...treeText(described, options),
     ...stateText(described.cluster),
+    ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
     ...remediationText(described.cluster),
     ...networkText(described.cluster),
     ...addressesText(described.cluster),

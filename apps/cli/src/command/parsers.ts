@@ -45,6 +45,13 @@ export const moment = (text: string): number | string => {
   throw new InvalidArgumentError('Give a sequence of the log like 4711, or a time like 2026-11-21T08:00:00Z.');
 };
 
+/** RFC 3339 in UTC; without a zone, that of this machine is meant. */
+export const time = (text: string): string => {
+  const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(parsed)) return new Date(parsed).toISOString();
+  throw new InvalidArgumentError('Give a time like 2026-12-24T18:00:00Z.');
+};
+
 const VERSION = /^v?\d+\.\d+\.\d+$/;
 export const kubernetesVersion = (text: string): string => {
   if (!VERSION.test(text)) throw new InvalidArgumentError('Give a version like v1.34.4.');

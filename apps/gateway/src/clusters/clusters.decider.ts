@@ -2,10 +2,14 @@ import {
   c8MayRemove,
   CLUSTER_WORKERS_MAX,
   creationAfter,
+  deletionAtOf,
+  endOf,
+  lifetimeAfter,
   majorityOf,
   pauseAfter,
   refuse,
   templateOf,
+  warningsDue,
   type ClusterPause,
   type ClusterPhase,
   type ClusterSpec,
@@ -13,6 +17,7 @@ import {
   type Creation,
   type Fact,
   type MachineTemplate,
+  type Lifetime,
   type NodeName,
   type NodeRole,
   type NodeSet,
@@ -108,6 +113,8 @@ export type RetryCluster = Command<'RetryCluster', Named>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 /** Its creation failed, and its request asked for a cleanup in this case. */
 export type CleanUpCluster = Command<'CleanUpCluster', Named & { readonly uid: ClusterUid }>;
+/** A warning of its end is due, or its deletion. `now`: RFC 3339. */
+export type EndLifetime = Command<'EndLifetime', Named & { readonly uid: ClusterUid; readonly now: string }>;
 export type PauseCluster = Command<'PauseCluster', Named & { readonly reason: string }>;
 export type ResumeCluster = Command<'ResumeCluster', Named & { readonly reason: string }>;
 export type ClusterCommand =
@@ -120,6 +127,7 @@ export type ClusterCommand =
   | RetryCluster
   | DeleteCluster
   | CleanUpCluster
+  | EndLifetime
   | PauseCluster
   | ResumeCluster;
 
@@ -132,6 +140,7 @@ type ClusterRequestFact = Fact<
   | 'NodeRemovalCancellationRequested'
   | 'ClusterRetryRequested'
   | 'ClusterDeletionRequested'
+  | 'ClusterExpiring'
   | 'ClusterPaused'
   | 'ClusterResumed'
 >;
@@ -161,6 +170,8 @@ interface Present {
   readonly actor: string;
   readonly phase: ClusterPhase;
   readonly creation: Creation | undefined;
+  /** undefined: it has no end, or is being deleted. */
+  readonly lifetime: Lifetime | undefined;
   /** null: it is not paused. */
   readonly pause: ClusterPause | null;
   readonly members: ReadonlyMap<string, Member>;
@@ -383,6 +394,23 @@ const cleanUp = (state: ClusterState, { data }: CleanUpCluster): readonly Cluste
   return failure === null ? nothing : [{ type: 'ClusterDeletionRequested', data: { uid: state.uid, failure } }];
 };
 
+/**
+ * A pause holds the deletion, and not the warnings: they change nothing. A deletion that is due makes warnings that were missed pointless.
+ */
+const endLifetime = (state: ClusterState, { data: { uid, now } }: EndLifetime): readonly ClusterRequestFact[] => {
+  if (state.status === 'absent' || state.uid !== uid || state.phase === 'Deleting') return nothing;
+  const { lifetime, pause } = state;
+  if (lifetime === undefined) return nothing;
+  const [endsAt, deletionAt] = [endOf(lifetime), deletionAtOf(lifetime)];
+  const { gracePeriod } = lifetime.lease;
+  if (deletionAt <= now && pause === null)
+    return [{ type: 'ClusterDeletionRequested', data: { uid, lease: { endsAt, gracePeriod } } }];
+  return warningsDue(lifetime, now).map((warning) => ({
+    type: 'ClusterExpiring',
+    data: { uid, warning, endsAt, deletionAt },
+  }));
+};
+
 /** Pausing again changes neither the reason nor the time. A deletion that has begun cannot be paused: it would orphan machines. */
 const pause = (state: ClusterState, { data }: PauseCluster): readonly ClusterRequestFact[] | Refusal => {
   if (state.status === 'absent') return unknown(data);
@@ -492,6 +520,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   actor: event.meta.actor,
   phase: 'Pending',
   creation: creationAfter(undefined, event),
+  lifetime: lifetimeAfter(undefined, event),
   pause: null,
   members: new Map(),
   additions: NO_ADDITIONS,
@@ -528,6 +557,8 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         return end(state, command);
       case 'CleanUpCluster':
         return cleanUp(state, command);
+      case 'EndLifetime':
+        return endLifetime(state, command);
       case 'PauseCluster':
         return pause(state, command);
       case 'ResumeCluster':
@@ -545,6 +576,7 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
         ...state,
         phase: phaseAfter(phase, event),
         creation: creationAfter(state.creation, event),
+        lifetime: lifetimeAfter(state.lifetime, event),
         pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),
         additions: additionsAfter(additions, event),

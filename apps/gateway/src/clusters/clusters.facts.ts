@@ -9,6 +9,7 @@ import type { OperationDoc } from '../operations/operation.evolve.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
 import type { ClusterDoc } from './clusters.projection.js';
+import { leaseView, type LeaseDoc } from './lease.evolve.js';
 import { addressFacts, addressStatuses } from './virtual-addresses.js';
 
 /** What of its latest upgrade a cluster's conditions depend on, without the plan. */
@@ -86,15 +87,22 @@ const operationFacts = (uid: string, operation: OperationDoc, nodes: readonly No
   return [{ kind, state: 'failed', node, message, since: finishedAt ?? startedAt, steps: [] }];
 };
 
+const leaseFacts = (doc: LeaseDoc): NonNullable<ConditionFacts['lease']> => ({
+  ...leaseView(doc),
+  since: doc.lifetime.since,
+  changedAt: Object.values(doc.reservations).reduce((last, { since }) => (since > last ? since : last), ''),
+});
+
 /** What the conditions of a cluster follow from, by its rows. */
 export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
-  const { uid, spec, pause = null, resumedAt = null, signed } = cluster;
+  const { uid, spec, pause = null, resumedAt = null, signed, lease: leaseDoc, ...others } = cluster;
   const { upgrade, etcd, certificates, quarantined, unverified, hookSecrets } = around;
   const connections = new Set([spec.controlPlane, ...spec.workers].map(({ connection }) => connection as string));
   for (const { connection } of nodes) connections.add(connection);
   return {
     ...at,
-    ...cluster,
+    ...others,
+    ...(leaseDoc === undefined ? {} : { lease: leaseFacts(leaseDoc) }),
     pause,
     resumedAt,
     nodes: nodes.map(nodeFacts),

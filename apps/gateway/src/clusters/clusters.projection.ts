@@ -16,6 +16,7 @@ import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
+import { leaseDocAfter, type LeaseDoc } from './lease.evolve.js';
 import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
 
 /** What is true of a cluster, with the time since when. */
@@ -48,6 +49,8 @@ export interface ClusterDoc {
   readonly presence?: Presence;
   /** Declared; absent: none. */
   readonly virtualAddresses?: readonly VirtualAddress[];
+  /** Its limited lifetime; absent: it has no end. */
+  readonly lease?: LeaseDoc;
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: NonNullable<HeldHooks>;
   /** The hooks that name a secret, since they were declared; absent: none does. */
@@ -207,6 +210,13 @@ const changeHealth = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   }
 };
 
+const withLease = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { lease: before, ...others } = doc;
+  const lease = leaseDocAfter(before, event);
+  if (lease === before) return doc;
+  return lease === undefined ? others : { ...others, lease };
+};
+
 const withBackups = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { backups: before, ...others } = doc;
   const backups = backupsAfter(before, event);
@@ -325,6 +335,11 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeWithoutMachineGone',
   'ClusterDeletionRequested',
   'ClusterDeleted',
+  'ClusterExpiring',
+  'ReservationConfirmed',
+  'ReservationActivated',
+  'ReservationDenied',
+  'ReservationReleased',
 ]);
 
 /** Facts about single nodes, most of which change nothing of the cluster. */
@@ -349,11 +364,11 @@ export const clustersProjection: Projection<ClusterDoc> = {
   keys: (event) => (isChanging(event) ? [clusterKey(event.meta.namespace, event.meta.cluster)] : []),
 
   evolve: (doc, event) => {
-    if (event.type === 'ClusterRequested') return begin(event);
+    if (event.type === 'ClusterRequested') return withLease(begin(event), event);
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
-    const changed = change(withHeld(doc, event), event);
+    const changed = change(withLease(withHeld(doc, event), event), event);
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },

@@ -5,6 +5,7 @@ import { nodeView } from '../nodes/nodes.view.js';
 import { operationView } from '../operations/operations.view.js';
 import { currentStepOf } from '../operations/step.views.js';
 import { addressStatuses, addressView } from './virtual-addresses.js';
+import { leaseView } from './lease.evolve.js';
 import { conditionFacts, isReady, type ConditionRows } from './clusters.facts.js';
 
 /** The rows that make up the view of a cluster. */
@@ -84,6 +85,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     ...(cluster.virtualAddresses === undefined
       ? {}
       : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),
+    ...(cluster.lease === undefined ? {} : { lease: leaseView(cluster.lease) }),
     ...(spec.onFailure === undefined ? {} : { onFailure: spec.onFailure }),
     progress: progressOf(rows),
     lastSeq: seq,

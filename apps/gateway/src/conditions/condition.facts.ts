@@ -2,6 +2,7 @@ import type {
   ClusterPause,
   ClusterPhase,
   EtcdBackups,
+  LeaseView,
   NodeNetworkView,
   NodeRole,
   OperationKind,
@@ -94,6 +95,8 @@ export interface ConditionFacts {
   /** Snapshots and restores of etcd in progress. */
   readonly etcd: readonly { readonly what: 'snapshot' | 'restore'; readonly since: string }[];
   readonly certificates: readonly { readonly node: string; readonly name: string; readonly expiresAt: string }[];
+  /** Its limited lifetime: since when its end is the one that it is, and when a reservation last changed; absent: it has no end. */
+  readonly lease?: LeaseView & { readonly since: string; readonly changedAt: string };
   /** Pools of which no node is remediated, although one is unhealthy; absent: no pool has a health check. */
   readonly health?: {
     readonly since: string;

@@ -1,4 +1,5 @@
 import {
+  earlierBy,
   f1Expiring,
   lateOfKubelets,
   nextRunAfter,
@@ -480,11 +481,12 @@ const paused: Read = ({ namespace, name, pause, resumedAt, createdAt }) => {
 };
 
 /** Derived from the time of reading: it ends with its cause, and neither a failed attempt nor a restart changes when a step began. */
-const stalled: Read = ({ operations, pause, resumedAt, hooks = {}, hooksLetGoAt, now, stalledAfterMs, createdAt }) => {
+const stalled: Read = (facts) => {
+  const { operations, pause, resumedAt, lease, hooks = {}, hooksLetGoAt, now, stalledAfterMs, createdAt } = facts;
   const steps = operations.flatMap((operation) => operation.steps);
   const late = steps.flatMap(({ title, startedAt }) => {
-    // Neither a pause nor a hook that holds a step counts as its time.
-    const from = latestOf([startedAt, resumedAt ?? '', hooksLetGoAt ?? ''], startedAt);
+    // Neither a pause, nor a hook that holds a step, nor the time before the start of its lease counts as its time.
+    const from = latestOf([startedAt, resumedAt ?? '', hooksLetGoAt ?? '', lease?.startsAt ?? ''], startedAt);
     const limitAt = new Date(Date.parse(from) + stalledAfterMs).toISOString();
     return limitAt <= now ? [{ title, from, limitAt }] : [];
   });
@@ -504,6 +506,47 @@ const stalled: Read = ({ operations, pause, resumedAt, hooks = {}, hooksLetGoAt,
     since: first.limitAt,
     calls: 'Degraded',
   });
+};
+
+/** Of a cluster whose machines are reserved. No state follows from it: a creation without its reservation has failed already. */
+const reserved: Read = ({ lease, createdAt }) => {
+  const { reservations = [], startsAt = null, changedAt: lastTransitionTime = createdAt } = lease ?? {};
+  const denied = reservations.find(({ phase }) => phase === 'Denied');
+  if (denied !== undefined) {
+    const message = `${denied.message}. Retry when the capacity is there, or delete the cluster`;
+    return { status: 'False', reason: 'ReservationDenied', message, lastTransitionTime };
+  }
+  const pending = reservations.filter(({ phase }) => phase === 'Pending').map(({ connection }) => connection);
+  if (pending.length > 0) {
+    const message = `the reservation on ${named(pending)} ${startsAt === null ? 'has not begun' : `begins at ${startsAt}`}`;
+    return { status: 'Unknown', reason: 'ReservationPending', message, lastTransitionTime };
+  }
+  const kept = reservations.find(({ message }) => message !== '');
+  if (kept === undefined) return holds(lastTransitionTime);
+  return {
+    ...holds(lastTransitionTime),
+    reason: 'ReservationDenied',
+    message: `another end was denied: ${kept.message}`,
+  };
+};
+
+const HELD_BY_PAUSE =
+  ', and the pause holds its deletion: it begins when the cluster is resumed, unless a later end is declared with that';
+
+/** Of a cluster with an end. Derived from the time of reading, as its warnings are from the clock; no state follows from it. */
+const expiring: Read = ({ lease, name, pause, now, createdAt }) => {
+  if (lease === undefined) return isNot(createdAt);
+  const { endsAt, deletionAt, warnings, since } = lease;
+  const until = `the cluster is deleted at ${deletionAt}, before its lease ends at ${endsAt}`;
+  if (deletionAt <= now) {
+    const message = `the lease ends at ${endsAt}${pause === null ? '' : HELD_BY_PAUSE}`;
+    return { status: 'True', reason: 'LeaseOver', message, lastTransitionTime: deletionAt };
+  }
+  const moments = warnings.map((warning) => earlierBy(endsAt, warning));
+  const begin = earliestOf(moments, deletionAt);
+  if (begin > now) return { ...isNot(since), message: until };
+  const message = `${until}. Keep it longer with "fairlead cluster extend ${name} --until TIME"`;
+  return { status: 'True', reason: 'LeaseEnding', message, lastTransitionTime: latestOf([begin, since], since) };
 };
 
 const before = (time: string, ms: number): string => new Date(Date.parse(time) - ms).toISOString();
@@ -610,6 +653,8 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'HookSecretsPresent', read: hookSecretsPresent, isShown: ({ unsigned }) => unsigned !== undefined },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
+  { type: 'Reserved', read: reserved, isShown: ({ lease }) => (lease?.reservations.length ?? 0) > 0 },
+  { type: 'Expiring', read: expiring, isShown: ({ lease }) => lease !== undefined },
   { type: 'Upgrading', read: upgrading },
   { type: 'Progressing', read: progressing },
   { type: 'Paused', read: paused },

@@ -91,6 +91,16 @@ const BACKUPS: NonNullable<ConditionFacts['backups']> = {
   lastGoodAt: minutesAgo(60),
 };
 
+type LeaseFacts = NonNullable<ConditionFacts['lease']>;
+const reservation = (phase: LeaseFacts['reservations'][number]['phase'], message = '') => ({
+  ...{ connection: 'lab', phase, endsAt: null, sizes: {}, message },
+});
+const lease = (change: Partial<LeaseFacts> = {}): LeaseFacts => ({
+  ...{ startsAt: null, endsAt: inDays(2), deletionAt: inDays(1.9), gracePeriod: '144m', since: MADE, changedAt: MADE },
+  ...{ warnings: ['24h'], warned: [], reservations: [reservation('Active')] },
+  ...change,
+});
+
 /** Every reason for a state, in the order of precedence. */
 const held = (failed: boolean) => ({
   hook: 'backup',
@@ -322,7 +332,7 @@ describe('the state of a cluster', () => {
     const health = { since: MADE, suspended: {} };
     const nodes = instead(node('w-1', { network: network('applied') }));
     const unsigned = { since: MADE, hooks: [] };
-    const all = { health, nodes, addresses: [address()], hooks: {}, unsigned, backups: BACKUPS };
+    const all = { health, nodes, addresses: [address()], hooks: {}, unsigned, backups: BACKUPS, lease: lease() };
     expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);
     const types = read({}).map(({ type }) => type);
     expect(types).not.toContain('RemediationAllowed');
@@ -330,6 +340,49 @@ describe('the state of a cluster', () => {
     expect(types).not.toContain('VirtualAddressesReady');
     expect(types).not.toContain('HookBlocked');
     expect(types).not.toContain('HookSecretsPresent');
+    expect(types).not.toContain('Reserved');
+    expect(types).not.toContain('Expiring');
+  });
+
+  it('is not that of its lease, whose end and reservations are conditions alone [azimuth 8, azimuth 9]', () => {
+    const reserved = (one: LeaseFacts['reservations'][number], startsAt: string | null = null): Condition =>
+      of({ lease: lease({ reservations: [one], startsAt }) }, 'Reserved');
+    expect(reserved(reservation('Active')).status).toBe('True');
+    expect(reserved(reservation('Pending'), inDays(1))).toMatchObject({
+      status: 'Unknown',
+      reason: 'ReservationPending',
+      message: `the reservation on lab begins at ${inDays(1)}`,
+    });
+    expect(reserved(reservation('Denied', 'no capacity'))).toMatchObject({
+      status: 'False',
+      message: expect.stringContaining('no capacity. Retry'),
+    });
+    expect(reserved(reservation('Active', 'no capacity'))).toMatchObject({
+      status: 'True',
+      message: 'another end was denied: no capacity',
+    });
+    const expiring = (change: Partial<LeaseFacts>, facts: Partial<ConditionFacts> = {}): Condition =>
+      of({ ...facts, lease: lease(change) }, 'Expiring');
+    expect(expiring({})).toMatchObject({ status: 'False', lastTransitionTime: MADE });
+    expect(expiring({ warnings: ['24h', '49h'] })).toMatchObject({
+      status: 'True',
+      reason: 'LeaseEnding',
+      message: expect.stringContaining('fairlead cluster extend demo'),
+    });
+    const pause = { reason: '', since: MADE };
+    expect(expiring({ deletionAt: minutesAgo(1) }, { pause })).toMatchObject({
+      reason: 'LeaseOver',
+      message: expect.stringContaining('the pause holds its deletion'),
+    });
+    expect(stateOf({ lease: lease({ deletionAt: minutesAgo(1), reservations: [reservation('Pending')] }) })).toBe(
+      'Running',
+    );
+  });
+
+  it('does not become Stalled by the time before the start of its lease [azimuth 9]', () => {
+    const operations = [running('create', minutesAgo(600), 'Reserve machines')];
+    const stalled = (startsAt: string): string => of({ operations, lease: lease({ startsAt }) }, 'Stalled').status;
+    expect([stalled(inDays(1)), stalled(minutesAgo(29)), stalled(minutesAgo(31))]).toEqual(['False', 'False', 'True']);
   });
 
   it('is not Degraded by a schedule whose run was just missed, or missed while the cluster was paused', () => {

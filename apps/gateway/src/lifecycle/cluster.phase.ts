@@ -9,8 +9,10 @@ export const phaseAfter = (phase: ClusterPhase, event: StoredEvent): ClusterPhas
   switch (event.type) {
     case 'ClusterRequested':
       return 'Pending';
-    case 'ClusterAccepted':
-      return 'Provisioning';
+    case 'ClusterAccepted': // Nothing is requested before its reservations, or its start.
+      return event.data.waits === undefined ? 'Provisioning' : phase;
+    case 'VmsPlanned':
+      return phase === 'Pending' ? 'Provisioning' : phase;
     case 'ClusterRetryRequested': // Nodes that were kept, or a deletion: the cluster goes on serving.
       return phase === 'Provisioned' ? phase : 'Provisioning';
     case 'ClusterRejected':

@@ -45,8 +45,8 @@ import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
+import { ChangeChecks } from './change.checks.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
-import { VirtualAddressChecks } from './virtual-addresses.checks.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
@@ -102,7 +102,7 @@ export class ManifestCommands {
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
-    @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
+    @Inject(ChangeChecks) private readonly checks: ChangeChecks,
   ) {}
 
   put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
@@ -278,7 +278,8 @@ export class ManifestCommands {
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
     if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
-    refuseAny(await this.addresses.faults({ namespace, cluster }, spec, known));
+    const change = { before: declared?.spec, after: spec };
+    refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
     const asked = isNew

@@ -278,9 +278,9 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups)\.|^virtualAddresses\[|^(onFailure|paused)$/;
+  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|lease)\.|^virtualAddresses\[|^(onFailure|paused)$/;
 
-/** Health checks, drain rules, virtual addresses, what nodes accept, the schedule of snapshots and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
+/** Health checks, drain rules, virtual addresses, what nodes accept, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 
@@ -327,6 +327,12 @@ const upgradeFacts = (
   return upgrades.decide(resumed, { type: 'RequestUpgrade', data }) as readonly ManifestFact[] | Refusal;
 };
 
+/** A reservation has an end, so its cluster has one. */
+const reservedFault = ({ lifetime }: PresentState, { lease }: DeclaredSpec): Refusal | undefined =>
+  lease === undefined && Object.keys(lifetime?.reserved ?? {}).length > 0
+    ? refuse('cluster.lease-reserved', {}, 'spec.lease')
+    : undefined;
+
 /** The same command was carried out, and its upgrade is over: what it declared may be declared no more. */
 const isRepetition = (
   { upgrades: { latest, over } }: ManifestState,
@@ -347,6 +353,8 @@ const change = (
   if (isDeclared(state, data.spec, data.labels) || isRepetition(state, data)) return nothing;
   const [fault] = changeFaults(specBeforeUpgrade(declared), data.spec);
   if (fault !== undefined) return fault;
+  const reserved = reservedFault(cluster, data.spec);
+  if (reserved !== undefined) return reserved;
   const pause = pauseFacts(cluster, declared, data);
   if (isRefusal(pause)) return pause;
   const { uid, revision } = declared;

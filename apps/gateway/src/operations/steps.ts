@@ -91,6 +91,13 @@ const CREATE: readonly StepDefinition[] = [
       attempts: ['verify connection', 'resolve region'],
     },
     {
+      name: 'reserve-machines',
+      title: 'Reserve machines',
+      closedBy: 'ReservationActivated',
+      onlyAfter: 'ReservationConfirmed',
+      attempts: ['reserve machines'],
+    },
+    {
       name: 'shared-resources',
       title: 'Shared resources',
       closedBy: 'VmsPlanned',

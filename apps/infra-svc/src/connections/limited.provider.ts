@@ -86,7 +86,7 @@ const answersUntil = async function* (
  */
 export const limitedProvider = (provider: InfrastructureProvider, target: string): InfrastructureProvider => {
   const ended = limitedFor(target);
-  const { checkCapacity, recover, accept } = provider;
+  const { checkCapacity, recover, accept, reservations } = provider;
   return {
     verify: (signal) => ended('verify connection', signal, (late) => provider.verify(late)),
     listSpecs: (signal) => ended('list specs', signal, (late) => provider.listSpecs(late)),
@@ -118,6 +118,13 @@ export const limitedProvider = (provider: InfrastructureProvider, target: string
     ...(recover && {
       recover: (signal) =>
         ended('verify connection', signal, (late) => recover.call(provider, late), RECOVERY_LIMIT_MS),
+    }),
+    ...(reservations && {
+      reservations: {
+        ensure: (desired, signal) => ended('reserve machines', signal, (late) => reservations.ensure(desired, late)),
+        describe: (name, signal) => ended('reserve machines', signal, (late) => reservations.describe(name, late)),
+        release: (name, signal) => ended('release reservation', signal, (late) => reservations.release(name, late)),
+      },
     }),
     // It asks only the log.
     ...(accept && { accept: (host, asOf) => accept.call(provider, host, asOf) }),

@@ -9,6 +9,7 @@ import { likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } fro
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
+import { leaseOfCluster } from './reservations.js';
 import { roomRefusal } from './room.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 
@@ -35,9 +36,12 @@ export class AdmissionEffects {
   @OnTask('ValidateCluster', VALIDATE_POLICY)
   async validateCluster(task: MachinesTask): Promise<void> {
     const { uid } = clusterOf(task);
-    const refusal = await this.validation.cluster(refOf(task), task.cause, task.signal);
+    const desired = { ...refOf(task), lease: leaseOfCluster(clusterOf(task)) };
+    const refusal = await this.validation.cluster(desired, task.cause, task.signal);
     await task.record(
-      refusal === undefined ? { type: 'Accept', data: { uid } } : { type: 'Reject', data: { uid, refusal } },
+      refusal === undefined
+        ? { type: 'Accept', data: { uid, reserves: await this.validation.reserving(desired) } }
+        : { type: 'Reject', data: { uid, refusal } },
     );
   }
 

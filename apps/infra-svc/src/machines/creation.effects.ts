@@ -17,6 +17,7 @@ import { missingOf, targetsOf, type Cluster } from './machines.state.js';
 import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 import { keyRefOf } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
+import { sizeAt } from './reservations.js';
 import { surgeKey } from './surges.js';
 
 const STILL_THERE_AGAIN_MS = 2_000;
@@ -135,7 +136,9 @@ export class CreationEffects {
     const group = {
       ...groupOf(ref, connection.name),
       ...{ network, firewall, sshKey, image },
-      machines: missing.map(desiredMachine(ref)),
+      machines: missing.map((plan) =>
+        desiredMachine(ref)({ ...plan, spec: sizeAt(cluster, plan.connection, plan.spec) }),
+      ),
     };
     const unanswered = new Set(missing.map(({ name }) => name));
     const taken = providerIdsOn(cluster, connection.name);

@@ -6,7 +6,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { openConnection } from '../connections/open.connection.js';
 import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
 import { CONNECTIONS } from '../tokens.js';
-import { groupOf, loadBalancerName, loadBalancerOf, providerIdOf } from './machines.planner.js';
+import { groupOf, loadBalancerName, loadBalancerOf, providerIdOf, reservationName } from './machines.planner.js';
 import { targetsOf, type Deletion } from './machines.state.js';
 import { clusterOf, DELETE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 
@@ -43,12 +43,25 @@ export class DeletionEffects {
     );
     const gone = planned.map(({ name }) => name).filter((name) => !remaining.has(name));
     const nothingLeft = remaining.size === 0;
+    if (nothingLeft) await this.release(task, gone);
     await task.record({ type: 'RecordDeletion', data: { uid, gone, nothingLeft } });
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     const deletion = state.status === 'leaving' ? state.deletion : null;
     if (nothingLeft || deletion === null) return undefined;
     return this.stillThere(task, deletion, 'delete machines', [...remaining]);
+  }
+
+  /** Machines before their reservations, which the events show also where a provider does not release one. */
+  private async release(task: MachinesTask, gone: readonly NodeName[]): Promise<void> {
+    const { uid, reservations = {} } = clusterOf(task);
+    const reserved = Object.keys(reservations) as ConnectionName[];
+    if (reserved.length === 0) return;
+    await task.record({ type: 'RecordDeletion', data: { uid, gone, nothingLeft: false } });
+    for (const connection of reserved) {
+      const provider = await this.open(connection);
+      await provider.reservations?.release(reservationName(refOf(task), connection), task.signal);
+    }
   }
 
   /** One machine whose node has left its cluster, or that never became a node. */

@@ -24,7 +24,8 @@ const ofMachine = ({ planned, spec }: Cluster, node: TaskData['node']): readonly
 };
 
 const connectionsOf = (cluster: Cluster, { type, data }: Task): readonly ConnectionName[] => {
-  const { requestId, surge, node } = data as TaskData;
+  const { requestId, surge, node, reservation } = data as TaskData;
+  if (reservation !== undefined) return [reservation.connection];
   if (node !== undefined) return ofMachine(cluster, node);
   if (surge !== undefined) return [likeOf(cluster.planned, surge.pool)?.connection].filter((one) => one !== undefined);
   if (requestId !== undefined) return ofRequest(cluster, requestId);

@@ -2,6 +2,7 @@ import {
   isHeld,
   type Cause,
   type ClusterUid,
+  type ConnectionName,
   type EventData,
   type Fact,
   type Machine,
@@ -23,8 +24,10 @@ import {
   type PresentMachines,
 } from './machines.state.js';
 import { reasonOf } from './reasons.planner.js';
+import { deniedReservation, releaseFacts, reservationFacts, startOf, type AskedReservation } from './reservations.js';
 import { rolloutStep } from './rollouts.planner.js';
 import type { PoolRollout } from './rollouts.js';
+import type { ReservationReport } from '../providers/provider.ports.js';
 import { factsOfLook, type ClusterLook } from './sights.js';
 import { isDesiredSurge, surgeLacks, surgeRefused, type SurgeRef } from './surges.js';
 
@@ -36,7 +39,7 @@ type About<Data = unknown> = { readonly uid: ClusterUid } & Data;
 
 /** The uid keeps the result of one incarnation's task out of the next one of the same name. */
 export type MachinesCommand =
-  | Command<'Accept', About>
+  | Command<'Accept', About<{ reserves?: readonly ConnectionName[] }>>
   | Command<'Reject', About<{ refusal: Refusal }>>
   | Command<'RejectNodes', About<{ requestId: string; refusal: Refusal }>>
   | Command<'FailNodes', About<{ requestId: string; cause: Cause }>>
@@ -48,11 +51,16 @@ export type MachinesCommand =
   | Command<'RecordLook', About<ClusterLook>>
   | Command<'RequestSshKeyReplacement', About<Omit<EventData<'SshKeyReplacementRequested'>, 'uid'>>>
   | Command<'RecordTargets', About<{ targets: readonly NodeName[] }>>
+  | Command<'RecordReservation', About<AskedReservation & { report: ReservationReport }>>
   | Command<'RecordRemoval', About<{ name: NodeName }>>
   | Command<'RecordDeletion', About<{ gone: readonly NodeName[]; nothingLeft: boolean }>>;
 
 export type MachinesFact = Fact<
   | 'ClusterAccepted'
+  | 'ReservationConfirmed'
+  | 'ReservationActivated'
+  | 'ReservationDenied'
+  | 'ReservationReleased'
   | 'ClusterRejected'
   | 'NodesRejected'
   | 'SurgeFailed'
@@ -89,6 +97,8 @@ export interface TaskData {
   readonly node?: NodeName;
   /** The targets of the balancer are to follow the control planes. */
   readonly balancing?: true;
+  /** The reservation that is made or moved. */
+  readonly reservation?: AskedReservation;
 }
 
 const rejection = ({ code, message, field }: Refusal) =>
@@ -175,7 +185,7 @@ const recordDeletion = (
     .filter(({ name }) => nothingLeft || gone.includes(name))
     .map(({ name }): MachinesFact => ({ type: 'VmDeleted', data: { uid, name } }));
   const end: MachinesFact = { type: isEndHeld(cluster) ? 'InfrastructureDeleted' : 'ClusterDeleted', data: { uid } };
-  return [...balancer, ...machines, ...(nothingLeft ? [end] : [])];
+  return [...balancer, ...machines, ...(nothingLeft ? [...releaseFacts(cluster), end] : [])];
 };
 
 const isEndHeld = ({ hooks }: Cluster): boolean => isHeld(hooks, { point: 'AfterClusterDelete' });
@@ -198,13 +208,20 @@ const rejectNodes = (state: PresentMachines, requestId: string, refusal: Refusal
   return [{ type: 'NodesRejected', data: { uid: cluster.uid, requestId, ...rejection(refusal) } }];
 };
 
+/** Nothing is requested of a provider before what the cluster waits for. */
+const accepted = (cluster: Cluster, reserves: readonly ConnectionName[] = []): MachinesFact => {
+  const startsAt = startOf(cluster);
+  const waits = reserves.length === 0 && startsAt === null ? {} : { waits: { reserves: [...reserves], startsAt } };
+  return { type: 'ClusterAccepted', data: { uid: cluster.uid, ...waits } };
+};
+
 const decide = (state: Machines, command: MachinesCommand): readonly MachinesFact[] => {
   const { uid } = command.data;
   if (state.status === 'absent' || state.cluster.uid !== uid) return nothing;
   const { status, cluster } = state;
   switch (command.type) {
     case 'Accept':
-      return status === 'requested' ? [{ type: 'ClusterAccepted', data: { uid } }] : nothing;
+      return status === 'requested' ? [accepted(cluster, command.data.reserves)] : nothing;
     case 'Reject':
       if (status !== 'requested') return nothing;
       return [{ type: 'ClusterRejected', data: { uid, ...rejection(command.data.refusal) } }];
@@ -228,6 +245,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       return status === 'desired' || status === 'failed' ? factsOfLook(cluster, command.data) : nothing;
     case 'RequestSshKeyReplacement':
       return requestReplacement(state, command.data);
+    case 'RecordReservation':
+      return status === 'leaving' ? nothing : reservationFacts(cluster, command.data, command.data.report);
     case 'RecordTargets':
       if (!isBalancedWrong(cluster) || status === 'leaving') return nothing;
       return [{ type: 'LoadBalancerUpdated', data: { uid, targets: [...command.data.targets] } }];
@@ -325,7 +344,11 @@ const failDeletion = (
 };
 
 /** What the last attempt of a task means. */
-const failed = (state: PresentMachines, { requestId, surge, node, balancing }: TaskData, failure: TaskFailure) => {
+const failed = (
+  state: PresentMachines,
+  { requestId, surge, node, balancing, reservation }: TaskData,
+  failure: TaskFailure,
+) => {
   const { cluster } = state;
   const { cause } = failure;
   if (state.status === 'leaving') {
@@ -338,6 +361,7 @@ const failed = (state: PresentMachines, { requestId, surge, node, balancing }: T
   }
   // The cluster goes on with the targets that it has; a retry tries again.
   if (balancing === true) return nothing;
+  if (reservation !== undefined) return deniedReservation(cluster, reservation, cause);
   if (requestId !== undefined) return failRequest(state, requestId, cause);
   if (surge !== undefined) return failSurge(state, surge, cause);
   const data = { uid: cluster.uid, step: cause.operation, reason: reasonOf(cause.operation), cause };

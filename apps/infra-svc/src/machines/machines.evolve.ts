@@ -32,6 +32,7 @@ import {
   type PresentMachines,
 } from './machines.state.js';
 import { withNames } from './names.js';
+import { reservationsAfter } from './reservations.js';
 import { NO_ROLLOUTS, rolloutsAfter } from './rollouts.js';
 import { NO_SIGHTS, sightsAfter } from './sights.js';
 import { NO_SURGES, withoutMachineOf, withoutSurge, withPlannedSurge, withRetriedSurges, withSurge } from './surges.js';
@@ -305,6 +306,7 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
     rollouts: rolloutsAfter(cluster.rollouts, event, isThere),
     sights: sightsAfter(cluster.sights, event, cluster.announced),
     hooks: hooksOf(cluster, event),
+    reservations: reservationsAfter(cluster.reservations, event),
   };
   const isSame = (Object.keys(parts) as (keyof typeof parts)[]).every((part) => parts[part] === cluster[part]);
   const changed = clusterAfter(isSame ? cluster : { ...cluster, ...parts }, event);
@@ -318,15 +320,16 @@ const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => 
   const { cluster } = state;
   switch (event.type) {
     case 'ClusterRetryRequested': {
-      const after = rolloutsAfter(cluster.rollouts, event, () => true);
-      return resumed({ ...state, cluster: { ...cluster, rollouts: after } }, event.meta.time);
+      const rollouts = rolloutsAfter(cluster.rollouts, event, () => true);
+      const reservations = reservationsAfter(cluster.reservations, event);
+      return resumed({ ...state, cluster: { ...cluster, rollouts, reservations } }, event.meta.time);
     }
     case 'ClusterDeletionRequested':
       return { status: 'leaving', cluster: { ...cluster, run: cluster.run + 1 }, deletion: null };
     case 'ClusterDismantled':
       return { status: 'leaving', cluster, deletion: begun(event.meta.time) };
     case 'ClusterAccepted':
-      return { status: 'desired', cluster };
+      return { status: 'desired', cluster: { ...cluster, reservations: reservationsAfter(undefined, event) } };
     case 'ClusterRejected':
       return { status: 'rejected', cluster };
     case 'InfrastructureFailed':

@@ -44,6 +44,10 @@ export const groupOf = ({ namespace, uid, spec }: ClusterRef, connection: Connec
   uid,
 });
 
+/** One reservation for each incarnation: what belongs to a predecessor is not taken for it. */
+export const reservationName = (cluster: ClusterRef, connection: ConnectionName): string =>
+  `${groupOf(cluster, connection).name}.${cluster.uid}`;
+
 /** The cluster that a group was made for; names have no dots. undefined: the group has no name of ours. */
 export const clusterOfGroup = (group: string): { readonly namespace: string; readonly cluster: string } | undefined => {
   const [namespace, cluster, connection, ...rest] = group.split('.');

@@ -10,12 +10,12 @@ import {
   type MachinesFact,
 } from './machines.decider.js';
 import type { Machines } from './machines.state.js';
-import { nextDeletionAt, tasksOf } from './tasks.planner.js';
+import { nextMomentAt, tasksOf } from './tasks.planner.js';
 
 /** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
-  version: 16,
+  version: 17,
   context: 'machines',
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
@@ -26,6 +26,6 @@ export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesF
     ...advanceRollouts(state),
     ...endDeletion(state),
   ],
-  wakeAt: nextDeletionAt,
+  wakeAt: nextMomentAt,
   failed: failTask,
 };

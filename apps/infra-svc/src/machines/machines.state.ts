@@ -11,6 +11,7 @@ import type {
 import type { LoadBalancerPlacement } from '../providers/provider.ports.js';
 import { batchOf, type Additions } from './additions.js';
 import type { Names } from './names.js';
+import type { ClusterReservations } from './reservations.js';
 import type { Rollouts } from './rollouts.js';
 import type { Sights } from './sights.js';
 import type { Surges } from './surges.js';
@@ -70,6 +71,8 @@ export interface Cluster {
   readonly hooks?: HookState | undefined;
   /** The SSH key that hosts were last required to accept, by connection; absent: none was rotated. */
   readonly replacements?: Readonly<Record<string, SecretRef>>;
+  /** Machines that providers reserve for it, by connection. Absent: none. */
+  readonly reservations?: ClusterReservations;
 }
 
 export type Machines =

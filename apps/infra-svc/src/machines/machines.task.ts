@@ -25,6 +25,9 @@ export const PLAN_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, timeoutMs:
  */
 export const CREATE_POLICY: Partial<TaskPolicy> = { ...PLAN_POLICY, finishes: true };
 
+/** A reservation that was asked for is waited for: one that a deletion does not know of would stay. */
+export const RESERVE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, finishes: true };
+
 /** Tried for half a day: a control plane that leaves waits for it. */
 export const BALANCE_POLICY: Partial<TaskPolicy> = { ...VALIDATE_POLICY, attemptsMax: 75, backoffMaxMs: 600_000 };
 

@@ -1,7 +1,7 @@
 import type { ProviderOperation } from '../providers/provider.ports.js';
 import { PROVIDER_OPERATIONS } from '../providers/provider.ports.js';
 
-/** CB-Ladybug's reason codes by what was tried; it has none for deletions, so that one is ours, in its style. */
+/** CB-Ladybug's reason codes by what was tried; it has none for deletions and reservations, so those are ours, in its style. */
 const REASONS = {
   'verify connection': 'InvalidMCIRReason',
   'list specs': 'InvalidMCIRReason',
@@ -19,6 +19,8 @@ const REASONS = {
   'delete machines': 'DeleteMCISFailedReason',
   'ensure load balancer': 'CreateNLBFailedReason',
   'delete load balancer': 'DeleteMCISFailedReason',
+  'reserve machines': 'ReserveMachinesFailedReason',
+  'release reservation': 'DeleteMCISFailedReason',
 } as const satisfies Record<ProviderOperation, string>;
 
 const isProviderOperation = (operation: string): operation is ProviderOperation =>

@@ -1,9 +1,10 @@
-import { isHeld, type NodeName } from '@fairlead/contracts';
+import { isHeld, type ConnectionName, type NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
+import { inactiveOf, isStarted, leaseOfCluster, startOf } from './reservations.js';
 import {
   isBalancedWrong,
   missingOf,
@@ -104,16 +105,47 @@ const deletionsOf = ({ deletions, announced }: Cluster, now: string): readonly T
       return task({ type: 'DeleteMachine', about: name, reason: `${why}${again(deletion)}`, data });
     });
 
-const creationsOf = (cluster: Cluster): readonly Task[] => {
-  if (cluster.planned.length === 0 && isHeld(cluster.hooks, { point: 'BeforeCreate' })) return [];
-  if (cluster.planned.length === 0) return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
-  return [
-    ...ensureCluster(cluster),
-    ...balance(cluster),
-    ...cluster.additions.requests.flatMap((request) => ensureRequest(cluster, request)),
-    ...Object.values(cluster.surges.desired).flatMap((surge) => ensureSurge(cluster, surge)),
-  ];
+/** A reservation is made before any machine is, and its end is moved whenever another one is declared. */
+const reserve = (cluster: Cluster, now: string): readonly Task[] => {
+  const lease = leaseOfCluster(cluster);
+  if (lease === undefined) return [];
+  const { endsAt } = lease;
+  return Object.entries(cluster.reservations ?? {}).flatMap(([name, reservation]) => {
+    if (reservation.isDenied === true) return [];
+    const connection = name as ConnectionName;
+    const data = { reservation: { connection, endsAt } };
+    if (reservation.endsAt !== endsAt) {
+      const reason = `machines of ${connection} are to be reserved until ${endsAt}`;
+      return [task({ type: 'EnsureReservation', about: `${connection}/${endsAt}`, reason, data })];
+    }
+    if (reservation.sizes !== undefined || !isStarted(cluster, now)) return [];
+    const reason = `the reservation on ${connection} has to begin`;
+    return [task({ type: 'AwaitReservation', about: connection, reason, data })];
+  });
 };
+
+/** A reservation that is in use ends although its cluster has failed. */
+const extend = (cluster: Cluster, now: string): readonly Task[] =>
+  inactiveOf(cluster).length > 0 ? [] : reserve(cluster, now);
+
+/** A reservation that is active has begun, whatever the clock of this process says. */
+const isAwaiting = (cluster: Cluster, now: string): boolean =>
+  Object.keys(cluster.reservations ?? {}).length === 0 ? !isStarted(cluster, now) : inactiveOf(cluster).length > 0;
+
+const creationsOf = (cluster: Cluster, now: string): readonly Task[] => {
+  if (cluster.planned.length === 0 && isHeld(cluster.hooks, { point: 'BeforeCreate' })) return [];
+  const reservations = reserve(cluster, now);
+  if (cluster.planned.length > 0) return [...reservations, ...machinesOf(cluster)];
+  if (reservations.length > 0 || isAwaiting(cluster, now)) return reservations;
+  return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
+};
+
+const machinesOf = (cluster: Cluster): readonly Task[] => [
+  ...ensureCluster(cluster),
+  ...balance(cluster),
+  ...cluster.additions.requests.flatMap((request) => ensureRequest(cluster, request)),
+  ...Object.values(cluster.surges.desired).flatMap((surge) => ensureSurge(cluster, surge)),
+];
 
 /**
  * The whole order in one place. One of these tasks runs at a time, so a deletion never meets a
@@ -126,9 +158,9 @@ const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
     case 'requested':
       return [task({ type: 'ValidateCluster', reason: 'the cluster was requested' })];
     case 'desired':
-      return [...creationsOf(state.cluster), ...deletionsOf(state.cluster, now)];
+      return [...creationsOf(state.cluster, now), ...deletionsOf(state.cluster, now)];
     case 'failed':
-      return [...balance(state.cluster), ...deletionsOf(state.cluster, now)];
+      return [...extend(state.cluster, now), ...balance(state.cluster), ...deletionsOf(state.cluster, now)];
     case 'leaving': {
       const { deletion } = state;
       if (deletion === null || !isDue(deletion, now)) return [];
@@ -147,10 +179,18 @@ const deletionsIn = (state: Machines): readonly Deletion[] => {
   return state.deletion === null ? [] : [state.deletion];
 };
 
-/** When the next deletion that failed is due again. */
-export const nextDeletionAt = (state: Machines, now: string): string | null => {
-  const due = deletionsIn(state)
-    .filter((deletion) => !isDue(deletion, now))
-    .map(({ beginsAt }) => Date.parse(beginsAt));
+/** Only of a cluster whose machines are not named yet. */
+const startIn = (state: Machines): string | null =>
+  state.status === 'desired' && state.cluster.planned.length === 0 ? startOf(state.cluster) : null;
+
+/** When the next deletion that failed is due again, or the lease begins. */
+export const nextMomentAt = (state: Machines, now: string): string | null => {
+  const startsAt = startIn(state);
+  const due = [
+    ...deletionsIn(state)
+      .filter((deletion) => !isDue(deletion, now))
+      .map(({ beginsAt }) => Date.parse(beginsAt)),
+    ...(startsAt !== null && startsAt > now ? [Date.parse(startsAt)] : []),
+  ];
   return due.length === 0 ? null : new Date(Math.min(...due)).toISOString();
 };

@@ -8,6 +8,8 @@ import type {
   Namespace,
   NodeName,
   Refusal,
+  ReservedMachines,
+  ReservedSizes,
   RootDisk,
   SecretRef,
 } from '@fairlead/contracts';
@@ -43,6 +45,8 @@ export const PROVIDER_OPERATIONS = [
   'delete machines',
   'ensure load balancer',
   'delete load balancer',
+  'reserve machines',
+  'release reservation',
 ] as const;
 export type ProviderOperation = (typeof PROVIDER_OPERATIONS)[number];
 
@@ -197,6 +201,31 @@ export interface CapacityRequest {
   readonly controlPlanes: number;
 }
 
+/** Machines that are to be there for a cluster from one time until another (RFC 3339). */
+export interface DesiredReservation {
+  readonly name: string;
+  readonly group: GroupRef;
+  /** null: at once. */
+  readonly startsAt: string | null;
+  readonly endsAt: string;
+  readonly machines: ReservedMachines;
+}
+
+/** What a provider has reserved. `pending`: it begins later. `sizes`: which machine size must be requested for a reserved one. */
+export type ReservationReport =
+  | { readonly status: 'pending' | 'active'; readonly sizes: ReservedSizes }
+  | { readonly status: 'denied'; readonly message: string };
+
+/** What a provider promises that can reserve machines: idempotent by name. */
+export interface Reservations {
+  /** Makes the reservation, or moves its end. One that cannot last until its end is denied, and a denial leaves what there was. */
+  ensure(desired: DesiredReservation, signal: AbortSignal): Promise<ReservationReport>;
+  /** undefined: there is none of that name. */
+  describe(name: string, signal: AbortSignal): Promise<ReservationReport | undefined>;
+  /** Gone is gone, also when there was none; a late ensure of this name must not bring it back. */
+  release(name: string, signal: AbortSignal): Promise<void>;
+}
+
 /** Who balances: the provider, haproxy and keepalived on the control planes, or something that is not ours. */
 export type LoadBalancerPlacement = NonNullable<EventData<'LoadBalancerReady'>['placement']>;
 
@@ -263,6 +292,9 @@ export interface InfrastructureProvider {
   /** The address is known at once and never changes, also when the targets do; they need not listen yet. */
   ensureLoadBalancer(desired: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer>;
   deleteLoadBalancer(name: string, signal: AbortSignal): Promise<void>;
+
+  /** Of a provider that can reserve machines. */
+  readonly reservations?: Reservations | undefined;
 }
 
 /** One kind of provider: lab, ssh, nspawn, ... */

@@ -58,7 +58,15 @@ export class WorldValidation {
     return firstRefusal([
       () => this.namespace(desired),
       ...this.access(question),
-      () => this.onConnections(question, [this.existingMachines, this.offer, this.nlb, this.network, this.capacity]),
+      () =>
+        this.onConnections(question, [
+          this.existingMachines,
+          this.offer,
+          this.nlb,
+          this.network,
+          this.capacity,
+          this.reservation,
+        ]),
       () => this.quota(question, false),
     ]);
   }
@@ -150,6 +158,24 @@ export class WorldValidation {
 
   private async network({ desired }: Question, { connection }: OpenConnection): Promise<Refusal | undefined> {
     return checkNetwork(desired.spec, connection.name, await this.resources.networkCidr(connection));
+  }
+
+  /** Connections of the cluster on which its machines are reserved. */
+  async reserving({ spec, lease }: DesiredCluster): Promise<readonly ConnectionName[]> {
+    if (lease === undefined) return [];
+    const opened = await Promise.all(connectionsOf(placedSets(spec)).map((name) => this.connections.open(name)));
+    return opened.flatMap((open) =>
+      isRefusal(open) || open.provider.reservations === undefined ? [] : [open.connection.name],
+    );
+  }
+
+  private async reservation(
+    { desired: { lease }, sets }: Question,
+    { connection: { name: connection, provider }, provider: opened }: OpenConnection,
+  ): Promise<Refusal | undefined> {
+    return lease?.reservation !== 'Required' || opened.reservations !== undefined
+      ? undefined
+      : refuse('cluster.reservation-unsupported', { connection, provider }, fieldOf(sets, connection));
   }
 
   /** A provider with an inventory refuses now what is not in it: later, half of a cluster would be there. */

@@ -1,4 +1,12 @@
-import type { ClusterSpec, ClusterUid, ConnectionName, Namespace, Refusal, Desired } from '@fairlead/contracts';
+import type {
+  ClusterLease,
+  ClusterSpec,
+  ClusterUid,
+  ConnectionName,
+  Namespace,
+  Refusal,
+  Desired,
+} from '@fairlead/contracts';
 
 export interface DesiredCluster {
   readonly namespace: Namespace;
@@ -6,6 +14,8 @@ export interface DesiredCluster {
   readonly spec: ClusterSpec;
   /** Of the request for more workers that is looked at; absent: it is about the cluster itself, or machines beside any request. */
   readonly requestId?: string;
+  /** Of a new cluster; absent: it has no end. */
+  readonly lease?: ClusterLease | undefined;
 }
 
 /** What a namespace may use, and how much. */

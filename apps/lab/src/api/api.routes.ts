@@ -5,6 +5,7 @@ import { FaultList, type Faults } from '../faults/faults.js';
 import { GroupRequest, type Groups } from '../cloud/groups.js';
 import { LoadBalancerRequest, type LoadBalancers } from '../cloud/load.balancers.js';
 import { machineView } from '../cloud/machine.record.js';
+import { ReservationRequest, type Reservations } from '../cloud/reservations.js';
 import type { Resources } from '../cloud/resources.js';
 import type { Stats } from '../stats/stats.js';
 import type { Clusters } from '../clusters/clusters.js';
@@ -15,6 +16,7 @@ export interface Cloud {
   readonly firewalls: Resources<object>;
   readonly sshKeys: Resources<object>;
   readonly groups: Groups;
+  readonly reservations: Reservations;
   readonly loadBalancers: LoadBalancers;
   readonly clusters: Clusters;
   readonly faults: Faults;
@@ -44,6 +46,7 @@ export const cloudRoutes = (cloud: Cloud): readonly Route[] => [
   ...groupRoutes(cloud),
   ...machineRoutes(cloud),
   ...loadBalancerRoutes(cloud),
+  ...reservationRoutes(cloud),
   ...testRoutes(cloud),
 ];
 
@@ -169,6 +172,28 @@ const loadBalancerRoutes = ({ loadBalancers }: Cloud): readonly Route[] => [
     path: '/v1/load-balancers/:name',
     handle: async ({ parameters }) => {
       await loadBalancers.delete(parameters['name'] ?? '');
+      return GONE;
+    },
+  },
+];
+
+const reservationRoutes = ({ reservations }: Cloud): readonly Route[] => [
+  { method: 'GET', path: '/v1/reservations', handle: () => ok({ items: reservations.list() }) },
+  {
+    method: 'PUT',
+    path: '/v1/reservations/:name',
+    handle: ({ parameters, body }) => ok(reservations.put(parameters['name'] ?? '', ReservationRequest.parse(body))),
+  },
+  {
+    method: 'GET',
+    path: '/v1/reservations/:name',
+    handle: ({ parameters }) => ok(reservations.get(parameters['name'] ?? '')),
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/reservations/:name',
+    handle: ({ parameters }) => {
+      reservations.release(parameters['name'] ?? '');
       return GONE;
     },
   },

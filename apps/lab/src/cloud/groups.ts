@@ -6,10 +6,11 @@ import { newHostRecord } from '../hosts/host.record.js';
 import type { DocumentStore } from '../persistence/document.store.js';
 import { newHostKey } from '../ssh/host.keys.js';
 import type { Addresses } from './addresses.js';
-import { REGIONS, imageNamed, specNamed } from './catalogue.js';
+import { REGIONS, imageNamed } from './catalogue.js';
 import { CloudFault, notFound } from './cloud.fault.js';
 import { Machine, type MachineWorld } from './machine.js';
 import { MachineRecord, MachineRequest, machineView } from './machine.record.js';
+import { sizeBehind } from './reservations.js';
 import type { Stats } from '../stats/stats.js';
 
 const GROUPS = 'groups';
@@ -62,6 +63,8 @@ export interface GroupsWorld extends Omit<MachineWorld, 'statusChanged'> {
   /** Whether such a resource exists. */
   hasNetwork(name: string): boolean;
   hasFirewall(name: string): boolean;
+  /** Why no machine of a reserved size can be made now; undefined: it can. */
+  reservationFault(spec: string): CloudFault | undefined;
 }
 
 /** All machines, in the groups in which they were asked for. */
@@ -188,12 +191,14 @@ export class Groups {
   }
 
   private validate(requests: readonly MachineRequest[]): void {
-    const { faults, machinesMax, hasNetwork, hasFirewall, authorizedKeys } = this.world;
+    const { faults, machinesMax, hasNetwork, hasFirewall, authorizedKeys, reservationFault } = this.world;
     const refuse = (code: string, message: string): never => {
       throw new CloudFault(422, code, message);
     };
     for (const request of requests) {
-      if (specNamed(request.spec) === undefined) refuse('spec-unknown', `there is no spec ${request.spec}`);
+      if (sizeBehind(request.spec) === undefined) refuse('spec-unknown', `there is no spec ${request.spec}`);
+      const unreserved = reservationFault(request.spec);
+      if (unreserved !== undefined) throw unreserved;
       if (imageNamed(request.image) === undefined) refuse('image-unknown', `there is no image ${request.image}`);
       if (!hasNetwork(request.network)) refuse('network-unknown', `there is no network ${request.network}`);
       if (!hasFirewall(request.firewall)) refuse('firewall-unknown', `there is no firewall ${request.firewall}`);

@@ -11,6 +11,7 @@ export const FaultKind = z.enum([
   'command-failure',
   'quota',
   'delete-failure',
+  'reservation-denied',
   'api-slow',
 ]);
 export type FaultKind = z.infer<typeof FaultKind>;

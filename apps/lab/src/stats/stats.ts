@@ -7,7 +7,8 @@ export interface CommandRecord {
   readonly at: string;
 }
 
-export type CreatedKind = 'network' | 'firewall' | 'sshKey' | 'group' | 'machine' | 'loadBalancer' | 'cluster';
+export type CreatedKind =
+  'network' | 'firewall' | 'sshKey' | 'group' | 'machine' | 'loadBalancer' | 'reservation' | 'cluster';
 
 const COMMANDS_KEPT_MAX = 20_000;
 const COMMAND_LENGTH_MAX = 500;
@@ -21,6 +22,7 @@ export class Stats {
     group: 0,
     machine: 0,
     loadBalancer: 0,
+    reservation: 0,
     cluster: 0,
   };
   private readonly createdNames: Record<string, number> = {};

@@ -4,8 +4,7 @@ import { NodeChanges } from '../change/change.effects.js';
 import { AgentStops, type Ask } from '../change/change.ports.js';
 import { ChangeStore } from '../change/change.store.js';
 import { Probes } from '../probes/probes.effects.js';
-import type { HostSoftware } from '../software/host.software.js';
-import type { Stage } from '../software/software.list.js';
+import type { HostSoftware, SoftwareView } from '../software/host.software.js';
 import { SourceWatch } from '../software/source.watch.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
@@ -24,7 +23,8 @@ import { heartbeatOf, metadataOf } from './node.reports.js';
 const RESYNC_MS = 60_000;
 /** The desired state is pushed when it is decided; this finds what was pushed while a connection broke. */
 const ASK_AGAIN_MS = 5 * 60_000;
-const RESYNC_JITTER = 0.5;
+/** Of an interval: agents that began together drift apart. */
+const RESYNC_JITTER = 0.1;
 /** A difference without a request must last so long before a node is taken down for it. */
 const CONFIRM_MS = 5_000;
 const HEARTBEAT_JITTER = 0.1;
@@ -196,7 +196,8 @@ export class AgentLoop {
     this.inspectionDue = false;
     const { software } = this.parts;
     this.probes.set(this.desired.probes ?? []);
-    const host = await inspect(this.stages(), software.packages, this.desired.software);
+    const { stages, packages } = this.softwareView();
+    const host = await inspect(stages, packages, this.desired.software);
     const seen = await this.withChange(host);
     this.inspection = seen;
     if (seen.kind === 'failed') return this.fail(seen.at);
@@ -224,12 +225,12 @@ export class AgentLoop {
     await this.memory.write({ certificates: text });
   }
 
-  private stages(): readonly Stage[] {
+  private softwareView(): SoftwareView {
     const { config, software, journal } = this.parts;
     const { status } = journal.reported.standing;
     const hasBeenReady = status === 'ready' || status === 'not-ready' || status === 'changing';
     const { node, profile } = config;
-    return software.stages({ node, profile, desired: this.desired.software, hasBeenReady });
+    return software.view({ node, profile, desired: this.desired.software, hasBeenReady });
   }
 
   private timeDifferences(differs: boolean): void {
@@ -260,7 +261,9 @@ export class AgentLoop {
 
   private async ensureHost(): Promise<Failed | undefined> {
     const { journal, log } = this.parts;
-    const { changed, failed } = await ensureAll(this.stages(), (item, ms) => log('debug', 'ensured', { item, ms }));
+    const { changed, failed } = await ensureAll(this.softwareView().stages, (item, ms) =>
+      log('debug', 'ensured', { item, ms }),
+    );
     if (changed.length > 0) await journal.addChanged(changed);
     return failed;
   }

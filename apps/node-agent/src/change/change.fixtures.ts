@@ -219,14 +219,15 @@ export class ModelHost {
         this.commands.push(`install ${Object.keys(packages).join(' ')} [${this.server}]`);
         for (const [name, version] of Object.entries(packages)) this.versions.set(name, version);
       });
+    const packages = {
+      install,
+      installed: (names: readonly string[]) => Promise.resolve(this.installed(names)),
+      stage: () => Promise.resolve(),
+    };
     return {
-      packages: {
-        install,
-        installed: (names) => Promise.resolve(this.installed(names)),
-        stage: () => Promise.resolve(),
-      },
+      packages,
       require: () => Promise.resolve(),
-      stages: () => [],
+      view: () => ({ stages: [], packages }),
       stage: () => this.operate(life, () => void this.commands.push('stage')),
       begin: () => Promise.resolve(),
       etcdutl: () => Promise.resolve(undefined),

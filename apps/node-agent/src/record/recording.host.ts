@@ -8,7 +8,7 @@ const LOOKS = [
   'dpkg-query ',
   'lsmod',
   'swapon --show',
-  'sysctl -n ',
+  'sysctl net.',
   'systemctl is-',
   'systemctl show ',
   'uname ',

@@ -1,8 +1,9 @@
 import type { Difference } from '../node/difference.js';
 import type { HostPort } from '../node/host.ports.js';
 import { containerdConfig, type RuntimeSettings } from './containerd.config.js';
-import { fileDifference, mustRun, replaceFile, succeeds, type Item } from './item.js';
+import { fileDifference, mustRun, replaceFile, type Item } from './item.js';
 import type { PackageDriver } from './package.driver.js';
+import { unitState } from './unit.state.js';
 
 const ITEM = 'container-runtime';
 const FILE = '/etc/containerd/config.toml';
@@ -34,10 +35,9 @@ export const containerdItem = ({ host, packages, ...settings }: ContainerdOption
 
     inspect: async () => {
       const differences: Difference[] = [...(await fileDifference(host, ITEM, FILE, await desired()))];
-      if (!(await succeeds(host, 'systemctl', ['is-enabled', '--quiet', SERVICE])))
-        differences.push({ item: ITEM, what: 'boot', observed: 'not enabled', desired: 'enabled' });
-      if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', SERVICE])))
-        differences.push({ item: ITEM, what: 'service', observed: 'not running', desired: 'running' });
+      const { enabled, active } = await unitState(host, SERVICE);
+      if (!enabled) differences.push({ item: ITEM, what: 'boot', observed: 'not enabled', desired: 'enabled' });
+      if (!active) differences.push({ item: ITEM, what: 'service', observed: 'not running', desired: 'running' });
       return differences;
     },
 

@@ -54,7 +54,7 @@ describe('a host whose software comes as files', () => {
     hasBeenReady: false,
     profile: { failSwapOn: false, cgroupDriver: 'cgroupfs' } as const,
   });
-  const ensure = (by = software(), version?: string) => ensureAll(by.stages(options(version)));
+  const ensure = (by = software(), version?: string) => ensureAll(by.view(options(version)).stages);
   const mtimes = (): readonly number[] =>
     [
       '/usr/bin/kubelet',
@@ -67,7 +67,7 @@ describe('a host whose software comes as files', () => {
   it('has the programs, plugins, images and units that kubeadm asks for, and says what they are', async () => {
     const by = software();
     expect((await ensure(by)).failed).toBeUndefined();
-    expect(await inspect(by.stages(options()), by.packages, desired())).toEqual({
+    expect(await inspect(by.view(options()).stages, by.packages, desired())).toEqual({
       kind: 'seen',
       differences: [],
       software: desired(),

@@ -22,12 +22,20 @@ import type { Distribution, PackageDriver } from './package.driver.js';
 import { distributionRuntime } from './runtime.packages.js';
 import { filesList, packagesList, splitSoftware, type SoftwareOptions, type Stage } from './software.list.js';
 import type { Source } from './source.watch.js';
+import { seenPackages } from './seen.packages.js';
 import { toolsItem } from './tools.item.js';
+
+/** Everything that the agent ensures, for one look at the host or one run over it. */
+export interface SoftwareView {
+  readonly stages: readonly Stage[];
+  /** As its stages have seen them. */
+  readonly packages: Pick<PackageDriver, 'installed'>;
+}
 
 /** How this host gets its software, for as long as the agent runs. */
 export interface HostSoftware {
   readonly packages: PackageDriver;
-  stages(options: SoftwareOptions): readonly Stage[];
+  view(options: SoftwareOptions): SoftwareView;
   /** Brings what a later change to this software needs onto the host and verifies it; changes nothing that runs. */
   stage(desired: SoftwareVersions): Promise<void>;
   /** Called whenever the host is as desired: begins what may come while the node is used already. */
@@ -47,7 +55,10 @@ const byPackages = (host: HostPort): HostSoftware => {
   const packages = aptPackages(host);
   return {
     packages,
-    stages: (options) => packagesList(options, host, packages),
+    view: (options) => {
+      const seen = seenPackages(packages);
+      return { stages: packagesList(options, host, seen), packages: seen };
+    },
     stage: (desired) => packages.stage(desired),
     begin: () => Promise.resolve(),
     require: (names) => packages.require(names),
@@ -124,20 +135,18 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
       await store.import(await store.missing([...first, ...others]), STAGE_AT_ONCE);
     },
 
-    stages: (options) => {
+    view: (options) => {
       const version = `v${options.desired['kubelet'] ?? ''}`;
+      const seen = seenPackages(theirs);
       const others = [
         cniItem({ host, files, mirror, architecture, version }),
         ...(config.role === 'control-plane' ? [etcdctlItem(files, mirror, version)] : []),
         // A kubelet may throw images away that it does not use; that is no reason to take its node down.
         ...(options.hasBeenReady ? [] : [imagesItem(store, () => firstImages(version))]),
       ];
-      return filesList(options, host, theirs, {
-        tools: toolsItem(distribution),
-        binaries,
-        others,
-        kubeletUnit: kubeletUnitItem(host),
-      });
+      const kubeletUnit = kubeletUnitItem(host);
+      const stages = filesList(options, host, seen, { tools: toolsItem(distribution), binaries, others, kubeletUnit });
+      return { stages, packages: bothOf(binaries, seen) };
     },
 
     begin: async (desired) => {

@@ -24,7 +24,7 @@ const failedAt = (item: string, error: unknown): Failed => {
 /** Changes nothing. What cannot be looked at yet because an earlier stage is missing is not a failure: that is brought first. */
 export const inspect = async (
   stages: readonly Stage[],
-  packages: PackageDriver,
+  packages: Pick<PackageDriver, 'installed'>,
   desired: SoftwareVersions,
 ): Promise<Inspection> => {
   const differences: Difference[] = [];

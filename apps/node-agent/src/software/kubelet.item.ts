@@ -1,6 +1,7 @@
 import type { Difference } from '../node/difference.js';
 import type { HostPort } from '../node/host.ports.js';
-import { mustRun, succeeds, type Item } from './item.js';
+import { mustRun, type Item } from './item.js';
+import { unitState } from './unit.state.js';
 
 const SERVICE = 'kubelet';
 /** Written by kubeadm; without it kubelet cannot run. */
@@ -13,11 +14,10 @@ export const kubeletItem = (host: HostPort, hasBeenReady: boolean): Item => ({
   inspect: async () => {
     const differences: Difference[] = [];
     const item = 'kubelet-service';
-    if (!(await succeeds(host, 'systemctl', ['is-enabled', '--quiet', SERVICE])))
-      differences.push({ item, what: 'boot', observed: 'not enabled', desired: 'enabled' });
+    const { enabled, active } = await unitState(host, SERVICE);
+    if (!enabled) differences.push({ item, what: 'boot', observed: 'not enabled', desired: 'enabled' });
     if (!hasBeenReady || !(await host.exists(CONFIGURATION))) return differences;
-    if (!(await succeeds(host, 'systemctl', ['is-active', '--quiet', SERVICE])))
-      differences.push({ item, what: 'service', observed: 'not running', desired: 'running' });
+    if (!active) differences.push({ item, what: 'service', observed: 'not running', desired: 'running' });
     return differences;
   },
 

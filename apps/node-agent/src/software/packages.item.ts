@@ -41,7 +41,10 @@ export const packagesItem = (host: HostPort, driver: PackageDriver, desired: Sof
 });
 
 /** The desired packages as they are; a missing one is left out. */
-export const observedSoftware = async (driver: PackageDriver, desired: SoftwareVersions): Promise<SoftwareVersions> => {
+export const observedSoftware = async (
+  driver: Pick<PackageDriver, 'installed'>,
+  desired: SoftwareVersions,
+): Promise<SoftwareVersions> => {
   const installed = await driver.installed(Object.keys(desired));
   return Object.fromEntries(
     Object.keys(desired).flatMap((name) => {

@@ -16,12 +16,24 @@ const TEXT = `# Written by Fairlead.\n${Object.entries(SETTINGS)
 
 const pathOf = (key: string): string => `/proc/sys/${key.replaceAll('.', '/')}`;
 
-/** The value that the kernel uses; undefined: it has no such setting, or this host does not show it. */
-const valueOf = async (host: HostPort, key: string): Promise<string | undefined> => {
-  const file = await host.readFile(pathOf(key));
-  if (file !== undefined) return file.trim();
-  const { code, stdout } = await host.run('sysctl', ['-n', key], { timeoutMs: 10_000 });
-  return code === 0 ? stdout.trim() : undefined;
+/** What `sysctl` prints of settings that this host does not show as files; it leaves out those that the kernel does not have. */
+const askedValues = async (host: HostPort, keys: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  const { stdout } = await host.run('sysctl', [...keys], { timeoutMs: 10_000 });
+  return new Map(
+    stdout.split('\n').flatMap((line) => {
+      const [key, value] = line.split(' = ');
+      return key === undefined || value === undefined ? [] : [[key, value.trim()] as const];
+    }),
+  );
+};
+
+/** The values that the kernel uses. */
+const observedValues = async (host: HostPort): Promise<ReadonlyMap<string, string>> => {
+  const keys = Object.keys(SETTINGS);
+  const files = await Promise.all(keys.map(async (key) => [key, await host.readFile(pathOf(key))] as const));
+  const shown = files.flatMap(([key, text]) => (text === undefined ? [] : [[key, text.trim()] as const]));
+  const hidden = files.flatMap(([key, text]) => (text === undefined ? [key] : []));
+  return new Map([...shown, ...(hidden.length === 0 ? [] : await askedValues(host, hidden))]);
 };
 
 /** Settings that belong to the kernel and not to this host are read-only in a container; that is for its owner to set. */
@@ -44,8 +56,9 @@ export const sysctlItem = (host: HostPort): Item => ({
 
   inspect: async () => {
     const differences: Difference[] = [];
+    const values = await observedValues(host);
     for (const [key, desired] of Object.entries(SETTINGS)) {
-      const observed = (await valueOf(host, key)) ?? 'unset';
+      const observed = values.get(key) ?? 'unset';
       if (observed !== desired) differences.push({ item: 'sysctl', what: key, observed, desired });
     }
     return [...differences, ...(await fileDifference(host, 'sysctl', FILE, TEXT))];

@@ -1764,6 +1764,8 @@ export interface components {
        * @enum {string}
        */
       onFailure?: 'keep' | 'cleanup';
+      /** @description Absent: it has no end */
+      lease?: components['schemas']['Lease'];
       /** @description The latest operation */
       progress: {
         /** @enum {string} */
@@ -1890,6 +1892,8 @@ export interface components {
         | 'HookSecretsPresent'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
+        | 'Reserved'
+        | 'Expiring'
         | 'Upgrading'
         | 'Progressing'
         | 'Paused'
@@ -1922,6 +1926,34 @@ export interface components {
         of: number;
         /** @description Those that do not, 20 at most */
         down: string[];
+      }[];
+    };
+    /** @description The limited lifetime of a cluster */
+    Lease: {
+      /** @description No machine is requested earlier; null: at once */
+      startsAt: string | null;
+      /** @description The cluster is gone by then */
+      endsAt: string;
+      /** @description When the deletion of the cluster begins */
+      deletionAt: string;
+      gracePeriod: string;
+      /** @description How long before its end warnings are recorded */
+      warnings: string[];
+      /** @description Those that were recorded for this end */
+      warned: string[];
+      /** @description Empty: nothing is reserved */
+      reservations: {
+        connection: string;
+        /** @enum {string} */
+        phase: 'Pending' | 'Active' | 'Denied';
+        /** @description The end that the provider has confirmed; null: none yet */
+        endsAt: string | null;
+        /** @description Which machine size is requested for a declared one */
+        sizes: {
+          [key: string]: string;
+        };
+        /** @description Of a denial: the provider's words; empty: nothing was denied last */
+        message: string;
       }[];
     };
     /** @description A step of an operation */
@@ -2242,6 +2274,8 @@ export interface components {
          * @enum {string}
          */
         onFailure?: 'keep' | 'cleanup';
+        /** @description Absent: it has no end, and nothing is reserved */
+        lease?: components['schemas']['ClusterLease'];
       };
       /** @description Absent in the answer to a change: see GET */
       status?: {
@@ -2524,6 +2558,24 @@ export interface components {
       /** @description true: no passwords, no password of root, few attempts, no forwarding beyond what Fairlead uses, and modern algorithms only */
       hardening: boolean;
     };
+    /** @description The limited lifetime of a cluster */
+    ClusterLease: {
+      /**
+       * Format: date-time
+       * @description Absent: at once
+       */
+      startsAt?: string;
+      /** Format: date-time */
+      endsAt: string;
+      /** @example 90s */
+      gracePeriod: string;
+      warnings: string[];
+      /**
+       * @description IfSupported: machines are reserved on connections whose provider can reserve. Required: a cluster on any other connection is rejected
+       * @enum {string}
+       */
+      reservation: 'IfSupported' | 'Required';
+    };
     /** @description The state of a pool, in the terms of a MachinePool of Cluster API */
     PoolStatus: {
       name: string;
@@ -2742,6 +2794,7 @@ export interface components {
       firewall?: components['schemas']['Firewall'];
       /** @description Left out: the SSH servers of nodes are not touched */
       sshd?: components['schemas']['Sshd'];
+      lease?: components['schemas']['ManifestLease'];
       /** @description true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused */
       paused?: boolean;
       /**
@@ -2909,6 +2962,42 @@ export interface components {
        * @default true
        */
       verify: boolean;
+    };
+    /**
+     * @description The limited lifetime of the cluster. Left out: it has no end, and nothing is reserved
+     * @example {
+     *       "endsAt": "2026-12-24T18:00:00Z",
+     *       "warnings": [
+     *         "24h",
+     *         "1h"
+     *       ]
+     *     }
+     */
+    ManifestLease: {
+      /**
+       * Format: date-time
+       * @description No machine is requested earlier. Left out: at once
+       */
+      startsAt?: string;
+      /**
+       * Format: date-time
+       * @description The cluster is gone by then: its deletion begins earlier by the grace period
+       */
+      endsAt: string;
+      /**
+       * @description How long before its end the cluster is deleted
+       * @default 10m
+       * @example 90s
+       */
+      gracePeriod: string;
+      /** @description How long before its end a warning is recorded, each once. Left out: 24h and 1h, where longer than the grace period */
+      warnings?: string[];
+      /**
+       * @description IfSupported: machines are reserved on connections whose provider can reserve. Required: a cluster on any other connection is rejected
+       * @default IfSupported
+       * @enum {string}
+       */
+      reservation: 'IfSupported' | 'Required';
     };
     /** @description A JSON merge patch (RFC 7386) of the manifest */
     ManifestPatch: {

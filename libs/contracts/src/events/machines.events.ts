@@ -36,6 +36,23 @@ export const ConnectionOffer = z.strictObject({
 });
 export type ConnectionOffer = z.infer<typeof ConnectionOffer>;
 
+const SIZES_MAX = 200;
+const SIZE_LENGTH_MAX = 200;
+const size = z.string().min(1).max(SIZE_LENGTH_MAX);
+
+/** The machines that a reservation is for. */
+export const ReservedMachines = z
+  .array(z.strictObject({ spec: size, count: z.int().min(1) }))
+  .min(1)
+  .max(SIZES_MAX);
+export type ReservedMachines = z.infer<typeof ReservedMachines>;
+
+/** Which machine size is requested for a declared one. A size that is not in it is requested as it is. */
+export const ReservedSizes = z
+  .record(size, size)
+  .refine((sizes) => Object.keys(sizes).length <= SIZES_MAX, `at most ${SIZES_MAX} sizes`);
+export type ReservedSizes = z.infer<typeof ReservedSizes>;
+
 const rotationHosts = z.array(RotationHost).max(ROTATION_HOSTS_MAX);
 
 /** Facts about machines and what they stand on. Written by infra-svc. */
@@ -45,7 +62,56 @@ export const machinesEvents = {
     writer: 'infra-svc',
     context: 'machines',
     doc: 'Every check against the world passed; nothing is created yet.',
-    data: z.strictObject({ uid }),
+    data: z.strictObject({
+      uid,
+      waits: z
+        .strictObject({
+          reserves: z.array(connection).describe('Connections on which machines are reserved first'),
+          startsAt: z.iso.datetime().nullable().describe('No machine is requested earlier; null: at once'),
+        })
+        .optional()
+        .describe('What its machines wait for; absent: nothing'),
+    }),
+  }),
+  ReservationConfirmed: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A provider has reserved the machines of the cluster on this connection until endsAt; stated again when it has moved the end.',
+    data: z.strictObject({
+      uid,
+      connection,
+      startsAt: z.iso.datetime().nullable(),
+      endsAt: z.iso.datetime(),
+      machines: ReservedMachines,
+    }),
+  }),
+  ReservationActivated: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The reservation on this connection has begun: machines may be requested, by the sizes that it maps theirs to.',
+    data: z.strictObject({ uid, connection, sizes: ReservedSizes }),
+  }),
+  ReservationDenied: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'A provider does not reserve the machines until endsAt. What it had reserved before stays reserved until its own end.',
+    data: z.strictObject({
+      uid,
+      connection,
+      endsAt: z.iso.datetime().describe('The end that was asked for'),
+      until: z.iso.datetime().optional().describe('The end that the reservation has; absent: there is none'),
+      cause: Cause,
+    }),
+  }),
+  ReservationReleased: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'machines',
+    doc: 'The provider of this connection has nothing reserved for the cluster any more.',
+    data: z.strictObject({ uid, connection }),
   }),
   ClusterRejected: defineEvent({
     version: 1,

@@ -4,6 +4,7 @@ import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';
 import { CreationFailure } from '../creation.failure.js';
 import { Sha256 } from '../digests.js';
+import { Duration } from '../durations.js';
 import { HOOK_POINTS } from '../hook.points.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, UpgradeId } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
@@ -193,8 +194,24 @@ export const requestEvents = {
     data: z.strictObject({
       uid,
       failure: CreationFailure.optional().describe(
-        'Why its creation failed: the cluster is cleaned up, as its request asked for. Absent: someone asked to delete it',
+        'Why its creation failed: the cluster is cleaned up, as its request asked for. Absent: someone asked to delete it, or it ends',
       ),
+      lease: z
+        .strictObject({ endsAt: z.iso.datetime(), gracePeriod: Duration })
+        .optional()
+        .describe('The lease that ends; absent: the deletion has another reason'),
+    }),
+  }),
+  ClusterExpiring: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'The lease of the cluster ends soon: a warning that was asked for, recorded once for each end.',
+    data: z.strictObject({
+      uid,
+      warning: Duration.describe('How long before the end it was to be recorded'),
+      endsAt: z.iso.datetime(),
+      deletionAt: z.iso.datetime().describe('When the deletion of the cluster begins'),
     }),
   }),
   HookSkipped: defineEvent({

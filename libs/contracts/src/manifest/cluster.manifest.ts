@@ -22,6 +22,7 @@ import { DrainPolicy } from './drain.policy.js';
 import { ManifestEtcdBackups } from './etcd.backups.js';
 import { healthCheckOf, ManifestHealthCheck } from './health.check.js';
 import { Hooks } from './hooks.js';
+import { leaseOf, ManifestLease } from './lease.js';
 import { PlanStep } from './manifest.plan.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
@@ -123,6 +124,7 @@ export const ManifestSpec = z
     etcdBackups: ManifestEtcdBackups.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
     sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
+    lease: ManifestLease.optional(),
     paused: z
       .boolean()
       .optional()
@@ -199,7 +201,7 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
  * has paused, and a newer release of Fairlead upgrades no cluster by its default.
  */
 export const specOfManifest = (
-  { paused, version, onFailure, virtualAddresses = [], ...spec }: ManifestSpec,
+  { paused, version, onFailure, virtualAddresses = [], lease, ...spec }: ManifestSpec,
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
@@ -207,6 +209,7 @@ export const specOfManifest = (
     ...spec,
     serviceType,
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
+    ...(lease === undefined ? {} : { lease: leaseOf(lease) }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     ...((onFailure ?? current?.onFailure) === 'cleanup' ? { onFailure: 'cleanup' } : {}),
     version: version === undefined ? (current?.version ?? DEFAULT_KUBERNETES_VERSION) : withV(version),

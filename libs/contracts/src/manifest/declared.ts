@@ -16,6 +16,7 @@ import { DrainPolicy } from './drain.policy.js';
 import { Hooks } from './hooks.js';
 import { EtcdBackups } from './etcd.backups.js';
 import { HealthCheck } from './health.check.js';
+import { ClusterLease } from './lease.js';
 import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
@@ -87,6 +88,7 @@ export const DeclaredSpec = z.strictObject({
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),
   onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
+  lease: ClusterLease.optional().describe('Absent: it has no end, and nothing is reserved'),
 });
 export type DeclaredSpec = z.infer<typeof DeclaredSpec>;
 
@@ -132,6 +134,7 @@ export const declaredOf = ({
   singleNode,
   kubernetes,
   onFailure,
+  lease,
 }: ClusterSpec): DeclaredSpec => {
   const { version, podCidr, serviceCidr, serviceDnsDomain: dnsDomain, networkCni: cni, storageclass } = kubernetes;
   return {
@@ -146,6 +149,7 @@ export const declaredOf = ({
       ...machinesOf(set),
     })),
     ...(onFailure === undefined ? {} : { onFailure }),
+    ...(lease === undefined ? {} : { lease }),
   };
 };
 
@@ -181,7 +185,7 @@ export const controlPlaneSetOf = (
 
 /** What is built for a manifest. A pool of 0 replicas needs no machines, so only the manifest knows it. */
 export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): ClusterSpec => {
-  const { controlPlane, network, pools, storage, onFailure } = declared;
+  const { controlPlane, network, pools, storage, onFailure, lease } = declared;
   const { connection, machineType: spec, rootDisk, replicas: count, zones } = controlPlane;
   return {
     name,
@@ -203,5 +207,6 @@ export const clusterSpecOf = (name: ClusterName, declared: DeclaredSpec): Cluste
     label: '',
     description: '',
     ...(onFailure === undefined ? {} : { onFailure }),
+    ...(lease === undefined ? {} : { lease }),
   };
 };

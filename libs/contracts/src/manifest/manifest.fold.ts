@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../envelope.js';
 import type { EventData } from '../events/catalogue.js';
 import type { ClusterUid } from '../ids.js';
+import { leaseAfterDenial } from '../lifetime.js';
 import type { MachinePlan } from '../machines.js';
 import type { ReplacementOrder } from '../replacement-orders.js';
 import { replacementIn, type Replacement } from '../replacements.js';
@@ -246,6 +247,13 @@ const held = (declared: Declared, { scope, disabled }: EventData<'UpdatesDisable
   return { ...declared, spec: { ...declared.spec, pools: changed } };
 };
 
+/** An end that a provider denies is declared no more: the former one stands. */
+const notExtended = (declared: Declared, denial: EventData<'ReservationDenied'>): Declared => {
+  const { lease } = declared.spec;
+  const after = lease && leaseAfterDenial(lease, denial);
+  return after === undefined || after === lease ? declared : { ...declared, spec: { ...declared.spec, lease: after } };
+};
+
 /** A version that was not reached is declared no more: the cause is fixed, and it is applied again. */
 const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
   const { rollingTo: _version, upgrading, ...others } = declared;
@@ -293,6 +301,8 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
     }
     case 'UpdatesDisabledSet':
       return held(declared, event.data);
+    case 'ReservationDenied':
+      return notExtended(declared, event.data);
     case 'NodesRequested':
       return requested(declared, event);
     case 'VmsPlanned':
@@ -349,6 +359,7 @@ const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeReplacementReady',
   'VmDeleted',
   'UpdatesDisabledSet',
+  'ReservationDenied',
   'UpgradeRequested',
   'UpgradeRejected',
   'RolloutStarted',

@@ -4,6 +4,7 @@ import type { NodeSet } from '../cluster-spec.js';
 import { EXTERNAL_ETCD_COUNTS } from '../external-etcd.js';
 import { refuse, type Refusal } from '../refusals.js';
 import { CONTROL_PLANE_POOL, controlPlaneSetOf, nodeSetOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
+import { leaseChangeFaults } from './lease.js';
 import { changesOf, differences, type MachineTemplate } from './machine.template.js';
 import type { Declared } from './manifest.fold.js';
 import { nodeMetadata } from './pool.fields.js';
@@ -460,6 +461,7 @@ const versionFaults = ({ version: before }: DeclaredSpec, { version: after }: De
 /** Why a cluster cannot become what is declared, each with the field and what to do instead. */
 export const changeFaults = (before: DeclaredSpec, after: DeclaredSpec): readonly Refusal[] => [
   ...fieldFaults(IMMUTABLE, [before, after]),
+  ...leaseChangeFaults(before.lease, after.lease),
   ...versionFaults(before, after),
   ...controlPlaneFaults(before, after),
   ...machineFaults(before, after),

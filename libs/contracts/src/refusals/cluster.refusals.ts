@@ -33,6 +33,36 @@ export const CLUSTER_REFUSALS = {
     "Unable to {action}. The cluster '{cluster}' has been paused since {since}{reason}.",
     'Resume it first, with POST /ns/{namespace}/clusters/{cluster}/resume.',
   ),
+  'cluster.lease-over': definition(
+    422,
+    'The deletion of the cluster would begin at {deletionAt}, and it is {now}.',
+    'Give spec.lease.endsAt a later time, or spec.lease.gracePeriod a shorter duration.',
+  ),
+  'cluster.lease-empty': definition(
+    422,
+    'The cluster would start at {startsAt}, and its deletion would begin at {deletionAt}.',
+    'Give spec.lease.startsAt an earlier time, or spec.lease.endsAt a later one.',
+  ),
+  'cluster.lease-warning-late': definition(
+    422,
+    'A warning {warning} before the end would come when the deletion has begun: the grace period is {gracePeriod}.',
+    'Give spec.lease.warnings only durations that are longer than spec.lease.gracePeriod.',
+  ),
+  'cluster.lease-reserved': definition(
+    409,
+    'Machines are reserved for the cluster, and a reservation has an end.',
+    'Move spec.lease.endsAt instead of taking spec.lease out of the manifest.',
+  ),
+  'cluster.reservation-late': definition(
+    409,
+    'The cluster exists, and machines are reserved before they are created.',
+    'Set spec.lease.reservation to IfSupported: the cluster then ends without a reservation. To reserve machines, create another cluster.',
+  ),
+  'cluster.reservation-unsupported': definition(
+    422,
+    "The provider '{provider}' of connection '{connection}' cannot reserve machines.",
+    'Use a connection whose provider can (see docs/providers.md), or set spec.lease.reservation to IfSupported.',
+  ),
   'cluster.pause-with-changes': definition(
     409,
     "The manifest pauses the cluster '{cluster}' and changes other fields: {fields}",

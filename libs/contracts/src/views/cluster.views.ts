@@ -46,6 +46,8 @@ export const CONDITION_TYPES = [
   'HookSecretsPresent',
   'RemediationAllowed',
   'BackupsHealthy',
+  'Reserved',
+  'Expiring',
   'Upgrading',
   'Progressing',
   'Paused',
@@ -107,6 +109,32 @@ export const ConditionView = z
   .meta({ id: 'Condition', description: 'One thing that is true of a cluster or not' });
 export type ConditionView = z.infer<typeof ConditionView>;
 
+export const RESERVATION_PHASES = ['Pending', 'Active', 'Denied'] as const;
+
+/** The limited lifetime of a cluster. */
+export const LeaseView = z
+  .strictObject({
+    startsAt: time.nullable().describe('No machine is requested earlier; null: at once'),
+    endsAt: time.describe('The cluster is gone by then'),
+    deletionAt: time.describe('When the deletion of the cluster begins'),
+    gracePeriod: z.string(),
+    warnings: z.array(z.string()).describe('How long before its end warnings are recorded'),
+    warned: z.array(z.string()).describe('Those that were recorded for this end'),
+    reservations: z
+      .array(
+        z.strictObject({
+          connection: z.string(),
+          phase: z.enum(RESERVATION_PHASES),
+          endsAt: time.nullable().describe('The end that the provider has confirmed; null: none yet'),
+          sizes: z.record(z.string(), z.string()).describe('Which machine size is requested for a declared one'),
+          message: z.string().describe("Of a denial: the provider's words; empty: nothing was denied last"),
+        }),
+      )
+      .describe('Empty: nothing is reserved'),
+  })
+  .meta({ id: 'Lease', description: 'The limited lifetime of a cluster' });
+export type LeaseView = z.infer<typeof LeaseView>;
+
 export const ClusterView = z
   .strictObject({
     name: z.string(),
@@ -141,6 +169,7 @@ export const ClusterView = z
     conditions: z.array(ConditionView),
     virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
     onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
+    lease: LeaseView.optional().describe('Absent: it has no end'),
     progress: z
       .strictObject({
         operation: OperationKind,

@@ -75,7 +75,6 @@ export class JobsWorker {
 
   start(): void {
     this.running = true;
-    this.ticker = setInterval(() => this.held.forEach(({ message }) => message.working()), this.options.ackWaitMs / 3);
     this.loop = this.run();
     void this.takeAgainOnReconnect();
   }
@@ -89,7 +88,7 @@ export class JobsWorker {
     this.places.giveBack();
     for (const { abort } of this.held.values()) abort.abort(new Error('the service is stopping'));
     while (this.held.size > 0 && Date.now() < deadline) await this.slotFree.pause(RETRY_MS);
-    clearInterval(this.ticker);
+    this.stopTicking();
     await this.loop;
   }
 
@@ -163,17 +162,36 @@ export class JobsWorker {
       return;
     }
     const held: Held = { message, abort: new AbortController() };
-    this.held.set(message.seq, held);
+    this.hold(message.seq, held);
     const job = jobIn(message);
     if (job === undefined) {
       void this.work(held, () => this.options.runner.buryText(message.string()));
       return;
     }
     const giveBack = (): void => {
-      this.held.delete(message.seq);
+      this.release(message.seq);
       held.message.nak();
     };
     this.places.take({ job, giveBack, run: () => this.work(held, () => this.settle(job, held.abort)) });
+  }
+
+  /** Extends the ack wait of every held job; without any, nothing wakes up. */
+  private hold(seq: number, held: Held): void {
+    this.held.set(seq, held);
+    this.ticker ??= setInterval(
+      () => this.held.forEach(({ message }) => message.working()),
+      this.options.ackWaitMs / 3,
+    );
+  }
+
+  private release(seq: number): void {
+    this.held.delete(seq);
+    if (this.held.size === 0) this.stopTicking();
+  }
+
+  private stopTicking(): void {
+    clearInterval(this.ticker);
+    this.ticker = undefined;
   }
 
   private async work(held: Held, settle: () => Promise<Settled>): Promise<void> {
@@ -184,7 +202,7 @@ export class JobsWorker {
       this.options.log.warn(`a job is given back: ${wordsOf(error)}`);
       held.message.nak(RETRY_MS * 4);
     } finally {
-      this.held.delete(held.message.seq);
+      this.release(held.message.seq);
     }
   }
 

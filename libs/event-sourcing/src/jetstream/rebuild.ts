@@ -1,4 +1,4 @@
-import { PARTITION_COUNT, partitionFilter } from '@fairlead/contracts';
+import { EVERY_EVENT, partitionOf, PARTITION_COUNT, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
 import { project, type Projection } from '../projection.js';
@@ -37,8 +37,8 @@ interface Shadow {
   readonly client: Pool | PoolClient;
 }
 
-/** So many rows are folded in memory before they are written. */
-const ROWS_KEPT_MAX = 5_000;
+/** So many rows are folded in memory before they are written; the log is in the order of time, so their clusters change all the time. */
+const ROWS_KEPT_MAX = 20_000;
 
 /** Rows of the shadow table, each of which is read once and written once for many batches: until the end, nothing else reads them. */
 class ShadowRows {
@@ -74,18 +74,34 @@ class ShadowRows {
   }
 }
 
-/** Folds one partition's events in (after, upTo] into the shadow table; returns how many there were. */
-const foldPartition = async (
-  { nc, projection, pool }: Target,
-  shadow: Shadow,
-  range: { readonly partition: number; readonly after: number; readonly upTo: number },
-): Promise<number> => {
+/** Where each partition begins and ends. */
+interface Range {
+  readonly after: ReadonlyMap<number, number>;
+  readonly upTo: ReadonlyMap<number, number>;
+}
+
+const EVERY_PARTITION = Array.from({ length: PARTITION_COUNT }, (_, partition) => partition);
+
+/**
+ * Folds the events of all partitions in (after, upTo] into the shadow table; returns how many there were. They are read in one pass: for
+ * those of one partition, the server would look at the messages of every other one.
+ */
+const foldRange = async ({ nc, projection, pool }: Target, shadow: Shadow, { after, upTo }: Range): Promise<number> => {
+  const behind = EVERY_PARTITION.filter((partition) => (upTo.get(partition) ?? 0) > (after.get(partition) ?? 0));
+  if (behind.length === 0) return 0;
+  const first = Math.min(...behind.map((partition) => after.get(partition) ?? 0));
+  const last = Math.max(...behind.map((partition) => upTo.get(partition) ?? 0));
+  const isWithin = ({ meta: { namespace, cluster, seq } }: StoredEvent): boolean => {
+    const partition = partitionOf(namespace, cluster);
+    return seq > (after.get(partition) ?? 0) && seq <= (upTo.get(partition) ?? 0);
+  };
   const kept = new ShadowRows(new PartitionStore(pool), shadow);
   let count = 0;
-  for await (const batch of readAll(nc, partitionFilter(range.partition), range.after)) {
+  for await (const batch of readAll(nc, EVERY_EVENT, first)) {
     const events = batch
-      .filter(({ seq }) => seq <= range.upTo)
-      .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
+      .filter(({ seq }) => seq <= last)
+      .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? [])
+      .filter(isWithin);
     await kept.load(new Set(events.flatMap((event) => projection.keys(event))));
     const { rows, poisons } = project(projection, (key) => kept.get(key), events);
     const poison = poisons[0];
@@ -93,7 +109,7 @@ const foldPartition = async (
       throw new Error(`${projection.name} cannot take event ${poison.seq} of ${poison.clusterKey}: ${poison.error}`);
     for (const [key, { seq, doc }] of rows) kept.set({ key, seq, doc });
     count += events.length;
-    if ((batch.at(-1)?.seq ?? 0) > range.upTo) break;
+    if ((batch.at(-1)?.seq ?? 0) >= last) break;
   }
   await kept.flush();
   return count;
@@ -124,19 +140,10 @@ export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
   await pool.query(`drop table if exists ${identifier(table)}`);
   await pool.query(`create table ${identifier(table)} (like ${identifier(projection.table)} including all)`);
   const reached = await positionsOf(pool, consumer, '');
-  let events = 0;
-  for (let partition = 0; partition < PARTITION_COUNT; partition += 1) {
-    events += await foldPartition(
-      target,
-      { table, client: pool },
-      { partition, after: 0, upTo: reached.get(partition) ?? 0 },
-    );
-  }
+  let events = await foldRange(target, { table, client: pool }, { after: new Map(), upTo: reached });
   return inTransaction(pool, async (client) => {
-    for (const [partition, upTo] of await positionsOf(client, consumer, 'for update')) {
-      const after = reached.get(partition) ?? 0;
-      if (upTo > after) events += await foldPartition(target, { table, client }, { partition, after, upTo });
-    }
+    const upTo = await positionsOf(client, consumer, 'for update');
+    events += await foldRange(target, { table, client }, { after: reached, upTo });
     const live = await digestOf(client, projection.table);
     const rebuilt = await digestOf(client, table);
     await client.query(`delete from ${identifier(projection.table)}`);

@@ -9,7 +9,9 @@ const JOB_BUCKETS_S = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900];
 const HTTP_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30];
 
 const S = 1_000;
-const EVENT_LOOP_PRECISION_MS = 250;
+/** prom-client's histogram of the event loop's delay is a timer that wakes an idle process; this is as seldom as it can be. */
+const EVENT_LOOP_PRECISION_MS = 24 * 60 * 60 * 1_000;
+const EVENT_LOOP_DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
 /** The values of one gauge now: each with its labels. */
 export interface Reading {
@@ -37,8 +39,20 @@ export class ServiceMetrics implements Meter {
   constructor(service: string) {
     const { registry } = this;
     registry.setDefaultLabels({ service });
-    // Its monitor of the event loop wakes the process once in this time, also when it has nothing to do.
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
+    for (const of of EVENT_LOOP_DELAYS) registry.removeSingleMetric(`nodejs_eventloop_lag_${of}_seconds`);
+    let before = performance.eventLoopUtilization();
+    this.addGauge({
+      name: 'fairlead_event_loop_busy_ratio',
+      help: 'Share of the time since the last scrape in which the event loop was busy; near 1, the service is as fast as one core',
+      labels: [],
+      read: () => {
+        const now = performance.eventLoopUtilization();
+        const { utilization } = performance.eventLoopUtilization(now, before);
+        before = now;
+        return [{ labels: {}, value: utilization }];
+      },
+    });
     this.eventAge = new Histogram({
       name: 'fairlead_event_age_seconds',
       help: 'Time from the append of an event until the rows of this service show it',

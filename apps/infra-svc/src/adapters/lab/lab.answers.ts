@@ -1,3 +1,4 @@
+import { ReservedSizes } from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** What the lab's API answers; unknown fields are its own business. */
@@ -46,5 +47,11 @@ export const LabGroup = z.object({
   machines: z.array(LabMachine),
 });
 export type LabGroup = z.infer<typeof LabGroup>;
+
+export const LabReservation = z.object({
+  status: z.enum(['pending', 'active', 'ended']),
+  sizes: ReservedSizes,
+});
+export type LabReservation = z.infer<typeof LabReservation>;
 
 export const LabProblem = z.object({ code: z.string().optional(), message: z.string().optional() });

@@ -127,6 +127,32 @@ describe('what the lab says when it cannot', () => {
     await lab.faults([]);
   });
 
+  it('reserves machines, moves the end, denies in its own words, and forgets what was released', async () => {
+    const { reservations } = open(lab.endpoint, LAB_TOKEN);
+    const { machines: _machines, ...of } = groupOf(1);
+    const endsAt = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
+    const desired = {
+      name: `${of.name}.${of.uid}`,
+      group: of,
+      startsAt: null,
+      machines: [{ spec: 'lab.small', count: 2 }],
+    };
+    const made = await reservations!.ensure({ ...desired, endsAt: endsAt(1) }, signal());
+    expect(made).toMatchObject({ status: 'active', sizes: { 'lab.small': expect.stringMatching(/^lab\.small\.r-/) } });
+    const size = made.status === 'active' ? (made.sizes['lab.small'] ?? '') : '';
+    const group = groupOf(1);
+    const [machine] = await make({ ...group, machines: group.machines.map((one) => ({ ...one, spec: size })) });
+    expect(machine?.status).toBe('running');
+    expect(await reservations!.ensure({ ...desired, endsAt: endsAt(2) }, signal())).toEqual(made);
+    await lab.faults([{ kind: 'reservation-denied', message: 'not enough capacity', times: 1 }]);
+    const denied = { status: 'denied', message: 'not enough capacity' };
+    expect(await reservations!.ensure({ ...desired, endsAt: endsAt(3) }, signal())).toEqual(denied);
+    expect(await reservations!.describe(desired.name, signal())).toEqual(made);
+    for (const _again of [1, 2]) await reservations!.release(desired.name, signal());
+    expect(await reservations!.describe(desired.name, signal())).toBeUndefined();
+    expect(await reservations!.ensure({ ...desired, endsAt: endsAt(1) }, signal())).toMatchObject({ status: 'denied' });
+  });
+
   it('refuses another token, which trying again does not change', async () => {
     await expect(open(lab.endpoint, 'another token').verify(signal())).rejects.toMatchObject({
       operation: 'verify connection',

@@ -14,6 +14,7 @@ import type {
   Network,
   ProviderOperation,
   Region,
+  Reservations,
   SshKey,
 } from '../../providers/provider.ports.js';
 import {
@@ -30,6 +31,7 @@ import {
   type LabSpec,
 } from './lab.answers.js';
 import { z } from 'zod';
+import { LabReservations } from './lab.reservations.js';
 import type { LabClient, LabRequest } from './lab.client.js';
 
 /** The lab holds a poll back until something changes, at most this long. */
@@ -80,11 +82,15 @@ const reportOf = (machine: LabMachine, uid: string): MachineReport => {
 
 /** A lab: simulated machines that are reached exactly as real ones. */
 export class LabProvider implements InfrastructureProvider {
+  readonly reservations: Reservations;
+
   constructor(
     private readonly client: LabClient,
     private readonly connection: string,
     private readonly imageName: string,
-  ) {}
+  ) {
+    this.reservations = new LabReservations(client, connection);
+  }
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
     await this.specs('verify connection', signal);

@@ -1,0 +1,24 @@
+import type { ClusterView } from '../api/api.ports.js';
+import { formatDuration } from '../output/duration.js';
+
+type LeaseView = NonNullable<ClusterView['lease']>;
+
+const reservationText = ({ connection, phase, endsAt, message }: LeaseView['reservations'][number]): string => {
+  const until = endsAt === null ? '' : `, reserved until ${endsAt}`;
+  return `  ${connection}: ${phase}${until}${message === '' ? '' : `; denied: ${message}`}`;
+};
+
+/** When a cluster ends, and what is reserved for it. */
+export const leaseText = ({ lease }: Pick<ClusterView, 'lease'>, nowMs: number): readonly string[] => {
+  if (lease === undefined) return [];
+  const { startsAt, endsAt, deletionAt, reservations } = lease;
+  const leftMs = Date.parse(deletionAt) - nowMs;
+  const begin = startsAt !== null && Date.parse(startsAt) > nowMs ? [`  it starts at ${startsAt}`] : [];
+  return [
+    '',
+    'Lease:',
+    ...begin,
+    `  it ends at ${endsAt}, and is deleted from ${deletionAt} on (${leftMs > 0 ? `in ${formatDuration(leftMs)}` : 'now'})`,
+    ...reservations.map(reservationText),
+  ];
+};

@@ -1,0 +1,26 @@
+import { leaseFaults, type DeclaredSpec, type Refusal, type Registered } from '@fairlead/contracts';
+import { CLOCK, type Clock } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { ClusterAddress } from '../common/cluster.address.js';
+import { VirtualAddressChecks } from './virtual-addresses.checks.js';
+
+/** Finds what is wrong with a change of a manifest at this time, beside the nodes that the cluster has. */
+@Injectable()
+export class ChangeChecks {
+  constructor(
+    @Inject(VirtualAddressChecks) private readonly addresses: VirtualAddressChecks,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** `before` undefined: there is no such cluster yet. */
+  async faults(
+    address: ClusterAddress,
+    { before, after }: { readonly before: DeclaredSpec | undefined; readonly after: DeclaredSpec },
+    known: Registered,
+  ): Promise<readonly Refusal[]> {
+    return [
+      ...leaseFaults(after.lease, before?.lease, this.clock.now().toISOString()),
+      ...(await this.addresses.faults(address, after, known)),
+    ];
+  }
+}

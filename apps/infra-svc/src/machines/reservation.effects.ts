@@ -1,0 +1,69 @@
+import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
+import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import { openConnection } from '../connections/open.connection.js';
+import type { Connections, ReservationReport, Reservations } from '../providers/provider.ports.js';
+import { CONNECTIONS } from '../tokens.js';
+import { groupOf, reservationName } from './machines.planner.js';
+import { reservedMachines, startOf, type AskedReservation } from './reservations.js';
+import { BALANCE_POLICY, clusterOf, refOf, RESERVE_POLICY, type MachinesTask } from './machines.task.js';
+
+/** Providers begin reservations within a minute or so of their time. */
+const PENDING_AGAIN_MS = 15_000;
+
+const GONE: ReservationReport = { status: 'denied', message: 'the provider has no such reservation any more' };
+
+/** Has providers reserve the machines of a cluster, before any of them is requested. */
+@Controller()
+export class ReservationEffects {
+  constructor(@Inject(CONNECTIONS) private readonly connections: Connections) {}
+
+  /** Makes a reservation, or moves its end. */
+  @OnTask('EnsureReservation', RESERVE_POLICY)
+  async ensureReservation(task: MachinesTask): Promise<void> {
+    const asked = askedOf(task);
+    const { connection, endsAt } = asked;
+    const cluster = clusterOf(task);
+    const ref = refOf(task);
+    const reservations = await this.reservationsOf(connection);
+    const report = await reservations.ensure(
+      {
+        name: reservationName(ref, connection),
+        group: groupOf(ref, connection),
+        startsAt: startOf(cluster),
+        endsAt,
+        machines: reservedMachines(cluster, connection),
+      },
+      task.signal,
+    );
+    await task.record({
+      type: 'RecordReservation',
+      data: { uid: cluster.uid, ...asked, report },
+    });
+  }
+
+  /** Its time has come; it is active when its provider says so. */
+  @OnTask('AwaitReservation', BALANCE_POLICY)
+  async awaitReservation(task: MachinesTask): Promise<RequeueAfter | undefined> {
+    const asked = askedOf(task);
+    const { uid } = clusterOf(task);
+    const reservations = await this.reservationsOf(asked.connection);
+    const name = reservationName(refOf(task), asked.connection);
+    const report = (await reservations.describe(name, task.signal)) ?? GONE;
+    if (report.status === 'pending') return task.requeueAfter(PENDING_AGAIN_MS, 'the provider has not begun it yet');
+    await task.record({ type: 'RecordReservation', data: { uid, ...asked, report } });
+    return undefined;
+  }
+
+  private async reservationsOf(connection: ConnectionName): Promise<Reservations> {
+    const { provider } = await openConnection(this.connections, connection, { retryable: true });
+    if (provider.reservations !== undefined) return provider.reservations;
+    const message = 'the provider does not reserve machines any more';
+    throw new WorldFailure({ operation: 'reserve machines', target: connection, message, retryable: false });
+  }
+}
+
+const askedOf = ({ key, data: { reservation } }: MachinesTask): AskedReservation => {
+  if (reservation === undefined) throw new Error(`${key} is desired without a reservation`);
+  return reservation;
+};
