@@ -104,6 +104,8 @@ const importingBundle = (folder) =>
     entryPoints: [join(root, folder, 'dist', 'main.js')],
     outfile: join(root, folder, 'dist', 'bundle.mjs'),
     format: 'esm',
+    // Nothing in it asks for names, and each function that is made within a call would be given its own by another call.
+    keepNames: false,
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; import { fileURLToPath as __toPath } from 'node:url'; import { dirname as __dirnameOf } from 'node:path'; const require = __createRequire(import.meta.url); const __filename = __toPath(import.meta.url); const __dirname = __dirnameOf(__filename);",
     },

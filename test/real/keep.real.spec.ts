@@ -14,7 +14,7 @@ const STEP_MS = 10 * MINUTE_MS;
 const CLUSTER = 'kept';
 const PATH = `/ns/default/clusters/${CLUSTER}`;
 const HEALTH = { unhealthyAfter: '10s', retryPeriod: '0s', minHealthyPeriod: '0s' };
-/** Until haproxy has found out that a host does not answer: two checks that fail, and what waits for it meanwhile. */
+/** Until haproxy has found out that a host does not answer: three checks that fail, and what waits for it meanwhile. */
 const BALANCER_NOTICES_MS = 15_000;
 /** From the moment at which a pod is no endpoint any more until no node sends requests to it. */
 const ENDPOINTS_FOLLOW_MS = 15_000;
@@ -139,7 +139,7 @@ describe('one declared cluster on real hosts, used all the time while its nodes 
       const printed = readFileSync(join(places.stateDir, 'balancers', name, 'haproxy.log'), 'utf8')
         .trim()
         .split('\n');
-      for (const line of printed.slice(-20)) say(`    haproxy of ${name}: ${line}`);
+      for (const line of printed.slice(-60)) say(`    haproxy of ${name}: ${line}`);
     }
     const kubeProxies = ['--namespace', 'kube-system', 'logs', '-l', 'k8s-app=kube-proxy', '--prefix', '--tail=15'];
     for (const line of (await kubectl(...kubeProxies).catch(String)).split('\n')) say(`    ${line}`);

@@ -9,7 +9,7 @@ import { likeOf, planCluster, planRequest, planSurge, setsOf, type Adopted } fro
 import { stayingOf, unbalancedAddress, type Cluster } from './machines.state.js';
 import { clusterOf, PLAN_POLICY, refOf, VALIDATE_POLICY, type MachinesTask } from './machines.task.js';
 import { Placement, zonesIn, type PreparedConnection } from './placement.effects.js';
-import { leaseOfCluster } from './reservations.js';
+import { leaseOfCluster } from './reservations.planner.js';
 import { roomRefusal } from './room.planner.js';
 import { surgeLacks, surgeRefused } from './surges.js';
 

@@ -17,7 +17,7 @@ import { missingOf, targetsOf, type Cluster } from './machines.state.js';
 import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 import { keyRefOf } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
-import { sizeAt } from './reservations.js';
+import { sizeAt } from './reservations.planner.js';
 import { surgeKey } from './surges.js';
 
 const STILL_THERE_AGAIN_MS = 2_000;

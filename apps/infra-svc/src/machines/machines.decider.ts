@@ -24,7 +24,13 @@ import {
   type PresentMachines,
 } from './machines.state.js';
 import { reasonOf } from './reasons.planner.js';
-import { deniedReservation, releaseFacts, reservationFacts, startOf, type AskedReservation } from './reservations.js';
+import {
+  deniedReservation,
+  releaseFacts,
+  reservationFacts,
+  startOf,
+  type AskedReservation,
+} from './reservations.planner.js';
 import { rolloutStep } from './rollouts.planner.js';
 import type { PoolRollout } from './rollouts.js';
 import type { ReservationReport } from '../providers/provider.ports.js';

@@ -5,7 +5,7 @@ import { openConnection } from '../connections/open.connection.js';
 import type { Connections, ReservationReport, Reservations } from '../providers/provider.ports.js';
 import { CONNECTIONS } from '../tokens.js';
 import { groupOf, reservationName } from './machines.planner.js';
-import { reservedMachines, startOf, type AskedReservation } from './reservations.js';
+import { reservedMachines, startOf, type AskedReservation } from './reservations.planner.js';
 import { BALANCE_POLICY, clusterOf, refOf, RESERVE_POLICY, type MachinesTask } from './machines.task.js';
 
 /** Providers begin reservations within a minute or so of their time. */

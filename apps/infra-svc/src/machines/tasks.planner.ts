@@ -4,7 +4,7 @@ import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesReque
 import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
-import { inactiveOf, isStarted, leaseOfCluster, startOf } from './reservations.js';
+import { inactiveOf, isStarted, leaseOfCluster, startOf } from './reservations.planner.js';
 import {
   isBalancedWrong,
   missingOf,

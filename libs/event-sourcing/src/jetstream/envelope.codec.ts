@@ -7,7 +7,7 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { addressOf, envelopeFault, isRejection, type EventAddress, type Rejection } from '../acceptance.js';
 import type { Cause, LogEntry, StreamPosition } from '../store.js';
 import { lift } from '../upcast.js';
@@ -15,7 +15,7 @@ import type { RawEvent } from './direct.reader.js';
 import { isUsualEnvelope } from './envelope.check.js';
 import { DEPTH_MAX, parseMessage } from './message.text.js';
 
-export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+export const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
 
 /** A message as it goes over the wire, ready to append. */
 export interface EncodedEvent {
@@ -176,16 +176,22 @@ export const decode = (subject: string, seq: number, bytes: Uint8Array): StoredE
 /** A subject is evt.<partition>.<namespace>.<cluster>.<context>.<Type>; what has another form is in the stream that its tokens name. */
 const CONTEXT_TOKEN = 4;
 
+const entryBefore = new WeakMap<RawEvent, LogEntry>();
+
 export const entryOf = (message: RawEvent): LogEntry => {
+  const known = entryBefore.get(message);
+  if (known !== undefined) return known;
   const { subject, seq, bytes } = message;
   const decoded = readOnce(message);
-  return {
+  const entry = {
     seq,
     context: subject.split('.')[CONTEXT_TOKEN] ?? '',
     hash: sha256(bytes),
     event: decoded.kind === 'event' ? decoded.event : undefined,
     rejection: decoded.kind === 'rejected' ? decoded.rejection : undefined,
   };
+  entryBefore.set(message, entry);
+  return entry;
 };
 
 /** An event as it was encoded by `encode`, which has checked it. */

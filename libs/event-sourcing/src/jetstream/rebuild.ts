@@ -1,10 +1,11 @@
-import { EVERY_EVENT, partitionOf, PARTITION_COUNT, type StoredEvent } from '@fairlead/contracts';
+import { EVERY_EVENT, partitionFilter, partitionInSubject } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool, PoolClient } from 'pg';
 import { project, type Projection } from '../projection.js';
 import { projectionConsumer } from './consumers.js';
 import { readAll } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
+import { partitionRange, type PartitionRange, type Reached } from './partition.range.js';
 import { identifier, PartitionStore, writeRows, type RowChange } from './partition.store.js';
 import { inTransaction } from './transaction.js';
 
@@ -39,6 +40,8 @@ interface Shadow {
 
 /** So many rows are folded in memory before they are written; the log is in the order of time, so their clusters change all the time. */
 const ROWS_KEPT_MAX = 20_000;
+/** Of a message that is in none, and no event. */
+const NO_PARTITION = -1;
 
 /** Rows of the shadow table, each of which is read once and written once for many batches: until the end, nothing else reads them. */
 class ShadowRows {
@@ -74,34 +77,19 @@ class ShadowRows {
   }
 }
 
-/** Where each partition begins and ends. */
-interface Range {
-  readonly after: ReadonlyMap<number, number>;
-  readonly upTo: ReadonlyMap<number, number>;
-}
-
-const EVERY_PARTITION = Array.from({ length: PARTITION_COUNT }, (_, partition) => partition);
-
-/**
- * Folds the events of all partitions in (after, upTo] into the shadow table; returns how many there were. They are read in one pass: for
- * those of one partition, the server would look at the messages of every other one.
- */
-const foldRange = async ({ nc, projection, pool }: Target, shadow: Shadow, { after, upTo }: Range): Promise<number> => {
-  const behind = EVERY_PARTITION.filter((partition) => (upTo.get(partition) ?? 0) > (after.get(partition) ?? 0));
-  if (behind.length === 0) return 0;
-  const first = Math.min(...behind.map((partition) => after.get(partition) ?? 0));
-  const last = Math.max(...behind.map((partition) => upTo.get(partition) ?? 0));
-  const isWithin = ({ meta: { namespace, cluster, seq } }: StoredEvent): boolean => {
-    const partition = partitionOf(namespace, cluster);
-    return seq > (after.get(partition) ?? 0) && seq <= (upTo.get(partition) ?? 0);
-  };
+/** Folds the events of a filter that are in a range into the shadow table; returns how many there were. */
+const foldRange = async (
+  { nc, projection, pool }: Target,
+  shadow: Shadow,
+  { filter, range }: { readonly filter: string; readonly range: PartitionRange | undefined },
+): Promise<number> => {
+  if (range === undefined) return 0;
   const kept = new ShadowRows(new PartitionStore(pool), shadow);
   let count = 0;
-  for await (const batch of readAll(nc, EVERY_EVENT, first)) {
+  for await (const batch of readAll(nc, filter, range.first)) {
     const events = batch
-      .filter(({ seq }) => seq <= last)
-      .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? [])
-      .filter(isWithin);
+      .filter(({ subject, seq }) => range.has(partitionInSubject(subject) ?? NO_PARTITION, seq))
+      .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
     await kept.load(new Set(events.flatMap((event) => projection.keys(event))));
     const { rows, poisons } = project(projection, (key) => kept.get(key), events);
     const poison = poisons[0];
@@ -109,17 +97,13 @@ const foldRange = async ({ nc, projection, pool }: Target, shadow: Shadow, { aft
       throw new Error(`${projection.name} cannot take event ${poison.seq} of ${poison.clusterKey}: ${poison.error}`);
     for (const [key, { seq, doc }] of rows) kept.set({ key, seq, doc });
     count += events.length;
-    if ((batch.at(-1)?.seq ?? 0) >= last) break;
+    if ((batch.at(-1)?.seq ?? 0) >= range.last) break;
   }
   await kept.flush();
   return count;
 };
 
-const positionsOf = async (
-  client: Pool | PoolClient,
-  consumer: string,
-  lock: '' | 'for update',
-): Promise<ReadonlyMap<number, number>> => {
+const positionsOf = async (client: Pool | PoolClient, consumer: string, lock: '' | 'for update'): Promise<Reached> => {
   const found = await client.query<{ partition: number; seq: string }>(
     `select partition, seq from positions where consumer = $1 order by partition ${lock}`,
     [consumer],
@@ -140,10 +124,16 @@ export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
   await pool.query(`drop table if exists ${identifier(table)}`);
   await pool.query(`create table ${identifier(table)} (like ${identifier(projection.table)} including all)`);
   const reached = await positionsOf(pool, consumer, '');
-  let events = await foldRange(target, { table, client: pool }, { after: new Map(), upTo: reached });
+  // In one pass: for the messages of one partition, the server looks at those of every other one.
+  const whole = { filter: EVERY_EVENT, range: partitionRange(new Map(), reached) };
+  let events = await foldRange(target, { table, client: pool }, whole);
   return inTransaction(pool, async (client) => {
-    const upTo = await positionsOf(client, consumer, 'for update');
-    events += await foldRange(target, { table, client }, { after: reached, upTo });
+    for (const [partition, upTo] of await positionsOf(client, consumer, 'for update')) {
+      // One that was quiet may be far behind the others, and the few messages that it has since are found by its filter.
+      const after = new Map([[partition, reached.get(partition) ?? 0]]);
+      const rest = { filter: partitionFilter(partition), range: partitionRange(after, new Map([[partition, upTo]])) };
+      events += await foldRange(target, { table, client }, rest);
+    }
     const live = await digestOf(client, projection.table);
     const rebuilt = await digestOf(client, table);
     await client.query(`delete from ${identifier(projection.table)}`);

@@ -4,6 +4,17 @@ import { entryOf } from './envelope.codec.js';
 
 /** Of a busy log these are some seconds; about a kilobyte each. */
 const KEPT_MAX = 1_000;
+const CLUSTER_TOKENS = 4;
+
+/** Of `evt.<partition>.<namespace>.<cluster>.…`; undefined: the subject, or what all of a filter begin with, is of no cluster. */
+const clusterOf = (subject: string): string | undefined => {
+  let end = 0;
+  for (let token = 0; token < CLUSTER_TOKENS; token += 1) {
+    end = subject.indexOf('.', end) + 1;
+    if (end === 0) return undefined;
+  }
+  return subject.slice(0, end);
+};
 
 /**
  * The end of the log as it was pushed. A decision has mostly seen all but the newest events of its cluster, so they are here. Whatever may
@@ -11,6 +22,8 @@ const KEPT_MAX = 1_000;
  */
 export class RecentEntries {
   private messages: RawEvent[] = [];
+  /** The same by cluster. */
+  private readonly clusters = new Map<string, RawEvent[]>();
   /** From here up to `last`, every message was pushed and is kept. */
   private from = Infinity;
   private last = 0;
@@ -21,10 +34,13 @@ export class RecentEntries {
   push(message: RawEvent, from: number): void {
     if (this.from === Infinity || from > this.last) this.keepFrom(message.seq);
     this.messages.push(message);
+    this.index(message);
     this.last = message.seq;
     if (this.messages.length <= 2 * KEPT_MAX) return;
     this.messages = this.messages.slice(-KEPT_MAX);
     this.from = this.messages[0]!.seq;
+    this.clusters.clear();
+    for (const kept of this.messages) this.index(kept);
   }
 
   /** Something may not have been pushed. */
@@ -40,9 +56,11 @@ export class RecentEntries {
   after(filter: string, afterSeq: number): readonly LogEntry[] | undefined {
     if (afterSeq + 1 < this.from || this.last < this.known) return undefined;
     const prefix = filter.slice(0, filter.indexOf('>'));
+    const cluster = clusterOf(prefix);
+    const messages = cluster === undefined ? this.messages : (this.clusters.get(cluster) ?? []);
     const found: LogEntry[] = [];
-    for (let at = this.messages.length - 1; at >= 0; at -= 1) {
-      const message = this.messages[at]!;
+    for (let at = messages.length - 1; at >= 0; at -= 1) {
+      const message = messages[at]!;
       if (message.seq <= afterSeq) break;
       if (message.subject.startsWith(prefix)) found.push(entryOf(message));
     }
@@ -63,8 +81,17 @@ export class RecentEntries {
     };
   }
 
+  private index(message: RawEvent): void {
+    const cluster = clusterOf(message.subject);
+    if (cluster === undefined) return;
+    const messages = this.clusters.get(cluster);
+    if (messages === undefined) this.clusters.set(cluster, [message]);
+    else messages.push(message);
+  }
+
   private keepFrom(seq: number): void {
     this.messages = [];
+    this.clusters.clear();
     this.from = seq;
   }
 }

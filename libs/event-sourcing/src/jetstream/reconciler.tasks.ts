@@ -8,7 +8,7 @@ import { processConsumer } from './consumers.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobRunner } from './job.runner.js';
 import { jobOfTask } from './jobs.publisher.js';
-import { loadMeter } from './load.meter.js';
+import { currentLoad } from './load.meter.js';
 import { askOf, readDesiredTasks, type DesiredTasks } from './partition.store.js';
 import { TaskQueue, type Attempted, type Pending } from './task.queue.js';
 
@@ -64,7 +64,7 @@ export class ReconcilerTasks {
         progress.waiting(count, 'memory');
         progress.waitingForGroups(full, 'memory');
       },
-      load: loadMeter(),
+      load: currentLoad,
       nowMs: () => performance.now(),
     });
   }

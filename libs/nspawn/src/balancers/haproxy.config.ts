@@ -10,8 +10,9 @@ export interface BalancerConfig {
 export const ADMIN_SOCKET = 'admin.sock';
 
 /**
- * TCP to whichever API server says over TLS that it is ready; who stops saying so loses its connections at once, so that clients go
- * elsewhere instead of waiting. API servers answer idle watches within an hour. After a reload the old process hands its
+ * TCP to whichever API server says over TLS that it is ready; who has failed three checks loses its connections, so that clients go
+ * elsewhere instead of waiting. A host that is gone does not accept a check's connection, which is known after a second; one that
+ * accepts it and is slow has five seconds to answer, more than etcd has for an API server's own check of it. API servers answer idle watches within an hour. After a reload the old process hands its
  * listening sockets to the new one, and keeps its connections for half a minute: checks do not watch over them any more.
  * It connects from its own address, which a firewall of control planes lets in.
  */
@@ -24,10 +25,10 @@ defaults
   retries 2
   option redispatch 1
   timeout connect 2s
-  timeout check 2s
+  timeout check 5s
   timeout client 1h
   timeout server 1h
-  default-server source ${address} check check-ssl verify none inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server source ${address} check check-ssl verify none inter 1s fall 3 rise 1 on-marked-down shutdown-sessions
 
 frontend api
   bind ${address}:${port}

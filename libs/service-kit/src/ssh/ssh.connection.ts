@@ -60,6 +60,8 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
       ...(channel === undefined ? { host: address.host, port: address.port } : { sock: channel }),
       username: address.user,
       privateKey: address.privateKey,
+      // Not 'none' before it, which is a question and an answer more.
+      authHandler: ['publickey'],
       readyTimeout: timeoutMs,
       keepaliveInterval: KEEPALIVE_INTERVAL_MS,
       keepaliveCountMax: KEEPALIVE_COUNT_MAX,
