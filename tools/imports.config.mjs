@@ -70,6 +70,7 @@ const LAYERS = {
   'bootstrap-svc': [
     'adapters',
     'addons',
+    'authentication',
     'joins',
     'hooks',
     'removal',

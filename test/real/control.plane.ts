@@ -193,8 +193,12 @@ const waitUntilReady = async (kubeconfig: string, addresses: readonly string[]):
   }
 };
 
-/** Starts it on these addresses of this network namespace, which must have no way out. */
-export const startControlPlane = async (version: string, addresses: readonly string[]): Promise<ControlPlane> => {
+/** Starts it on these addresses of this network namespace, which must have no way out. `flags`: of the API servers, besides the usual. */
+export const startControlPlane = async (
+  version: string,
+  addresses: readonly string[],
+  flags: readonly string[] = [],
+): Promise<ControlPlane> => {
   if (process.env['FAIRLEAD_OWN_NETWORK'] !== 'yes')
     throw new Error('this needs a network namespace of its own: npm run e2e:real -- kubernetes-api');
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-control-plane-'));
@@ -209,7 +213,10 @@ export const startControlPlane = async (version: string, addresses: readonly str
     mkdirSync(join(folder, 'etcd-data'), { mode: 0o700 });
     programs.start('etcd', 'etcd', etcdOptions(folder, pki));
     for (const address of addresses)
-      programs.start(`kube-apiserver-${address}`, 'kube-apiserver', apiServerOptions(address, folder, pki));
+      programs.start(`kube-apiserver-${address}`, 'kube-apiserver', [
+        ...apiServerOptions(address, folder, pki),
+        ...flags,
+      ]);
     programs.start('kube-controller-manager', 'kube-controller-manager', controllerOptions(pki));
     programs.start('kube-scheduler', 'kube-scheduler', [`--kubeconfig=${pki.kubeconfigFile}`, '--secure-port=0']);
     await waitUntilReady(pki.kubeconfig, addresses);

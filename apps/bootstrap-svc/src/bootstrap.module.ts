@@ -30,6 +30,7 @@ import { ExternalEtcdEffects } from './control-plane/external-etcd.effects.js';
 import { ControlPlaneEffects } from './control-plane/control-plane.effects.js';
 import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
+import { AuthenticationEffects } from './authentication/authentication.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
 import { ExecutionsEffects } from './executions/executions.effects.js';
 import { FollowsEffects } from './executions/follows.effects.js';
@@ -129,6 +130,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       ControlPlaneEffects,
       JoinsEffects,
       LabelsEffects,
+      AuthenticationEffects,
       AddonsEffects,
       NodeRemovalEffects,
       SnapshotsEffects,

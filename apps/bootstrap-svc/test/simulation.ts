@@ -45,6 +45,7 @@ import { HostsEffects } from '../src/hosts/hosts.effects.js';
 import { SshKeysEffects } from '../src/hosts/ssh.keys.effects.js';
 import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
+import { AuthenticationEffects } from '../src/authentication/authentication.effects.js';
 import { LabelsEffects } from '../src/joins/labels.effects.js';
 import { ExecutionsEffects } from '../src/executions/executions.effects.js';
 import type { LogReaders } from '../src/executions/executions.ports.js';
@@ -500,6 +501,7 @@ export class Simulation {
       ),
       joins: new JoinsEffects(hosts, credentials, settings),
       labels: new LabelsEffects(clusters),
+      authentication: new AuthenticationEffects(hosts, clusters),
       addons: new AddonsEffects(clusters, settings),
       removal: new NodeRemovalEffects(hosts, clusters, settings, clock),
       dismantling: new DismantlingEffects(clusters, settings),
@@ -523,6 +525,8 @@ export class Simulation {
       SetupExternalEtcd: (task) => own.etcd.setUp(task),
       AddEtcdMember: (task) => own.etcd.addMember(task),
       SetNodeLabels: (task) => own.labels.setNodeLabels(task),
+      ConfigureAuthentication: (task) => own.authentication.configureAuthentication(task),
+      AuthorizeUsers: (task) => own.authentication.authorizeUsers(task),
       BalanceApi: (task) => own.balancing.balanceApi(task),
       InitControlPlane: (task) => own.controlPlane.initControlPlane(task),
       RefreshKubeconfig: (task) => own.controlPlane.refreshKubeconfig(task),

@@ -91,6 +91,10 @@ export class FakeWorld {
   /** What a hook answers at its nth call at a moment; absent: Success. */
   hookAnswer: (moment: string, call: number) => HttpAnswer = () => answered({ status: 'Success' });
   readonly inits: string[] = [];
+  /** What the file of each control plane says of how users sign in. */
+  readonly signIn = new Map<string, string>();
+  /** The ClusterRoleBindings that were applied, by their names: the groups that they bind. */
+  readonly bindings = new Map<string, readonly string[]>();
   readonly joins: string[] = [];
   readonly credentials: string[] = [];
   /** The requests for client certificates that the cluster signed. */
@@ -190,6 +194,7 @@ export class FakeWorld {
           this.check(this.allBootstrapped(), `init on ${name} before every host was fit`);
           this.inits.push(name);
           this.join(name, 'control-plane');
+          this.signIn.set(name, cluster.authentication ?? '');
         }
         return { changed, kubeconfig: this.asRead(this.kubeconfig) };
       },
@@ -200,7 +205,14 @@ export class FakeWorld {
         if (certificates) this.certified.push(token);
         return { token, certificateKey: certificates ? String(this.credentials.length).padStart(64, '0') : null };
       },
-      'kubeadm-join-control-plane': ({ credentials }) => {
+      authentication: ({ content }) => {
+        this.check(host.joinedAs === 'control-plane', `${name} is no control plane and gets its file`);
+        const changed = this.signIn.get(name) !== content;
+        this.signIn.set(name, content);
+        return { changed };
+      },
+      'kubeadm-join-control-plane': ({ cluster, credentials }) => {
+        if (host.joinedAs === null) this.signIn.set(name, cluster.authentication ?? '');
         this.check(this.said('NetworkReady'), `${name} joins before the network`);
         this.check(this.certified.at(-1) === credentials.token, `${name} joins with old credentials`);
         this.check(!this.external || this.voters.has(name), `${name} joins without a voting member of etcd beside it`);
@@ -470,6 +482,12 @@ class FakeCluster implements KubernetesCluster {
         .find((failing) => failing !== undefined);
       if (words !== undefined) throw new WorldFailure({ operation: 'apply', target: 'demo', message: words });
       if (manifests.some(({ kind }) => kind === 'DaemonSet')) this.world.network = true;
+      for (const { kind, metadata, subjects } of manifests)
+        if (kind === 'ClusterRoleBinding')
+          this.world.bindings.set(
+            metadata.name,
+            (subjects as readonly { name: string }[]).map(({ name }) => name),
+          );
     });
   }
 

@@ -600,6 +600,13 @@ describe('kubeconfig', () => {
     );
   });
 
+  it('of users who sign in by OpenID Connect has no certificate, and no time', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/kubeconfig/oidc', { body: 'exec' });
+    expect((await ask(['kubeconfig', 'demo', '--oidc'])).stdout).toContain('exec');
+    for (const other of [['--ttl', '30m'], ['--administrator']])
+      expect((await ask(['kubeconfig', 'demo', '--oidc', ...other])).stderr).toContain(`and ${other[0]} exclude each`);
+  });
+
   it('is merged into the file that kubectl uses', async () => {
     const file = join(folder, 'config');
     const { stdout } = await ask(['kubeconfig', 'demo', '--merge'], fakeIo({ env: { KUBECONFIG: `${file}:/other` } }));

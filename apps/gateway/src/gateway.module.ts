@@ -76,6 +76,7 @@ import { ManifestCommands } from './manifest/manifest.commands.js';
 import { ChangeChecks } from './manifest/change.checks.js';
 import { VirtualAddressChecks } from './manifest/virtual-addresses.checks.js';
 import { ManifestHttp, SchemasHttp } from './manifest/manifest.http.js';
+import { UsersKubeconfigHttp } from './manifest/users.kubeconfig.http.js';
 import { ManifestQueries } from './manifest/manifest.queries.js';
 import { AdoptionHttp } from './manifest/adoption.http.js';
 import { RemovalHttp } from './manifest/removal.http.js';
@@ -117,6 +118,7 @@ const CONTROLLERS: Type<unknown>[] = [
   LifetimeEffects,
   PauseHttp,
   KubeconfigHttp,
+  UsersKubeconfigHttp,
   ManifestHttp,
   ScaleHttp,
   AdoptionHttp,

@@ -42,6 +42,7 @@ export * from './kubeconfigs.js';
 export * from './lifetime.js';
 export * from './log.follow.js';
 export * from './machines.js';
+export * from './manifest/authentication.js';
 export * from './manifest/autoscaling.js';
 export * from './manifest/cluster.manifest.js';
 export * from './manifest/declared.js';

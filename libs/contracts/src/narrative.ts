@@ -295,6 +295,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ControlPlaneReady: ({ nodes }) =>
     nodes.length === 1 ? 'the control plane is healthy' : `all ${nodes.length} control planes are healthy`,
   JoinTokenRenewed: ({ node, endedAt }) => `the join token of ${node} had ended at ${endedAt}; it has a new one`,
+  AuthenticationConfigured: ({ node }) => `the API server on ${node} lets users in as declared`,
+  UsersAuthorized: ({ roleBindings }) => {
+    const bound = roleBindings.filter(({ groups }) => groups.length > 0);
+    if (bound.length === 0) return 'no group of the identity provider has a role of Fairlead in the cluster any more';
+    const words = bound.map(({ clusterRole, groups }) => `${clusterRole} (${groups.join(', ')})`);
+    return `groups of the identity provider have their roles: ${words.join('; ')}`;
+  },
   NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,

@@ -25,6 +25,7 @@ export type { ExecResult, ExecTarget } from './program.exec.js';
 export {
   administratorFrom,
   kubeconfigOf,
+  oidcKubeconfigOf,
   sealedAdministrator,
   serverAt,
   signedCertificate,

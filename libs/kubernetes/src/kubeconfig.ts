@@ -1,4 +1,5 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { WorldFailure, type Oidc } from '@fairlead/contracts';
+import { stringify } from 'yaml';
 import {
   administratorOf,
   checkSigned,
@@ -148,3 +149,44 @@ contexts:
       user: ${user}
 current-context: ${user}@${cluster}
 `;
+
+/** kubelogin, which kubectl runs as `kubectl oidc-login`: it prints an address and a code, to be opened in a browser on any machine. */
+const DEVICE_FLOW = ['oidc-login', 'get-token', '--grant-type=device-code'];
+const INSTALL_HINT =
+  'Signing in needs kubelogin: "kubectl krew install oidc-login", or see https://github.com/int128/kubelogin';
+
+type SignIn = Pick<Oidc, 'issuerUrl' | 'clientId' | 'scopes' | 'ca'>;
+
+/** A kubeconfig without a secret: its user signs in at the identity provider by the device flow (RFC 8628). */
+export const oidcKubeconfigOf = (
+  cluster: string,
+  { server, ca }: Pick<ClientAccess, 'server' | 'ca'>,
+  { issuerUrl, clientId, scopes = [], ca: issuerCa }: SignIn,
+): string => {
+  const args = [
+    ...DEVICE_FLOW,
+    `--oidc-issuer-url=${issuerUrl}`,
+    `--oidc-client-id=${clientId}`,
+    ...scopes.map((scope) => `--oidc-extra-scope=${scope}`),
+    ...(issuerCa === undefined ? [] : [`--certificate-authority-data=${base64(issuerCa)}`]),
+  ];
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: 'kubectl',
+    args,
+    installHint: INSTALL_HINT,
+    interactiveMode: 'IfAvailable',
+    provideClusterInfo: false,
+  };
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: cluster, cluster: { server, 'certificate-authority-data': base64(ca) } }],
+      users: [{ name: 'oidc', user: { exec } }],
+      contexts: [{ name: `oidc@${cluster}`, context: { cluster, user: 'oidc' } }],
+      'current-context': `oidc@${cluster}`,
+    },
+    { lineWidth: 0 },
+  );
+};

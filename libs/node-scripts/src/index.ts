@@ -1,4 +1,5 @@
 export { AGENT_UNIT, agentGuard, agentUnit } from './agent/agent.unit.js';
+export { AUTHENTICATION_FILE, authenticationConfig } from './kubeadm/authentication.config.js';
 export * from './kubeadm/kubeadm.config.js';
 export * from './kubeadm/kubeadm.types.js';
 export { addressesHaproxyConfig } from './balancer/addresses.haproxy.js';
@@ -30,6 +31,7 @@ export type {
 export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
 export type { LookInput, LookResult } from './steps/look.script.js';
 export type { OwnRuntime, PrepareInput, PrepareResult } from './steps/prepare.script.js';
+export type { AuthenticationInput, AuthenticationResult } from './steps/authentication.script.js';
 export type { AuthorizedKeysInput, AuthorizedKeysResult } from './steps/authorized-keys.script.js';
 export type { NodeExecInput, NodeExecResult } from './steps/node-exec.script.js';
 export type { NodeLogInput, NodeLogResult } from './steps/node-log.script.js';

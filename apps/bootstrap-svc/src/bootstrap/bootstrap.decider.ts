@@ -63,6 +63,8 @@ export type BootstrapFact = Fact<
   | 'WorkerJoined'
   | 'JoinTokenRenewed'
   | 'NodeLabelsSet'
+  | 'AuthenticationConfigured'
+  | 'UsersAuthorized'
   | 'AddonInstalled'
   | 'ClusterReady'
   | 'BootstrapStepFailed'
@@ -108,6 +110,8 @@ export type Outcome = Extract<
       | 'WorkerJoined'
       | 'JoinTokenRenewed'
       | 'NodeLabelsSet'
+      | 'AuthenticationConfigured'
+      | 'UsersAuthorized'
       | 'NodeDrainBlocked'
       | 'NodeRemovalCancelled'
       | 'NodeDrained'
@@ -193,6 +197,10 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return host !== undefined && host.joinedAt === null;
     case 'NodeLabelsSet':
       return host !== undefined && !isSet(host, data);
+    case 'AuthenticationConfigured':
+      return host !== undefined && host.authentication !== data.authentication;
+    case 'UsersAuthorized':
+      return cluster.authentication !== undefined && cluster.authentication.authorized !== data.authentication;
     case 'ControlPlaneReady':
       return data.nodes.some((node) => !cluster.healthy.includes(node));
     case 'NodeDrainBlocked':
@@ -303,9 +311,12 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
   return [...installed, ...replacementFacts(state.cluster), { type: 'ClusterReady', data: { uid } }];
 };
 
-/** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, do not. */
-const failsTheCluster = ({ status }: Present, step: string): boolean =>
+const USER_STEPS: ReadonlySet<string> = new Set(['AuthorizeUsers', 'ConfigureAuthentication']);
+
+/** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer and users, do not. */
+const failsTheCluster = ({ status, cluster }: Present, step: string): boolean =>
   status === 'building' &&
+  !(cluster.provisioned && USER_STEPS.has(step)) &&
   step !== 'CallHook' &&
   step !== 'RemoveNode' &&
   step !== 'KeepNode' &&

@@ -7,6 +7,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
+import { evolveAuthentication } from './authentication.evolve.js';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
 import { evolveMetadata } from './metadata.evolve.js';
@@ -449,11 +450,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
 const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
-  return withHooks(
-    evolveVerifications(evolveMetadata(evolveDepartures(requested, event), event), event),
-    cluster,
-    event,
-  );
+  const departed = evolveAuthentication(evolveDepartures(requested, event), event);
+  return withHooks(evolveVerifications(evolveMetadata(departed, event), event), cluster, event);
 };
 
 const withHooks = (cluster: Cluster, before: Cluster, event: StoredEvent): Cluster => {

@@ -1,4 +1,5 @@
 import { isHeld, nextCall, type HookCall, type Moment, type NodeName } from '@fairlead/contracts';
+import { areUsersAuthorized, authenticationRevision } from './authentication.evolve.js';
 import { isAnyLeaving, mayBeRemoved } from './departures.planner.js';
 import { hasMetadata } from './metadata.evolve.js';
 import {
@@ -37,6 +38,7 @@ export type NodeStep =
   | 'JoinControlPlane'
   | 'JoinWorker'
   | 'SetNodeLabels'
+  | 'ConfigureAuthentication'
   | 'RemoveNode'
   | 'KeepNode'
   | 'UpdateAgent'
@@ -48,7 +50,12 @@ export type NodeStep =
   | 'AddAuthorizedKey'
   | 'RemoveAuthorizedKey';
 export type ClusterStep =
-  'SetupExternalEtcd' | 'InstallNetwork' | 'VerifyControlPlane' | 'InstallAddons' | 'DismantleCluster';
+  | 'SetupExternalEtcd'
+  | 'InstallNetwork'
+  | 'VerifyControlPlane'
+  | 'AuthorizeUsers'
+  | 'InstallAddons'
+  | 'DismantleCluster';
 
 /** One thing to do next, and why. */
 export type Operation =
@@ -154,6 +161,22 @@ const setLabels = (cluster: Cluster): readonly Operation[] =>
     .slice(0, LABELS_AT_ONCE_MAX)
     .map((host) => onNode('SetNodeLabels', host, 'it does not have the labels and taints that it must have'));
 
+/** One API server after the other reads how users sign in: one that does not take it leaves the others as they are. */
+const configureAuthentication = (cluster: Cluster): readonly Operation[] =>
+  cluster.provisioned && cluster.authenticationFile === true
+    ? controlPlanesOf(cluster)
+        .filter(({ joinedAt, removal, failed }) => joinedAt !== null && removal === 'none' && !failed)
+        .filter(({ authentication }) => authentication !== authenticationRevision(cluster))
+        .slice(0, 1)
+        .map((host) => onNode('ConfigureAuthentication', host, 'how users sign in has changed'))
+    : [];
+
+/** Roles do not wait for API servers: whoever loses one loses it now. */
+const authorizeUsers = (cluster: Cluster): readonly Operation[] =>
+  cluster.network && cluster.authenticationFile === true && !areUsersAuthorized(cluster)
+    ? [{ step: 'AuthorizeUsers', reason: 'groups of users have roles in the cluster' }]
+    : [];
+
 const isWhole = (cluster: Cluster, host: Host): boolean =>
   host.joinedAt !== null && host.ready && hasMetadata(cluster, host);
 
@@ -170,8 +193,17 @@ const grow = (cluster: Cluster): readonly Operation[] => {
   // Workers join through the initial control plane; they need not wait for the others.
   const joining = [...joinControlPlanes(cluster), ...joinWorkers(cluster)];
   const verifying = verifyControlPlanes(cluster);
-  const finishing = verifying.length === 0 && cluster.healthy.length > 0 ? finish(cluster) : [];
-  return [...preparing, ...joining, ...setLabels(cluster), ...verifying, ...finishing];
+  const ofUsers = [...authorizeUsers(cluster), ...configureAuthentication(cluster)];
+  const mayFinish =
+    verifying.length === 0 && cluster.healthy.length > 0 && (cluster.provisioned || ofUsers.length === 0);
+  return [
+    ...preparing,
+    ...joining,
+    ...setLabels(cluster),
+    ...verifying,
+    ...ofUsers,
+    ...(mayFinish ? finish(cluster) : []),
+  ];
 };
 
 const goesBecause = ({ machine }: Host): string =>
@@ -327,6 +359,8 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...removals(cluster),
         ...keeps(cluster),
         ...setLabels(cluster),
+        ...authorizeUsers(cluster),
+        ...configureAuthentication(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),

@@ -8,6 +8,7 @@ import type {
   Machine,
   NodeMetadata,
   NodeName,
+  Oidc,
   OnFailure,
   Replacement,
   SecretRef,
@@ -68,6 +69,8 @@ export interface Host {
   readonly formerKeys?: readonly FormerKey[];
   /** The attempts to replace its SSH key are used up: it waits for a retry or for the next rotation; absent: they are not. */
   readonly keyStuck?: boolean;
+  /** Which declaration of how users sign in its API server has read; absent: none, or it is no control plane. */
+  readonly authentication?: number;
   /** Absent: it never got labels or taints of its pool. */
   readonly metadata?: HostMetadata;
 }
@@ -83,6 +86,18 @@ export interface DesiredKey {
   readonly keyRef: SecretRef;
   readonly publicKey: string;
   readonly former: FormerKey;
+}
+
+/** How users sign in. */
+export interface UserAuthentication {
+  /** Counts the declarations, from 1. */
+  readonly revision: number;
+  /** Absent: with certificates only. */
+  readonly oidc?: Oidc;
+  /** The declaration by which groups have their roles; 0: none. */
+  readonly authorized: number;
+  /** ClusterRoles that groups may have by it. */
+  readonly roles: readonly string[];
 }
 
 /** The labels and taints of a node that come from its pool. */
@@ -231,6 +246,10 @@ export interface Cluster {
   readonly unrevoked?: AgentCredentials;
   /** By connection; absent: no key was rotated. */
   readonly sshKeys?: Readonly<Record<string, DesiredKey>>;
+  /** API servers read how users sign in from a file, and read it again when it changes; absent: they were started without one. */
+  readonly authenticationFile?: true;
+  /** Absent: nothing was ever declared. */
+  readonly authentication?: UserAuthentication;
   /** Labels and taints of pools that have any; absent: none has. */
   readonly pools?: Readonly<Record<string, NodeMetadata>>;
   /** Nodes that were given up before VmsCreated named their machines. */

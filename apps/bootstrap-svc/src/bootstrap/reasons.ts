@@ -13,6 +13,8 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   VerifyControlPlane: 'JoinControlPlaneFailedReason',
   JoinWorker: 'JoinWorkerFailedReason',
   SetNodeLabels: 'SetNodeLabelsFailedReason',
+  ConfigureAuthentication: 'ConfigureAuthenticationFailedReason',
+  AuthorizeUsers: 'AuthorizeUsersFailedReason',
   RemoveNode: 'RemoveNodeFailedReason',
   KeepNode: 'KeepNodeFailedReason',
   UpdateAgent: 'UpdateAgentFailedReason',

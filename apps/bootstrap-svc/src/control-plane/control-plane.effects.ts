@@ -3,6 +3,7 @@ import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import { administratorFrom, serverAt, type ExpectedCluster } from '@fairlead/kubernetes/kubeconfig';
 import { renderStep } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
+import { authenticationRevision } from '../bootstrap/authentication.evolve.js';
 import { hostsOf, isControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import { hostOf, type Step } from '../bootstrap/step.js';
 import { CLUSTER_ACCESS, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
@@ -58,6 +59,7 @@ export class ControlPlaneEffects {
         endpoint: server,
         kubeconfigRef: await this.clusters.seal(cluster, administrator),
         caCertHash: administrator.caCertHash,
+        authentication: authenticationRevision(cluster),
       },
     });
   }

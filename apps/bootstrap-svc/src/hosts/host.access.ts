@@ -36,6 +36,7 @@ const OPERATIONS: Readonly<Record<StepName, string>> = {
   'verify-snapshot': 'verify the snapshot of etcd',
   'etcd-health': 'look at the health of etcd',
   'authorized-keys': 'replace the SSH key',
+  authentication: 'change how users sign in',
   'node-exec': 'run a command',
   'node-log': 'follow the log',
 };

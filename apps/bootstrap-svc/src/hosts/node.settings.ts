@@ -11,7 +11,13 @@ import {
   type NodeMetadata,
   type SoftwareSource,
 } from '@fairlead/contracts';
-import { LOCAL_ETCD, type ClusterSettings, type NodeSettings, type Tuning } from '@fairlead/node-scripts';
+import {
+  authenticationConfig,
+  LOCAL_ETCD,
+  type ClusterSettings,
+  type NodeSettings,
+  type Tuning,
+} from '@fairlead/node-scripts';
 import { initialControlPlane, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 
 /**
@@ -60,6 +66,16 @@ export const versionOn = ({ spec }: Cluster, { desired }: Host): string => {
 /** Each API server uses the member beside it, as with kubeadm's own etcd: members come and go without a change to the others. */
 const endpointsOf = ({ etcd }: Cluster): readonly string[] | null => (etcd === null ? null : [LOCAL_ETCD]);
 
+/** A cluster that was made without the file has none on its further control planes, either. */
+const authenticationOf = ({
+  controlPlane,
+  authenticationFile,
+  authentication,
+}: Cluster): Pick<ClusterSettings, 'authentication'> =>
+  controlPlane === null || authenticationFile === true
+    ? { authentication: authenticationConfig(authentication?.oidc) }
+    : {};
+
 /** `version`: that of the host; by default that of the request for the cluster. */
 export const clusterSettings = (
   cluster: Cluster,
@@ -87,6 +103,7 @@ export const clusterSettings = (
     serviceCidr: kubernetes.serviceCidr,
     dnsDomain: kubernetes.serviceDnsDomain,
     etcdEndpoints: endpointsOf(cluster),
+    ...authenticationOf(cluster),
     tuning: tuningOf(configured, initialControlPlane(cluster)?.machine.profile),
   };
 };

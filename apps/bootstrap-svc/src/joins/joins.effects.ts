@@ -3,6 +3,7 @@ import { renderStep, type StepResults } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
 import { hostOf, type Step } from '../bootstrap/step.js';
 import { HOST_ACCESS, JOIN_CREDENTIALS, SETTINGS } from '../bootstrap/tokens.js';
+import { authenticationRevision } from '../bootstrap/authentication.evolve.js';
 import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
@@ -45,7 +46,9 @@ export class JoinsEffects {
       await this.join(step, host, { credentials: await renew(), again: true });
     });
     await runEtcdctl(this.hosts, step, host);
-    await step.record({ type: 'ControlPlaneJoined', data: { uid: step.state.cluster.uid, node: host.machine.name } });
+    const { cluster } = step.state;
+    const read = cluster.authenticationFile === true ? { authentication: authenticationRevision(cluster) } : {};
+    await step.record({ type: 'ControlPlaneJoined', data: { uid: cluster.uid, node: host.machine.name, ...read } });
   }
 
   @OnTask('JoinWorker', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })

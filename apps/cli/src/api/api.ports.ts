@@ -223,6 +223,7 @@ export interface Api {
   kubeconfig(at: ClusterAt, ttlSeconds?: number): Promise<string>;
   /** The administrator's kubeconfig, as YAML. Reading it is recorded. */
   administratorKubeconfig(at: ClusterAt): Promise<string>;
+  usersKubeconfig(at: ClusterAt): Promise<string>;
   /** Oldest first; also of a cluster that is gone. Shows at least what the log held at `minSeq`. */
   operations(at: ClusterAt, minSeq?: number): Promise<readonly OperationView[]>;
 

@@ -240,6 +240,7 @@ type ClusterMethods =
   | 'resumeCluster'
   | 'kubeconfig'
   | 'administratorKubeconfig'
+  | 'usersKubeconfig'
   | 'operations';
 
 type ManifestMethods = 'manifest' | 'putManifest' | 'putScale';
@@ -332,6 +333,11 @@ const clusterMethods = (access: Access, client: FairleadClient): Pick<Api, Clust
     dataOf(
       access,
       client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig/administrator', { ...at(address), parseAs: 'text' }),
+    ),
+  usersKubeconfig: (address) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig/oidc', { ...at(address), parseAs: 'text' }),
     ),
   operations: (address, minSeq = 0) =>
     allItemsOf(access, (query) =>

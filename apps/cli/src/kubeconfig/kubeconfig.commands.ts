@@ -17,6 +17,7 @@ interface KubeconfigOptions {
   /** Milliseconds. */
   readonly ttl?: number;
   readonly administrator?: true;
+  readonly oidc?: true;
   readonly out?: string;
   readonly merge?: true;
 }
@@ -38,12 +39,17 @@ export const addKubeconfigCommand = (program: Command, io: Io): void => {
         'Into ~/.kube/config (or the first file of KUBECONFIG), as the current context',
       ],
       ['fairlead kubeconfig demo --ttl 30m -o demo.yaml', 'For half an hour'],
+      ['fairlead kubeconfig demo --oidc -o demo.yaml', 'For users: without a secret, they sign in with their browser'],
     ],
   })
     .option('--ttl <duration>', 'how long the certificate is valid, 10m to 24h (default: 8h)', duration)
     .option(
       '--administrator',
       "the cluster's administrator kubeconfig instead, for when it signs no certificates; for administrators of all namespaces",
+    )
+    .option(
+      '--oidc',
+      'a kubeconfig without a secret instead, whose users sign in at the identity provider of the manifest (needs kubelogin)',
     )
     .option('-o, --out <file>', 'write it there, with mode 0600, instead of standard output')
     .option('--merge', 'merge it into that file, or into the kubeconfig that kubectl uses')
@@ -55,8 +61,14 @@ const MS_PER_SECOND = 1_000;
 const textOf = (
   { api }: Session,
   at: ClusterAt,
-  { ttl, administrator }: Pick<KubeconfigOptions, 'ttl' | 'administrator'>,
+  { ttl, administrator, oidc }: Pick<KubeconfigOptions, 'ttl' | 'administrator' | 'oidc'>,
 ): Promise<string> => {
+  if (oidc === true && (administrator === true || ttl !== undefined))
+    throw usageFailure(
+      `--oidc and ${administrator === true ? '--administrator' : '--ttl'} exclude each other`,
+      'Users who sign in by OpenID Connect have no client certificate.',
+    );
+  if (oidc === true) return api.usersKubeconfig(at);
   if (administrator === true && ttl !== undefined)
     throw usageFailure(
       '--ttl and --administrator exclude each other',

@@ -12,6 +12,7 @@ const SIGNS = {
   'replace-nodes': '~',
   'label-nodes': '~',
   'configure-network': '~',
+  'configure-authentication': '~',
   'delete-pool': '-',
   'balance-addresses': '~',
 } as const;

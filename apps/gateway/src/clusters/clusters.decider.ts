@@ -181,6 +181,8 @@ interface Present {
   readonly stuck: ReadonlySet<string>;
   /** kubeadm init has run: nodes can leave. */
   readonly initialized: boolean;
+  /** Its API servers read from a file how users sign in. */
+  readonly authenticationFile: boolean;
   readonly upgrade: PhasedUpgrade | undefined;
   /** Requests to reboot, drain or cordon nodes that are not over. */
   readonly actions: readonly OpenAction[];
@@ -504,7 +506,7 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
     case 'VmDeleted':
       return withoutMember(state, event.data.name);
     case 'ControlPlaneInitialized':
-      return { ...state, initialized: true };
+      return { ...state, initialized: true, authenticationFile: event.data.authentication !== undefined };
     case 'InitialControlPlaneChanged':
       return withMember(withMember(state, event.data.from, { leader: false }), event.data.to, { leader: true });
     default:
@@ -526,6 +528,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   additions: NO_ADDITIONS,
   stuck: new Set(),
   initialized: false,
+  authenticationFile: false,
   upgrade: undefined,
   actions: [],
 });

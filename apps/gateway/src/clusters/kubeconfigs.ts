@@ -6,11 +6,17 @@ import {
   sentenceOf,
   WorldFailure,
   type ClusterUid,
+  type Oidc,
   type SecretRef,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
-import { kubeconfigOf, sealedAdministrator } from '@fairlead/kubernetes/kubeconfig';
+import {
+  kubeconfigOf,
+  oidcKubeconfigOf,
+  sealedAdministrator,
+  type Administrator,
+} from '@fairlead/kubernetes/kubeconfig';
 import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -46,9 +52,9 @@ interface Polled {
 }
 
 /** What comes from a host is never given out as it came: kubectl would run and read whatever is written there. */
-const safeKubeconfig = (cluster: string, sealed: string): string => {
+const accepted = (cluster: string, sealed: string): Administrator => {
   try {
-    return kubeconfigOf(cluster, sealedAdministrator(sealed, cluster));
+    return sealedAdministrator(sealed, cluster);
   } catch (error) {
     if (!(error instanceof WorldFailure)) throw error;
     throw new Refused(refuse('cluster.kubeconfig-refused', { cluster, reason: error.message }));
@@ -110,11 +116,17 @@ export class Kubeconfigs {
   async administrator({ namespace, cluster, uid }: KubeconfigOf, reader: Reader): Promise<Kubeconfig | undefined> {
     const sealed = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
     if (sealed === undefined) return undefined;
-    const text = safeKubeconfig(cluster, sealed);
+    const text = kubeconfigOf(cluster, accepted(cluster, sealed));
     const fact = { type: 'KubeconfigRead', data: { uid: uid as ClusterUid } } as const;
     const stream = { namespace, cluster, context: 'audit' };
     const { seq } = orRefuse(await this.handle(audit, stream, { type: 'Record', data: fact }, causeOf(reader)));
     return { text, seq };
+  }
+
+  /** Of users who sign in at an identity provider. There is no secret in it, so reading it is not recorded. undefined: there is none yet. */
+  async ofUsers({ cluster, uid }: KubeconfigOf, oidc: Oidc): Promise<string | undefined> {
+    const sealed = await this.secrets.get(`bootstrap-svc.kubeconfig.${uid}` as SecretRef);
+    return sealed === undefined ? undefined : oidcKubeconfigOf(cluster, accepted(cluster, sealed), oidc);
   }
 
   private requestBy(

@@ -180,7 +180,7 @@ describe('the nodes of a cluster', () => {
 describe('the administrator kubeconfig', () => {
   const administrator = `${path}/kubeconfig/administrator`;
 
-  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader [ORBITER 31, CB-Ladybug 34]', async () => {
+  it('is never given out with a trick of a hostile host in it; what is safe is, and each reading is on record with its reader [ORBITER 31, azimuth 29, CB-Ladybug 34]', async () => {
     const master = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
     const bootstrap = new NatsSecrets(await gateway.environment.connect('bootstrap-svc'), 'bootstrap-svc', master);
     const ref = `bootstrap-svc.kubeconfig.${uid}` as SecretRef;
@@ -214,7 +214,7 @@ describe("an operator's kubeconfig", () => {
     return (await gateway.ask<{ id: string; token: string }>('POST', '/tokens', { body: { name, roles } })).body;
   };
 
-  it('is a new one for each request, of the token that asks, and administrators alone get the other', async () => {
+  it('is a new one for each request, of the token that asks, and administrators alone get the other [azimuth 29]', async () => {
     const issuer = await playIssuer(gateway);
     try {
       const [alice, bob] = [await operator('alice'), await operator('bob')];

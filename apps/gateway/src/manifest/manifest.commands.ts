@@ -45,6 +45,7 @@ import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
+import { issuerCertificateFaults } from './authentication.checks.js';
 import { ChangeChecks } from './change.checks.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
 import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
@@ -223,7 +224,11 @@ export class ManifestCommands {
     const { state, seq } = await this.read(address, caller);
     const { manifest, named, exactly = false, adopts } = manifestOf(state.declared);
     const { labels } = manifest.metadata;
-    refuseAny([...faultsOfManifest(manifest, address), ...staleness(state, manifest, address)]);
+    refuseAny([
+      ...faultsOfManifest(manifest, address),
+      ...issuerCertificateFaults(manifest.spec),
+      ...staleness(state, manifest, address),
+    ]);
     const { spec, plan, connectionFaults, warnings } = await this.prepare(address, { state, manifest, named, caller });
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
       throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));

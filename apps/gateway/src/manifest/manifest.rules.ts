@@ -1,4 +1,5 @@
 import {
+  authenticationFaults,
   CONTROL_PLANE_POOL,
   DEFAULT_KUBERNETES_VERSION,
   drainFaults,
@@ -149,6 +150,7 @@ export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddr
       manifest.spec.pools.map((pool) => pool.name),
     ),
     ...(manifest.spec.etcdBackups === undefined ? [] : etcdBackupsFaults(manifest.spec.etcdBackups)),
+    ...authenticationFaults(manifest.spec.authentication ?? {}, manifest.spec.network.dnsDomain),
     ...firewallFaults(
       manifest.spec.firewall ?? {},
       manifest.spec.pools.map((pool) => pool.name),

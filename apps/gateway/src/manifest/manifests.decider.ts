@@ -278,11 +278,24 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|lease)\.|^virtualAddresses\[|^(onFailure|paused)$/;
+  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused)$/;
 
-/** Health checks, drain rules, virtual addresses, what nodes accept, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
+/** Health checks, drain rules, virtual addresses, what nodes accept, how users sign in, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
+
+const AUTHENTICATION_FIELD = /^authentication\./;
+
+/** Clusters of earlier releases have API servers without the file. */
+const authenticationFault = (
+  { initialized, authenticationFile, phase }: PresentState,
+  before: DeclaredSpec,
+  { cluster, spec }: ApplyManifest['data'],
+): Refusal | undefined => {
+  if (phase === 'Deleting' || !initialized || authenticationFile) return undefined;
+  const isChanged = changedFields(before, spec).some(({ field }) => AUTHENTICATION_FIELD.test(field));
+  return isChanged ? refuse('cluster.authentication-fixed', { cluster }, 'spec.authentication') : undefined;
+};
 
 const HOOKS_FIELD = /^hooks[.[]/;
 
@@ -371,7 +384,8 @@ const changeFacts = (
   command: ApplyManifest,
 ): readonly ManifestFact[] | Refusal => {
   const { cluster } = state;
-  const hindrance = hindranceOf(cluster, declared.spec, command);
+  const hindrance =
+    authenticationFault(cluster, declared.spec, command.data) ?? hindranceOf(cluster, declared.spec, command);
   if (hindrance !== undefined) return hindrance;
   const facts = nodeFacts(cluster, declared, command);
   if (isRefusal(facts)) return facts;

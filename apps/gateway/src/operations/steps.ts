@@ -136,7 +136,7 @@ const CREATE: readonly StepDefinition[] = [
       title: 'Addons',
       closedBy: 'ClusterReady',
       notedBy: 'AddonInstalled',
-      attempts: ['InstallAddons'],
+      attempts: ['InstallAddons', 'AuthorizeUsers'],
     },
   ]),
 ];

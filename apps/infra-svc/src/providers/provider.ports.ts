@@ -201,7 +201,7 @@ export interface CapacityRequest {
   readonly controlPlanes: number;
 }
 
-/** Machines that are to be there for a cluster from one time until another (RFC 3339). */
+/** Machines that must be there for a cluster from one time until another (RFC 3339). */
 export interface DesiredReservation {
   readonly name: string;
   readonly group: GroupRef;

@@ -17,6 +17,7 @@ import {
   type Taint,
 } from '../kubernetes/index.js';
 import type { DocumentStore, Journaled } from '../persistence/document.store.js';
+import { FileAuthentication } from './file.authentication.js';
 import { unitEtcdOn, type UnitEtcdMember } from './unit.etcd.js';
 import { ManifestWatches } from './manifest.watches.js';
 import { etcdctlImageOn, manifestsOn, restoredEtcdOn, type StaticPod } from './static.pods.js';
@@ -31,6 +32,7 @@ const StoredCluster = z.object({
   endpoint: z.string(),
   sans: z.array(z.string()),
   version: z.string(),
+  apiServerFlags: z.array(z.string()).default([]),
   kubernetes: z.custom<ClusterSnapshot>((value) => typeof value === 'object' && value !== null),
 });
 
@@ -48,6 +50,8 @@ export interface ClusterRequest {
   readonly sans: readonly string[];
   /** The members of an etcd that kubeadm does not run; undefined: it does. */
   readonly etcd: readonly EtcdMemberPeer[] | undefined;
+  /** Flags of all API servers besides kubeadm's own. */
+  readonly apiServerFlags: readonly string[];
 }
 
 export interface EtcdMemberPeer {
@@ -81,6 +85,7 @@ export interface Cluster {
   readonly endpoint: string;
   readonly sans: readonly string[];
   version: string;
+  readonly apiServerFlags: readonly string[];
   readonly kubernetes: SimulatedCluster;
 }
 
@@ -104,7 +109,11 @@ export class Clusters {
   /** API servers by the address of their host. */
   private readonly listeners = new Map<
     string,
-    { readonly cluster: Cluster; readonly listener: Promise<ApiListener> }
+    {
+      readonly cluster: Cluster;
+      readonly listener: Promise<ApiListener>;
+      readonly authentication: FileAuthentication;
+    }
   >();
   private readonly hosts = new Map<string, Host>();
   /** The static pods that run on each control plane, by its machine. */
@@ -156,7 +165,7 @@ export class Clusters {
   }
 
   async create(request: ClusterRequest): Promise<Cluster> {
-    const { name, version, podCidr, nodeCidrMask, serviceCidr, endpoint, sans, etcd } = request;
+    const { name, version, podCidr, nodeCidrMask, serviceCidr, endpoint, sans, etcd, apiServerFlags } = request;
     const { delays, stats, certificateAgeMs } = this.parts;
     const kubernetes = await SimulatedCluster.create({
       name,
@@ -170,7 +179,7 @@ export class Clusters {
       ...(etcd === undefined ? {} : { etcdEndpoints: etcd.map(({ clientUrl }) => clientUrl) }),
     });
     for (const member of etcd ?? []) kubernetes.etcd.add(member.name, member.peerUrl);
-    const cluster: Cluster = { id: randomUUID(), endpoint, sans, version, kubernetes };
+    const cluster: Cluster = { id: randomUUID(), endpoint, sans, version, apiServerFlags, kubernetes };
     stats.wasCreated('cluster', name);
     this.add(cluster);
     this.changed(cluster);
@@ -214,19 +223,27 @@ export class Clusters {
     return { self: own.name, etcd: emptyEtcd(own, members) };
   }
 
-  /** Starts the API server of a control plane, if it does not run. */
+  /** Starts the API server of a control plane, if it does not run. One whose authentication file is not valid ends at once. */
   async serve(host: Host, cluster: Cluster): Promise<void> {
     if (this.servesApi(host)) return;
     const { address, name } = host.facts;
+    const authentication = await FileAuthentication.start(host.files);
+    if (authentication === undefined || this.servesApi(host)) return;
     const listener = cluster.kubernetes.listen({
       host: address,
       port: API_PORT,
       sans: [...new Set([address, name, ...cluster.sans])],
       node: host.record.membership?.nodeName ?? name,
+      authentication,
     });
     // Set before it listens: whoever asks in the meantime must not start another one.
-    this.listeners.set(address, { cluster, listener });
+    this.listeners.set(address, { cluster, listener, authentication });
     await listener;
+  }
+
+  /** What the API server of the host says of itself; undefined: it does not run. */
+  async metricsOf(host: Host): Promise<string | undefined> {
+    return this.listeners.get(host.facts.address)?.authentication.metrics();
   }
 
   async stopServing(host: Host): Promise<void> {

@@ -169,11 +169,26 @@ export const kubelet: Command = ({ host, args, out }) => {
   return 0;
 };
 
-/** kubectl on a host prints its version and reaches into the etcd pod; the API is for the machine's own kubectl with the cluster's kubeconfig. */
+const WITH_VALUE = ['-o', '--output', '-n', '--namespace', '-c', '--container'];
+
+/** `get --raw /metrics` of the host's own API server. */
+const ownMetrics = async ({ host, world, out }: CommandCall, server: string): Promise<number> => {
+  const metrics = server.includes(host.facts.address) ? await world.clusters.metricsOf(host) : undefined;
+  if (metrics === undefined)
+    throw new CommandFault(
+      `The connection to the server ${server} was refused - did you specify the right host or port?`,
+    );
+  out(metrics.trimEnd());
+  return 0;
+};
+
+/** kubectl on a host prints its version, reaches into the etcd pod and reads the metrics of its own API server; the API is for the machine's own kubectl with the cluster's kubeconfig. */
 export const kubectl: Command = (call) => {
   const { host, args, out } = call;
-  const parsed = parseArguments(args, ['-o', '--output', '--kubeconfig', '-n', '--namespace', '-c', '--container']);
+  const parsed = parseArguments(args, [...WITH_VALUE, '--kubeconfig', '--server', '--raw']);
   if (parsed.positional[0] === 'exec') return execInEtcd(call, `etcd-${host.record.membership?.nodeName ?? ''}`, args);
+  if (parsed.positional[0] === 'get' && parsed.value('--raw') === '/metrics')
+    return ownMetrics(call, parsed.value('--server') ?? '');
   if (parsed.positional[0] !== 'version') {
     throw new CommandFault(`kubectl: ${parsed.positional.join(' ')} is not simulated on a host ${SIMULATED}`);
   }

@@ -97,6 +97,7 @@ const initRequest = async (call: CommandCall, parsed: ParsedArguments): Promise<
     sans: parsed.value('--apiserver-cert-extra-sans')?.split(',') ?? [],
     failSwapOn: true,
     externalEtcd: undefined,
+    apiServerFlags: [],
   };
 };
 

@@ -43,6 +43,7 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
     endpoint,
     sans: [...new Set([hostOf(endpoint), request.node.name, ...request.sans])],
     etcd: members,
+    apiServerFlags: request.apiServerFlags,
   });
   await writePki(host, cluster);
   out('[kubeconfig] Using kubeconfig folder "/etc/kubernetes"');

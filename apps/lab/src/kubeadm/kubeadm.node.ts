@@ -61,6 +61,22 @@ const etcdSpec = (host: Host, node: string): string => {
   ].join('\n');
 };
 
+/** The part of the API server's manifest that says how it was started beyond kubeadm's own flags. */
+const apiServerSpec = ({ apiServerFlags }: Cluster): string =>
+  [
+    'spec:',
+    '  containers:',
+    '  - command:',
+    '    - kube-apiserver',
+    ...apiServerFlags.map((flag) => `    - ${flag}`),
+    '',
+  ].join('\n');
+
+const specOf = (component: string, host: Host, cluster: Cluster, node: string): string => {
+  if (component === 'etcd') return etcdSpec(host, node);
+  return component === 'kube-apiserver' && cluster.apiServerFlags.length > 0 ? apiServerSpec(cluster) : '';
+};
+
 const ADMINISTRATORS = ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
 
 /** From now on the certificates of the control plane end a year later; kubeconfigs that were removed do not come back. */
@@ -85,7 +101,7 @@ export const writeControlPlane = async (host: Host, cluster: Cluster, node: stri
   const { externalEtcd } = cluster.kubernetes;
   for (const component of CONTROL_PLANE_COMPONENTS.filter((name) => name !== 'etcd' || !externalEtcd)) {
     const manifest = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${component}\n  namespace: kube-system\n`;
-    const spec = component === 'etcd' ? etcdSpec(host, node) : '';
+    const spec = specOf(component, host, cluster, node);
     await files.writeText(`/etc/kubernetes/manifests/${component}.yaml`, SIMULATED + manifest + spec, PRIVATE);
   }
   if (!externalEtcd) await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { CommandFault } from '../commands/command.js';
@@ -29,6 +30,8 @@ export interface InitRequest {
   readonly failSwapOn: boolean;
   /** An etcd that kubeadm finds there; undefined: it makes one. */
   readonly externalEtcd: ExternalEtcd | undefined;
+  /** Flags that API servers get besides kubeadm's own. */
+  readonly apiServerFlags: readonly string[];
 }
 
 export interface JoinRequest {
@@ -76,7 +79,13 @@ const ClusterConfiguration = z.object({
   kubernetesVersion: z.string().optional(),
   controlPlaneEndpoint: z.string().optional(),
   networking: z.object({ podSubnet: z.string().optional(), serviceSubnet: z.string().optional() }).optional(),
-  apiServer: z.object({ certSANs: z.array(z.string()).optional() }).optional(),
+  apiServer: z
+    .object({
+      certSANs: z.array(z.string()).optional(),
+      extraArgs: ExtraArguments.optional(),
+      extraVolumes: z.array(z.object({ hostPath: z.string(), mountPath: z.string() })).optional(),
+    })
+    .optional(),
   etcd: z.object({ external: ExternalEtcd.optional() }).optional(),
   controllerManager: z.object({ extraArgs: ExtraArguments.optional() }).optional(),
 });
@@ -104,6 +113,20 @@ const nodeCidrMaskOf = (flags: Readonly<Record<string, string>> | undefined): nu
   return mask;
 };
 
+/** An API server finds only what is mounted into its container; the simulation reads its files on the host. */
+const apiServerFlagsOf = ({
+  extraArgs = {},
+  extraVolumes = [],
+}: NonNullable<z.output<typeof ClusterConfiguration>['apiServer']>): readonly string[] => {
+  const file = extraArgs['authentication-config'];
+  const isMounted = extraVolumes.some(
+    ({ hostPath, mountPath }) => hostPath === mountPath && mountPath === posix.dirname(file ?? ''),
+  );
+  if (file !== undefined && !isMounted)
+    throw new CommandFault(`the API server would not find ${file}: its folder is not mounted at the same path`);
+  return Object.entries(extraArgs).map(([name, value]) => `--${name}=${value}`);
+};
+
 const DEFAULT_POD_CIDR = '10.244.0.0/16';
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 
@@ -124,6 +147,7 @@ export const parseInitConfiguration = (text: string, hostname: string): InitRequ
     sans: cluster.apiServer?.certSANs ?? [],
     failSwapOn: kubelet.failSwapOn ?? true,
     externalEtcd: cluster.etcd?.external,
+    apiServerFlags: apiServerFlagsOf(cluster.apiServer ?? {}),
   };
 };
 

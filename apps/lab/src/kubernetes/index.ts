@@ -13,5 +13,6 @@ export { EtcdMembers } from './etcd/etcd.members.js';
 export type { EtcdUnderTool } from './etcd/etcd.tools.js';
 export { RestoredEtcd } from './etcd/restored.etcd.js';
 export type { ApiListener } from './http/api.listener.js';
+export type { TokenAuthentication } from './http/identity.js';
 export type { NodeRegistration } from './nodes/node.registration.js';
 export type { Taint } from './objects/core.types.js';

@@ -1,5 +1,6 @@
 import { AGENT_PATHS, EXTERNAL_ETCD } from '@fairlead/contracts';
 import {
+  AUTHENTICATION_FILE,
   agentUnit,
   ETCD_CLIENT,
   etcdctlPod,
@@ -7,6 +8,7 @@ import {
   initConfig,
   joinControlPlaneConfig,
   joinWorkerConfig,
+  type ClusterSettings,
   type EtcdCertificates,
   type StepInputs,
   type StepName,
@@ -148,6 +150,7 @@ export const LIGHT_STEPS: Steps = {
       if (begun) await cleanKubeadm(light);
       if (begun && cluster.etcdEndpoints !== null) await must(light, 'etcdctl', 'del', '', '--prefix');
       await files.writeText(started, '');
+      await writeAuthentication(files, cluster);
       await files.writeText(INIT_CONFIG, initConfig(cluster, { ...node, schedulable }), PRIVATE);
       await must(light, 'kubeadm', 'init', '--config', INIT_CONFIG).finally(() => files.removeTree(INIT_CONFIG));
       await files.writeText(finished, '');
@@ -173,6 +176,7 @@ export const LIGHT_STEPS: Steps = {
     const begun = await light.files.exists(`${marker('kubeadm-join', uid)}.started`);
     const finished = await light.files.exists(`${marker('kubeadm-join', uid)}.finished`);
     if (begun && !finished && !afterInterruption) return { changed: false, interrupted: true };
+    await writeAuthentication(light.files, cluster);
     const { changed } = await join(light, uid, joinControlPlaneConfig(cluster, node, credentials));
     return { changed, interrupted: false };
   },
@@ -299,6 +303,23 @@ export const LIGHT_STEPS: Steps = {
     return { changed: after.join() !== before.join() };
   },
 
+  authentication: async (light, { address, content }) => {
+    const { files } = light;
+    const before = await files.readText(AUTHENTICATION_FILE);
+    if (before === undefined)
+      throw new StepFault('the API server of this host was started without a file for the authentication of users');
+    if (before !== content) await files.writeText(AUTHENTICATION_FILE, content, PUBLIC);
+    const since = (await files.stat(AUTHENTICATION_FILE)).modifiedAtMs / MS_PER_SECOND;
+    const server = `https://${address}:6443`;
+    const said = await must(light, 'kubectl', '--server', server, 'get', '--raw', '/metrics');
+    const times = [...said.matchAll(/^(?:process_start_time_seconds|\S+status="success"}) (\S+)$/gm)].map(([, at]) =>
+      Number(at),
+    );
+    if (Math.max(...times) < since)
+      throw new StepFault('the API server has not taken the file for the authentication of users');
+    return { changed: before !== content };
+  },
+
   'remove-snapshot': async ({ files }) => {
     await files.removeTree(AGENT_PATHS.snapshot);
     return {};
@@ -378,6 +399,13 @@ export const LIGHT_STEPS: Steps = {
   'balance-api': async () => {
     throw new StepFault('a host of the lab has no haproxy and no keepalived');
   },
+};
+
+const writeAuthentication = async (
+  files: MemoryFiles,
+  { authentication }: Pick<ClusterSettings, 'authentication'>,
+): Promise<void> => {
+  if (authentication !== undefined) await files.writeText(AUTHENTICATION_FILE, authentication, PUBLIC);
 };
 
 const writeEtcdCertificates = async (files: MemoryFiles, certificates: EtcdCertificates): Promise<void> => {

@@ -415,6 +415,23 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/kubeconfig/oidc': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A kubeconfig without a secret: its user signs in by OpenID Connect, with the device flow of kubelogin */
+    get: operations['getUsersKubeconfig'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/manifest': {
     parameters: {
       query?: never;
@@ -2263,6 +2280,8 @@ export interface components {
         virtualAddresses?: components['schemas']['VirtualAddress'][];
         /** @description Absent: no snapshots of etcd are taken by schedule */
         etcdBackups?: components['schemas']['EtcdBackups'];
+        /** @description Absent: users sign in with client certificates only */
+        authentication?: components['schemas']['Authentication'];
         /** @description Absent: the firewalls of nodes are not touched */
         firewall?: components['schemas']['Firewall'];
         /** @description Absent: the SSH servers of nodes are not touched */
@@ -2502,6 +2521,41 @@ export interface components {
       /** @description Each snapshot is restored into a scratch etcd on a control plane, which is read and deleted */
       verify: boolean;
     };
+    Authentication: {
+      oidc?: components['schemas']['Oidc'];
+    };
+    Oidc: {
+      /**
+       * @description The issuer, exactly as its tokens name it (iss)
+       * @example https://id.example.org/realms/team
+       */
+      issuerUrl: string;
+      /** @description The client that tokens must be issued for (aud) */
+      clientId: string;
+      /** @description The claim that names the user */
+      usernameClaim: string;
+      /** @description Put before it, so that no user has a name of Kubernetes */
+      usernamePrefix: string;
+      /** @description The claim that lists the user's groups */
+      groupsClaim: string;
+      /** @description Put before each, so that no group has a name of Kubernetes */
+      groupsPrefix: string;
+      /** @description Claims that a token must have with these values */
+      requiredClaims?: {
+        [key: string]: string;
+      };
+      /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
+      ca?: string;
+      /** @description What the kubeconfig of users asks for besides openid */
+      scopes?: string[];
+      /** @description What groups may do in the cluster. Left out: nothing until someone binds a role to them */
+      roleBindings?: {
+        /** @description Name of a ClusterRole, such as cluster-admin, edit or view */
+        clusterRole: string;
+        /** @description Groups as the provider names them, without groupsPrefix */
+        groups: string[];
+      }[];
+    };
     /** @description The firewall of each node: connections that are not listed are dropped */
     Firewall: {
       /**
@@ -2615,6 +2669,7 @@ export interface components {
         | 'replace-nodes'
         | 'label-nodes'
         | 'configure-network'
+        | 'configure-authentication'
         | 'delete-pool'
         | 'balance-addresses';
       /** @description null: the cluster */
@@ -2790,6 +2845,7 @@ export interface components {
       /** @description What is asked by HTTP before and after steps of its life */
       hooks?: components['schemas']['Hook'][];
       etcdBackups?: components['schemas']['ManifestEtcdBackups'];
+      authentication?: components['schemas']['ManifestAuthentication'];
       /** @description Left out: the firewalls of nodes are not touched */
       firewall?: components['schemas']['Firewall'];
       /** @description Left out: the SSH servers of nodes are not touched */
@@ -2962,6 +3018,53 @@ export interface components {
        * @default true
        */
       verify: boolean;
+    };
+    /** @description How users sign in by OpenID Connect. Left out: only with client certificates */
+    ManifestAuthentication: {
+      oidc?: {
+        /**
+         * @description The issuer, exactly as its tokens name it (iss)
+         * @example https://id.example.org/realms/team
+         */
+        issuerUrl: string;
+        /** @description The client that tokens must be issued for (aud) */
+        clientId: string;
+        /**
+         * @description The claim that names the user
+         * @default sub
+         */
+        usernameClaim: string;
+        /**
+         * @description Put before it, so that no user has a name of Kubernetes
+         * @default oidc:
+         */
+        usernamePrefix: string;
+        /**
+         * @description The claim that lists the user's groups
+         * @default groups
+         */
+        groupsClaim: string;
+        /**
+         * @description Put before each, so that no group has a name of Kubernetes
+         * @default oidc:
+         */
+        groupsPrefix: string;
+        /** @description Claims that a token must have with these values */
+        requiredClaims?: {
+          [key: string]: string;
+        };
+        /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
+        ca?: string;
+        /** @description What the kubeconfig of users asks for besides openid */
+        scopes?: string[];
+        /** @description What groups may do in the cluster. Left out: nothing until someone binds a role to them */
+        roleBindings?: {
+          /** @description Name of a ClusterRole, such as cluster-admin, edit or view */
+          clusterRole: string;
+          /** @description Groups as the provider names them, without groupsPrefix */
+          groups: string[];
+        }[];
+      };
     };
     /**
      * @description The limited lifetime of the cluster. Left out: it has no end, and nothing is reserved
@@ -8236,6 +8339,140 @@ export interface operations {
         };
       };
       /** @description installation.handed-over, cluster.kubeconfig-not-ready, cluster.kubeconfig-refused, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getUsersKubeconfig: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The kubeconfig */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/yaml': string;
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, cluster.kubeconfig-no-oidc, cluster.kubeconfig-not-ready, cluster.kubeconfig-refused */
       409: {
         headers: {
           [name: string]: unknown;

@@ -13,6 +13,11 @@ const uid = ClusterUid;
 const node = NodeName;
 const lifetimeSeconds = z.int().min(1).max(AGENT_CREDENTIAL_LIFETIME_MAX_S);
 
+const authentication = z
+  .int()
+  .min(0)
+  .describe('Counts what was declared of how users sign in, one after the other; 0: nothing was');
+
 export const HOOK_MESSAGE_MAX = 1_000;
 
 /** Which hook was asked, at which moment. */
@@ -193,7 +198,14 @@ export const bootstrapEvents = {
     writer: 'bootstrap-svc',
     context: 'bootstrap',
     doc: 'kubeadm init has run on the leader; from now on the cluster must never be initialised again.',
-    data: z.strictObject({ uid, node, endpoint: z.string(), kubeconfigRef: SecretRef, caCertHash: z.string() }),
+    data: z.strictObject({
+      uid,
+      node,
+      endpoint: z.string(),
+      kubeconfigRef: SecretRef,
+      caCertHash: z.string(),
+      authentication: authentication.optional().describe('Absent: API servers of the cluster have no such file'),
+    }),
   }),
   HookBlocked: defineEvent({
     version: 1,
@@ -269,7 +281,11 @@ export const bootstrapEvents = {
     writer: 'bootstrap-svc',
     context: 'bootstrap',
     doc: 'One more control plane serves the API and votes in etcd.',
-    data: z.strictObject({ uid, node }),
+    data: z.strictObject({
+      uid,
+      node,
+      authentication: authentication.optional().describe('Absent: API servers of the cluster have no such file'),
+    }),
   }),
   ControlPlaneReady: defineEvent({
     version: 1,
@@ -291,6 +307,24 @@ export const bootstrapEvents = {
     context: 'bootstrap',
     doc: 'The token with which the node was to join had ended before the host was ready; its join continues with a new one.',
     data: z.strictObject({ uid, node, endedAt: z.iso.datetime() }),
+  }),
+  AuthenticationConfigured: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'The API server of the control plane has read another file for the authentication of users, without a restart.',
+    data: z.strictObject({ uid, node, authentication }),
+  }),
+  UsersAuthorized: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'Groups of the identity provider have their roles in the cluster; roles without groups were taken from all of them.',
+    data: z.strictObject({
+      uid,
+      authentication,
+      roleBindings: z.array(z.strictObject({ clusterRole: z.string(), groups: z.array(z.string()) })),
+    }),
   }),
   NodeLabelsSet: defineEvent({
     version: 1,

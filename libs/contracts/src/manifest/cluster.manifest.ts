@@ -16,6 +16,7 @@ import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { VirtualAddressView } from '../views/address.views.js';
 import { time } from '../views/time.js';
+import { completeOidc, ManifestAuthentication } from './authentication.js';
 import { Autoscaling, sizeOf } from './autoscaling.js';
 import { DeclaredSpec, POOLS_MAX } from './declared.js';
 import { DrainPolicy } from './drain.policy.js';
@@ -122,6 +123,7 @@ export const ManifestSpec = z
     ),
     hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
     etcdBackups: ManifestEtcdBackups.optional(),
+    authentication: ManifestAuthentication.optional(),
     firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
     sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
     lease: ManifestLease.optional(),
@@ -201,7 +203,7 @@ export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): 
  * has paused, and a newer release of Fairlead upgrades no cluster by its default.
  */
 export const specOfManifest = (
-  { paused, version, onFailure, virtualAddresses = [], lease, ...spec }: ManifestSpec,
+  { paused, version, onFailure, virtualAddresses = [], authentication, lease, ...spec }: ManifestSpec,
   current?: DeclaredSpec,
 ): DeclaredSpec => {
   const serviceType = spec.serviceType ?? current?.serviceType ?? serviceTypeOf(spec);
@@ -209,6 +211,7 @@ export const specOfManifest = (
     ...spec,
     serviceType,
     ...(virtualAddresses.length === 0 ? {} : { virtualAddresses }),
+    ...(authentication?.oidc === undefined ? {} : { authentication: { oidc: completeOidc(authentication.oidc) } }),
     ...(lease === undefined ? {} : { lease: leaseOf(lease) }),
     ...((paused ?? current?.paused) === true ? { paused: true } : {}),
     ...((onFailure ?? current?.onFailure) === 'cleanup' ? { onFailure: 'cleanup' } : {}),

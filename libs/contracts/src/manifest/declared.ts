@@ -11,6 +11,7 @@ import {
   type NodeSet,
 } from '../cluster-spec.js';
 import { ConnectionName, PoolName, type ClusterName } from '../ids.js';
+import { Authentication } from './authentication.js';
 import { Autoscaling } from './autoscaling.js';
 import { DrainPolicy } from './drain.policy.js';
 import { Hooks } from './hooks.js';
@@ -84,6 +85,7 @@ export const DeclaredSpec = z.strictObject({
   drain: DrainPolicy.optional().describe('Absent: nodes are emptied as without rules'),
   virtualAddresses: VirtualAddresses.optional().describe('Absent: none'),
   etcdBackups: EtcdBackups.optional().describe('Absent: no snapshots of etcd are taken by schedule'),
+  authentication: Authentication.optional().describe('Absent: users sign in with client certificates only'),
   firewall: Firewall.optional().describe('Absent: the firewalls of nodes are not touched'),
   sshd: Sshd.optional().describe('Absent: the SSH servers of nodes are not touched'),
   paused: z.boolean().optional().describe('true: no service acts on the cluster; absent: false'),

@@ -1,5 +1,6 @@
 import { completeControlPlane, completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { taintKey, type Labels } from './pool.fields.js';
+import type { Authentication } from './authentication.js';
 import type { Transport, VirtualAddress } from './virtual.addresses.js';
 
 /** A field that differs; null: it is not there. */
@@ -53,12 +54,28 @@ const addressLeaves = ({ name, holders, transports, ...others }: VirtualAddress)
   ];
 };
 
+/** Roles are known by their names; scopes and groups are sets. */
+const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
+  if (oidc === undefined) return [];
+  const { scopes = [], roleBindings = [], ...others } = oidc;
+  const of = 'authentication.oidc';
+  return [
+    ...leavesOf(others, of),
+    ...(scopes.length === 0 ? [] : [[`${of}.scopes`, scopes.toSorted().join(', ')] as const]),
+    ...roleBindings.map(({ clusterRole, groups }): Leaf => [
+      `${of}.roleBindings[${clusterRole}]`,
+      groups.toSorted().join(', '),
+    ]),
+  ];
+};
+
 /** Pools are known by their names: their order means nothing. */
 const fieldsOf = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
-  const { controlPlane, pools, virtualAddresses = [], ...others } = spec;
+  const { controlPlane, pools, virtualAddresses = [], authentication = {}, ...others } = spec;
   return new Map([
     ...leavesOf(others, ''),
+    ...authenticationLeaves(authentication),
     ...machinesLeaves(completeControlPlane(controlPlane), 'controlPlane'),
     ...pools.flatMap(poolLeaves),
     ...virtualAddresses.flatMap(addressLeaves),

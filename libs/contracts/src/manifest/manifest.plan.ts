@@ -31,6 +31,7 @@ export const PLAN_ACTIONS = [
   'replace-nodes',
   'label-nodes',
   'configure-network',
+  'configure-authentication',
   'delete-pool',
   'balance-addresses',
 ] as const;
@@ -193,14 +194,28 @@ const relabelled = (
 };
 
 const NETWORK_FIELD = /^(firewall|sshd)\./;
+const AUTHENTICATION_FIELD = /^authentication\./;
+
+/** What a change of fields is about, in few words; undefined: none of them changes. */
+const fieldsNamed = (before: DeclaredSpec, after: DeclaredSpec, isOne: RegExp): string | undefined => {
+  const fields = changedFields(before, after).flatMap(({ field }) => (isOne.test(field) ? [field] : []));
+  const others = fields.length - FIELDS_NAMED_MAX;
+  return fields.length === 0
+    ? undefined
+    : `${fields.slice(0, FIELDS_NAMED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+};
 
 /** Firewall and SSH server of nodes that exist change in place, and are taken back by nodes that no longer reach Fairlead. */
 const networked = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
-  const fields = changedFields(before, after).flatMap(({ field }) => (NETWORK_FIELD.test(field) ? [field] : []));
-  if (fields.length === 0) return [];
-  const others = fields.length - FIELDS_NAMED_MAX;
-  const named = `${fields.slice(0, FIELDS_NAMED_MAX).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
-  return [step('configure-network', null, { reason: `${named}: ${nodesOf(count)}`, count })];
+  const named = fieldsNamed(before, after, NETWORK_FIELD);
+  return named === undefined ? [] : [step('configure-network', null, { reason: `${named}: ${nodesOf(count)}`, count })];
+};
+
+/** API servers read another file while they run. */
+const authenticated = (before: DeclaredSpec, after: DeclaredSpec, count: number): readonly PlanStep[] => {
+  const named = fieldsNamed(before, after, AUTHENTICATION_FIELD);
+  const reason = `${named}: ${count} control plane${count === 1 ? '' : 's'}, one at a time, without a restart`;
+  return named === undefined ? [] : [step('configure-authentication', null, { reason, count })];
 };
 
 const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanStep => {
@@ -293,6 +308,7 @@ export const planOf = (
   return [
     ...upgraded(before, after, members.length),
     ...networked(before, after, members.length),
+    ...authenticated(before, after, members.filter(({ pool }) => pool === CONTROL_PLANE_POOL).length),
     ...abandoned(ended),
     ...changedControlPlane(after.controlPlane, {
       was: before.controlPlane,

@@ -93,6 +93,36 @@ export const CLUSTER_REFUSALS = {
     '{field} cannot be changed: it is {before}, not {after}',
     'Create a cluster with the new value, and delete this one.',
   ),
+  'cluster.oidc-prefix': definition(
+    422,
+    '{field} must keep the names of users and groups apart from those that Kubernetes, kubeadm and Fairlead give rights to: {prefix} does not',
+    'Take a prefix that neither begins system:, kubeadm: or fairlead: nor begins with one of them, such as oidc:',
+  ),
+  'cluster.oidc-issuer': definition(
+    422,
+    '{issuerUrl} is the issuer of the service accounts of the cluster itself',
+    'Give the URL of your identity provider.',
+  ),
+  'cluster.oidc-role-repeated': definition(
+    422,
+    'roleBindings names the ClusterRole {clusterRole} more than once',
+    'List all groups of a role in one entry.',
+  ),
+  'cluster.oidc-ca': definition(
+    422,
+    'ca has a certificate that cannot be read: {reason}',
+    'Give the certificates of the authorities in PEM.',
+  ),
+  'cluster.authentication-fixed': definition(
+    409,
+    "The API servers of the cluster '{cluster}' were started without a file for their authentication, so users cannot sign in by OpenID Connect there",
+    'Fairlead gives that file to clusters that it creates from this release on. Create a cluster with spec.authentication, and delete this one.',
+  ),
+  'cluster.kubeconfig-no-oidc': definition(
+    409,
+    "Users of the cluster '{cluster}' do not sign in by OpenID Connect",
+    'Declare spec.authentication.oidc in its manifest, or ask for a kubeconfig with a client certificate.',
+  ),
   'cluster.version-with-changes': definition(
     409,
     'The manifest changes the version from {before} to {after}, and what needs nodes to come, go or change beside it: {fields}',

@@ -2,6 +2,7 @@ import { versionOf } from '@fairlead/contracts';
 import { stringify } from 'yaml';
 import { ETCD_CLIENT } from '../etcd/etcd.paths.js';
 import { API_PORT, CRI_SOCKET } from './kubeadm.types.js';
+import { AUTHENTICATION_FILE, AUTHENTICATION_FOLDER } from './authentication.config.js';
 import type { ClusterSettings, JoinCredentials, NodeSettings, Tuning } from './kubeadm.types.js';
 
 type Document = Readonly<Record<string, unknown>>;
@@ -39,6 +40,23 @@ const nodeRegistration = (cluster: ClusterSettings, node: NodeSettings): Documen
   }),
 });
 
+/** With the file from the beginning, a change of it needs no other flags, and no restart. */
+const authentication = ({ api, authentication: content }: ClusterSettings): Document =>
+  content === undefined
+    ? {}
+    : {
+        extraArgs: extraArgs(api, { 'authentication-config': AUTHENTICATION_FILE }),
+        extraVolumes: [
+          {
+            name: 'authentication',
+            hostPath: AUTHENTICATION_FOLDER,
+            mountPath: AUTHENTICATION_FOLDER,
+            readOnly: true,
+            pathType: 'Directory',
+          },
+        ],
+      };
+
 const clusterConfiguration = (cluster: ClusterSettings): Document => ({
   apiVersion: cluster.api,
   kind: 'ClusterConfiguration',
@@ -56,6 +74,7 @@ const clusterConfiguration = (cluster: ClusterSettings): Document => ({
   },
   apiServer: {
     certSANs: [cluster.endpoint.host],
+    ...authentication(cluster),
     ...(cluster.api === 'kubeadm.k8s.io/v1beta3' ? { timeoutForControlPlane: API_SERVER_TIMEOUT } : {}),
   },
   ...(cluster.nodeCidrMask === undefined

@@ -13,6 +13,8 @@ export interface ClusterSettings {
   readonly dnsDomain: string;
   /** Where the members of an etcd that is not kubeadm's answer; null: kubeadm runs one on every control plane. */
   readonly etcdEndpoints: readonly string[] | null;
+  /** The content of the API servers' file for the authentication of users; absent: the cluster was made without one. */
+  readonly authentication?: string;
   /** Of the host on which kubeadm init runs: what it says of kubelets and kube-proxy is written into the cluster. */
   readonly tuning: Tuning;
 }

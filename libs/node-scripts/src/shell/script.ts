@@ -22,6 +22,7 @@ export const STEPS = [
   'prepare-verification',
   'verify-snapshot',
   'authorized-keys',
+  'authentication',
   'node-exec',
   'node-log',
 ] as const;

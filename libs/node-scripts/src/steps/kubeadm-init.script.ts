@@ -3,7 +3,7 @@ import { initConfig } from '../kubeadm/kubeadm.config.js';
 import type { ClusterSettings, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { quote } from '../shell/quote.js';
 import { onlyDuringStep, script, writeFile, type HostScript } from '../shell/script.js';
-import { cleanKubeadm } from './kubeadm.parts.js';
+import { authenticationFile, cleanKubeadm } from './kubeadm.parts.js';
 
 export interface KubeadmInitInput {
   readonly uid: string;
@@ -44,6 +44,7 @@ changed=false
 
 write_config() {
 ${writeFile(INIT_CONFIG, '600', initConfig(cluster, { ...node, schedulable }))}
+${authenticationFile(cluster)}
 }
 
 if [ ! -e "$finished" ]; then

@@ -3,7 +3,7 @@ import { joinControlPlaneConfig, joinWorkerConfig, kubeletPatch, PATCHES_FOLDER 
 import type { ClusterSettings, JoinCredentials, NodeSettings } from '../kubeadm/kubeadm.types.js';
 import { hostPath, quote } from '../shell/quote.js';
 import { onlyDuringStep, script, writeFile, type HostScript } from '../shell/script.js';
-import { cleanKubeadm } from './kubeadm.parts.js';
+import { authenticationFile, cleanKubeadm } from './kubeadm.parts.js';
 
 export interface KubeadmJoinWorkerInput {
   readonly uid: string;
@@ -59,6 +59,8 @@ interface JoinOptions<Result extends KubeadmJoinResult> {
   readonly done: Result;
   /** What is done where an earlier join was interrupted. */
   readonly interrupted: string;
+  /** What else kubeadm needs on the host. */
+  readonly files?: string;
 }
 
 const resultOf = (result: KubeadmJoinResult): string => `result ${quote(JSON.stringify(result))}`;
@@ -69,6 +71,7 @@ const joinBody = <Result extends KubeadmJoinResult>({
   already,
   done,
   interrupted,
+  files = '',
 }: JoinOptions<Result>): string => `
 ${onlyDuringStep(JOIN_CONFIG, OLD_JOIN_CONFIG)}
 kubelet_conf="$root/etc/kubernetes/kubelet.conf"
@@ -87,7 +90,7 @@ ${interrupted}
 fi
 : >"$started"
 
-${patches(input)}
+${patches(input)}${files === '' ? '' : `\n${files}`}
 ${writeFile(JOIN_CONFIG, '600', config)}
 ${AWAIT_IMAGES}
 run kubeadm join --config "$root${JOIN_CONFIG}"
@@ -110,6 +113,7 @@ export const kubeadmJoinControlPlaneScript = (input: KubeadmJoinControlPlaneInpu
       interrupted: input.afterInterruption
         ? cleanKubeadm(input.cluster)
         : `    ${resultOf({ changed: false, interrupted: true } as KubeadmJoinControlPlaneResult)}\n    exit 0`,
+      files: authenticationFile(input.cluster),
     }),
   );
 

@@ -1,3 +1,5 @@
+import { AUTHENTICATION_FILE } from '../kubeadm/authentication.config.js';
+import { writeFile } from '../shell/script.js';
 import { CRI_SOCKET, type ClusterSettings } from '../kubeadm/kubeadm.types.js';
 
 /** Empties a folder and leaves it: etcd's is often a disk of its own, and a mount point cannot be removed. */
@@ -14,3 +16,7 @@ export const cleanKubeadm = ({ etcdEndpoints }: Pick<ClusterSettings, 'etcdEndpo
   ]
     .map((line) => `    ${line}`)
     .join('\n');
+
+/** The API server of a control plane does not start without it. It has no secret in it. */
+export const authenticationFile = ({ authentication }: Pick<ClusterSettings, 'authentication'>): string =>
+  authentication === undefined ? '' : writeFile(AUTHENTICATION_FILE, '644', authentication);

@@ -1,4 +1,5 @@
-import { AgentConfig, type HostBaseline } from '@fairlead/contracts';
+import { AgentConfig, type HostBaseline, type Oidc } from '@fairlead/contracts';
+import { authenticationConfig } from '../kubeadm/authentication.config.js';
 import { DEFAULT_TUNING, type ClusterSettings, type NodeSettings } from '../kubeadm/kubeadm.types.js';
 
 export const UID = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
@@ -13,6 +14,17 @@ export const BASELINE: HostBaseline = {
   runtime: '6'.repeat(32),
 };
 
+export const OIDC: Oidc = {
+  issuerUrl: 'https://id.example.org/realms/team',
+  clientId: 'kubernetes',
+  usernameClaim: 'preferred_username',
+  usernamePrefix: 'oidc:',
+  groupsClaim: 'groups',
+  groupsPrefix: 'oidc:',
+  requiredClaims: { team: 'it\'s "us"' },
+  ca: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
+};
+
 export const CLUSTER: ClusterSettings = {
   api: 'kubeadm.k8s.io/v1beta4',
   kubernetesVersion: 'v1.34.4',
@@ -23,6 +35,7 @@ export const CLUSTER: ClusterSettings = {
   serviceCidr: '10.96.0.0/12',
   dnsDomain: 'cluster.local',
   etcdEndpoints: null,
+  authentication: authenticationConfig(OIDC),
   tuning: DEFAULT_TUNING,
 };
 

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { authenticationConfig } from '../kubeadm/authentication.config.js';
 import { script } from '../shell/script.js';
 import { TestHost } from './host.fixtures.js';
 import {
@@ -28,6 +29,7 @@ import {
   ETCD_CLUSTER,
   ETCD_MEMBER,
   NATS_CREDENTIALS,
+  OIDC,
   PEERS,
   SHARED,
   UID,
@@ -77,7 +79,7 @@ describe('every script', () => {
       .filter((line) => /(^|[\s"'=<>])\/(etc|var|run|opt|proc|usr)\//.test(line));
     // A program that the host is asked for, what is said to people, and paths inside the etcd pod or a configuration.
     const told =
-      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--[a-z-]+=\/(etc|var)|(ca|cert|key)File: |resolvConf: |directory: |(mountPath|path): |^(Exec|Environment=)|'R! \/var/;
+      /node=\/(opt|usr)|for place in |= \/opt|problem '|fail '|--[a-z-]+=\/(etc|var)|(ca|cert|key)File: |resolvConf: |directory: |(mountPath|hostPath|path|value|authentication-config): |^(Exec|Environment=)|'R! \/var/;
     expect(unrooted.filter((line) => !told.test(line))).toEqual([]);
   });
 
@@ -335,6 +337,57 @@ describe('on a host without flock', () => {
   it('the lock of a holder that is gone is taken over', async () => {
     bare.write('/run/fairlead/step.lock.d/pid', '999999999');
     expect((await bare.run(text)).code).toBe(0);
+  });
+});
+
+describe('how users sign in', () => {
+  const FILE = '/etc/kubernetes/authentication/config.yaml';
+  const READ = 'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds';
+  const [former, content] = [authenticationConfig(undefined), authenticationConfig(OIDC)];
+  const step = renderStep('authentication', { address: '198.18.7.11', content }).script;
+  /** What the API server says: when it started, and when it last took another file. */
+  const says = (startedAt: number, ...reloads: readonly string[]): void => {
+    host.standIn(
+      'kubectl',
+      ['cat <<END', `process_start_time_seconds ${startedAt.toExponential()}`, ...reloads, 'END'].join('\n'),
+    );
+  };
+  const seconds = (offset: number): number => Date.now() / 1_000 + offset;
+
+  it('is another file, once the API server at the own address of the node has taken it', async () => {
+    host.write(FILE, former);
+    says(seconds(-600), `${READ}{apiserver_id_hash="sha256:ab",status="success"} ${seconds(60).toExponential()}`);
+    expect(await host.run(step)).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(FILE)).toBe(content);
+    expect(host.calls('kubectl')[0]).toMatch(/--server https:\/\/198\.18\.7\.11:6443 .* get --raw \/metrics$/);
+    expect(await host.run(step)).toMatchObject({ code: 0, result: { changed: false } });
+  });
+
+  it('is what an API server that was started since has read', async () => {
+    host.write(FILE, content);
+    says(seconds(60));
+    expect(await host.run(step)).toMatchObject({ code: 0, result: { changed: false } });
+  });
+
+  it('has not changed while the API server refuses the file, or has read only the one before', async () => {
+    host.write(FILE, former);
+    const impatient = step.replace('-lt 150', '-lt 2');
+    says(
+      seconds(-600),
+      `${READ}{apiserver_id_hash="sha256:ab",status="failure"} ${seconds(60).toExponential()}`,
+      `${READ}{apiserver_id_hash="sha256:ab",status="success"} ${seconds(-60).toExponential()}`,
+    );
+    const { code, stderr } = await host.run(impatient);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/it must reach the issuer and trust its certificate/)]);
+    host.standIn('kubectl', 'echo "connection refused" >&2; exit 1');
+    expect((await host.run(impatient)).code).toBe(1);
+    expect(host.read('/var/log/fairlead/authentication.log')).toContain('connection refused');
+  });
+
+  it('cannot change where the API server was started without the file', async () => {
+    const { code, stderr } = await host.run(step);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('was started without a file')]);
+    expect(host.read(FILE)).toBeUndefined();
   });
 });
 

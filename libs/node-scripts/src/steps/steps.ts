@@ -1,6 +1,7 @@
 import { HostBaseline, LogLines } from '@fairlead/contracts';
 import { z } from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
+import { authenticationScript, type AuthenticationInput, type AuthenticationResult } from './authentication.script.js';
 import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';
 import { balanceApiScript, type BalanceApiInput, type BalanceApiResult } from './balance-api.script.js';
 import { credentialsScript, type CredentialsInput, type CredentialsResult } from './credentials.script.js';
@@ -66,6 +67,7 @@ export interface StepInputs {
   readonly 'prepare-verification': PrepareVerificationInput;
   readonly 'verify-snapshot': VerifySnapshotInput;
   readonly 'authorized-keys': AuthorizedKeysInput;
+  readonly authentication: AuthenticationInput;
   readonly 'node-exec': NodeExecInput;
   readonly 'node-log': NodeLogInput;
 }
@@ -92,6 +94,7 @@ export interface StepResults {
   readonly 'prepare-verification': PrepareVerificationResult;
   readonly 'verify-snapshot': VerifySnapshotResult;
   readonly 'authorized-keys': AuthorizedKeysResult;
+  readonly authentication: AuthenticationResult;
   readonly 'node-exec': NodeExecResult;
   readonly 'node-log': NodeLogResult;
 }
@@ -188,6 +191,7 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     }),
   },
   'authorized-keys': { render: authorizedKeysScript, result: changed },
+  authentication: { render: authenticationScript, result: changed },
   'node-exec': {
     render: nodeExecScript,
     result: z.strictObject({

@@ -7,6 +7,7 @@ import {
   kubeletPatch,
   uploadCertsConfig,
 } from '../kubeadm/kubeadm.config.js';
+import { authenticationConfig } from '../kubeadm/authentication.config.js';
 import { agentGuard, agentUnit } from '../agent/agent.unit.js';
 import { haproxyConfig } from '../balancer/haproxy.config.js';
 import { haproxyUnit, keepalivedUnit } from '../balancer/balancer.units.js';
@@ -23,6 +24,7 @@ import {
   ETCD_CLUSTER,
   ETCD_MEMBER,
   NATS_CREDENTIALS,
+  OIDC,
   OLD_CLUSTER,
   PEERS,
   SHARED,
@@ -35,9 +37,15 @@ const golden = goldenBeside(import.meta.url);
 
 const expectGolden = (name: string, text: string): void => golden(`${name}.golden`, text);
 
+/** As clusters of earlier releases are. */
+const { authentication: _file, ...withoutFile } = CLUSTER;
+
 const schedulable = (value: boolean) => ({ ...CONTROL_PLANE, schedulable: value });
 
 it.each([
+  ['authentication.yaml', authenticationConfig(OIDC)],
+  ['authentication.nobody.yaml', authenticationConfig(undefined)],
+  ['init.without-authentication-file.yaml', initConfig(withoutFile, schedulable(false))],
   ['init.v1beta4.yaml', initConfig(CLUSTER, schedulable(false))],
   ['init.v1beta3.yaml', initConfig(OLD_CLUSTER, schedulable(false))],
   ['init.single-node.yaml', initConfig(CLUSTER, schedulable(true))],
@@ -208,6 +216,10 @@ it.each([
   ['verify-snapshot.sh', renderStep('verify-snapshot', { bytes: 20_000_000 }).script],
   ['remove-snapshot.sh', renderStep('remove-snapshot', {}).script],
   ['look.sh', renderStep('look', {}).script],
+  [
+    'authentication.sh',
+    renderStep('authentication', { address: CONTROL_PLANE.address, content: authenticationConfig(OIDC) }).script,
+  ],
   ['read-kubeconfig.sh', renderStep('read-kubeconfig', {}).script],
 ])('%s is the text that was reviewed', (name, text) => expectGolden(name, text));
 

@@ -13,6 +13,7 @@ import { EventRecorder } from '../controllers/event.recorder.js';
 import { KUBELET, NODE_CONTROLLER, podKeysOnNode, nodeKeys } from '../controllers/node.controllers.js';
 import { PodIndex, type World } from '../controllers/world.js';
 import { listenApi, type ApiListener } from '../http/api.listener.js';
+import type { TokenAuthentication } from '../http/identity.js';
 import { DeprecatedRequests } from '../http/deprecated.requests.js';
 import type { ServedCluster } from '../http/exchange.js';
 import { Kubelets } from '../nodes/kubelets.js';
@@ -62,6 +63,8 @@ export interface ListenRequest {
   readonly sans: readonly string[];
   /** The control plane whose API server this is: `/version` shows its static pods' version. Without it, the cluster's. */
   readonly node?: string;
+  /** Whose tokens this API server takes; without it, only those of kubeadm's bootstrap. */
+  readonly authentication?: TokenAuthentication;
 }
 
 /** What a host says of its kubelet. */
@@ -192,7 +195,7 @@ export class SimulatedCluster {
   }
 
   /** Serves the API at an address over TLS. Many listeners share the state. Rejects when the address cannot be bound. */
-  async listen({ host, port, sans, node }: ListenRequest): Promise<ApiListener> {
+  async listen({ host, port, sans, node, authentication }: ListenRequest): Promise<ApiListener> {
     const names = [
       'kubernetes',
       'kubernetes.default',
@@ -210,6 +213,7 @@ export class SimulatedCluster {
       caPem: this.caPem,
       serving,
       version: () => (node === undefined ? undefined : this.controlPlaneVersions.get(node)) ?? this.version,
+      ...(authentication === undefined ? {} : { authentication }),
     });
     const close = async (): Promise<void> => {
       this.listeners.delete(open);

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { KeyPair } from '../certificates/certificate.authority.js';
 import { ApiServer, type ApiEndpoint } from './api.server.js';
 import type { ServedCluster } from './exchange.js';
+import type { TokenAuthentication } from './identity.js';
 
 /** Node looks so often at the connections of each server for requests that do not end; a lab may have a thousand idle servers. */
 const CONNECTIONS_CHECK_MS = 5 * 60_000;
@@ -24,11 +25,12 @@ export interface ListenOptions {
   readonly caPem: string;
   readonly serving: KeyPair;
   readonly version: () => string;
+  readonly authentication?: TokenAuthentication;
 }
 
 /** Serves the cluster's API over TLS. Client certificates are asked for and verified, not demanded: tokens and health probes have none. */
 export const listenApi = async (cluster: ServedCluster, options: ListenOptions): Promise<ApiListener> => {
-  const { host, port, caPem, serving, version } = options;
+  const { host, port, caPem, serving, version, authentication } = options;
   const server = createServer({
     key: serving.keyPem,
     cert: serving.certPem,
@@ -43,10 +45,11 @@ export const listenApi = async (cluster: ServedCluster, options: ListenOptions):
   server.requestTimeout = 0;
   server.timeout = 0;
   const bound = await listening(server, host, port);
-  const endpoint: ApiEndpoint = { address: `${host}:${bound.port}`, version };
+  const address = `${host}:${bound.port}`;
+  const endpoint: ApiEndpoint = { address, version, ...(authentication === undefined ? {} : { authentication }) };
   const api = new ApiServer(cluster, endpoint);
   server.on('request', (request, response) => void api.handle(request, response));
-  server.on('upgrade', (request, socket, head) => api.upgrade(request, socket, head));
+  server.on('upgrade', (request, socket, head) => void api.upgrade(request, socket, head));
   return {
     host,
     port: bound.port,

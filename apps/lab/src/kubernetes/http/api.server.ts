@@ -10,7 +10,7 @@ import { PODS } from '../resources/builtin.resources.js';
 import { sendError } from './answer.js';
 import { denial, isAllowed } from './authorization.js';
 import type { ServedCluster } from './exchange.js';
-import { ANONYMOUS, authenticate, type Identity } from './identity.js';
+import { ANONYMOUS, authenticate, type Identity, type TokenAuthentication } from './identity.js';
 import { judgementOf } from './judgement.js';
 import { answerForm } from './negotiation.js';
 import { refuseNotSimulated } from './not.simulated.js';
@@ -28,6 +28,8 @@ export interface ApiEndpoint {
   readonly address: string;
   /** Asked at each request: an upgrade changes it. */
   readonly version: () => string;
+  /** Whose tokens it takes besides those of kubeadm's bootstrap; absent: none. */
+  readonly authentication?: TokenAuthentication;
 }
 
 interface Call {
@@ -51,9 +53,9 @@ export class ApiServer {
     response.setHeader('audit-id', request.headers['audit-id'] ?? 'simulation');
     try {
       const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
-      const identity = authenticate(request, (token) => this.cluster.checkToken(token));
+      const identity = await this.identify(request);
       const call = { request, response, identity };
-      if (info.kind === 'path') this.path(call, info);
+      if (info.kind === 'path') await this.path(call, info);
       else await this.resource(call, info);
     } catch (error) {
       this.fail(response, error);
@@ -61,14 +63,11 @@ export class ApiServer {
   }
 
   /** Answers a request to become a WebSocket; of these there is only exec. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
       const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
       if (info.kind !== 'resource') throw noSuchPath();
-      this.authorize(
-        authenticate(request, (token) => this.cluster.checkToken(token)),
-        info,
-      );
+      this.authorize(await this.identify(request), info);
       refuseNotSimulated(info, request);
       if (info.plural !== 'pods' || info.subresource !== 'exec') throw noSuchPath();
       answerExec({ request, socket, head }, this.exec(info));
@@ -93,8 +92,17 @@ export class ApiServer {
     return runInEtcd(call, query.getAll('command'));
   }
 
-  private path({ request, response, identity }: Call, info: PathRequest): void {
+  private identify(request: IncomingMessage): Promise<Identity> {
+    const { authentication } = this.endpoint;
+    return authenticate(request, {
+      checkToken: (token) => this.cluster.checkToken(token),
+      identify: async (token) => authentication?.identify(token),
+    });
+  }
+
+  private async path({ request, response, identity }: Call, info: PathRequest): Promise<void> {
     if (identity === ANONYMOUS && !isPublicPath(info.path)) throw unauthorized();
+    const own = info.path === '/metrics' ? await this.endpoint.authentication?.metrics() : undefined;
     handlePath(info, {
       response,
       accept: request.headers.accept ?? '',
@@ -102,7 +110,7 @@ export class ApiServer {
       address: this.endpoint.address,
       version: this.endpoint.version(),
       hasQuorum: this.cluster.hasQuorum(),
-      metrics: () => this.cluster.deprecatedRequests.metrics(),
+      metrics: () => `${this.cluster.deprecatedRequests.metrics()}${own ?? ''}`,
     });
   }
 

@@ -12,23 +12,41 @@ export const ANONYMOUS: Identity = { name: 'system:anonymous', groups: ['system:
 const AUTHENTICATED = 'system:authenticated';
 const BOOTSTRAPPERS = 'system:bootstrappers:kubeadm:default-node-token';
 
+/** Whose tokens an API server takes by its --authentication-config, which it reads again while it runs. */
+export interface TokenAuthentication {
+  /** undefined: no issuer of the file has signed it for this cluster, or it is over. */
+  identify(token: string): Promise<Identity | undefined>;
+  /** What /metrics says of the file. */
+  metrics(): Promise<string>;
+}
+
+interface Tokens extends Pick<TokenAuthentication, 'identify'> {
+  /** Whether it is a bootstrap token. */
+  readonly checkToken: (token: string) => boolean;
+}
+
 /**
- * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O are the groups), or a bootstrap
- * token. Wrong credentials are refused with 401; no credentials at all are anonymous.
+ * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O are the groups), a bootstrap
+ * token, or one of an issuer that the API server trusts. Wrong credentials are refused with 401; no credentials at all are anonymous.
  */
-export const authenticate = (request: IncomingMessage, checkToken: (token: string) => boolean): Identity => {
+export const authenticate = async (request: IncomingMessage, tokens: Tokens): Promise<Identity> => {
   const bearer = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   const certified = request.socket instanceof TLSSocket ? certifiedOn(request.socket) : 'none';
   if (typeof certified === 'object') return certified;
-  if (bearer !== undefined) {
-    if (!checkToken(bearer)) throw unauthorized();
-    return {
-      name: `system:bootstrap:${bearer.split('.')[0]}`,
-      groups: ['system:bootstrappers', BOOTSTRAPPERS, AUTHENTICATED],
-    };
-  }
+  if (bearer !== undefined) return bearerOf(bearer, tokens);
   if (request.headers.authorization !== undefined || certified === 'foreign') throw unauthorized();
   return ANONYMOUS;
+};
+
+const bearerOf = async (token: string, { checkToken, identify }: Tokens): Promise<Identity> => {
+  if (checkToken(token))
+    return {
+      name: `system:bootstrap:${token.split('.')[0]}`,
+      groups: ['system:bootstrappers', BOOTSTRAPPERS, AUTHENTICATED],
+    };
+  const user = await identify(token);
+  if (user === undefined) throw unauthorized();
+  return { ...user, groups: [...user.groups, AUTHENTICATED] };
 };
 
 /** `foreign`: not one of this cluster's authority. */

@@ -1,0 +1,128 @@
+import type { DeclaredSpec, Fact, NodeName, Oidc } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { desiredBindings } from './authentication.evolve.js';
+import { bootstrap, type BootstrapCommand } from './bootstrap.decider.js';
+import {
+  clusterReady,
+  controlPlaneInitialized,
+  controlPlaneJoined,
+  cp,
+  desiredAfter,
+  stateAfter,
+  UID,
+  wholeCluster,
+} from './bootstrap.fixtures.js';
+import type { Cluster } from './bootstrap.state.js';
+
+const OIDC: Oidc = {
+  issuerUrl: 'https://id.example.org',
+  clientId: 'kubernetes',
+  usernameClaim: 'sub',
+  usernamePrefix: 'oidc:',
+  groupsClaim: 'groups',
+  groupsPrefix: 'oidc:',
+  roleBindings: [{ clusterRole: 'cluster-admin', groups: ['platform'] }],
+};
+
+const declared = (oidc?: Oidc): Fact => ({
+  type: 'ClusterSpecChanged',
+  data: {
+    uid: UID,
+    revision: 1,
+    spec: { pools: [], ...(oidc === undefined ? {} : { authentication: { oidc } }) } as unknown as DeclaredSpec,
+  },
+});
+
+/** A cluster whose API servers have the file, from a request that declared this. */
+const signedIn = (oidc?: Oidc): readonly Fact[] => {
+  const authentication = oidc === undefined ? 0 : 1;
+  return wholeCluster().flatMap((fact): readonly Fact[] => {
+    if (fact.type === 'ClusterRequested') return [fact, declared(oidc)];
+    if (fact.type === 'ControlPlaneInitialized' || fact.type === 'ControlPlaneJoined')
+      return [{ ...fact, data: { ...fact.data, authentication } } as Fact];
+    return [fact];
+  });
+};
+
+const configured = (node: NodeName, authentication: number): Fact<'AuthenticationConfigured'> => ({
+  type: 'AuthenticationConfigured',
+  data: { uid: UID, node, authentication },
+});
+const authorized = (authentication: number, ...roles: readonly string[]): Fact<'UsersAuthorized'> => ({
+  type: 'UsersAuthorized',
+  data: { uid: UID, authentication, roleBindings: roles.map((clusterRole) => ({ clusterRole, groups: ['platform'] })) },
+});
+const clusterAfter = (...facts: readonly Fact[]): Cluster => {
+  const state = stateAfter(...facts);
+  if (state.status === 'absent') throw new Error('there is no cluster');
+  return state.cluster;
+};
+
+describe('how users sign in', () => {
+  it('is there before the first API server starts, and groups have their roles before the cluster is ready', () => {
+    const facts = signedIn(OIDC);
+    const before = facts.slice(
+      0,
+      facts.findIndex(({ type }) => type === 'ControlPlaneInitialized'),
+    );
+    expect(desiredAfter(...before)).toContain(`InitControlPlane/${cp(1)}`);
+    expect(clusterAfter(...before).authentication).toMatchObject({ revision: 1, oidc: OIDC });
+    const unfinished = facts.slice(0, -1);
+    expect(desiredAfter(...unfinished)).toEqual(['AuthorizeUsers']);
+    expect(desiredAfter(...unfinished, authorized(1, 'cluster-admin'))).toEqual(['InstallAddons']);
+    expect(desiredAfter(...unfinished, authorized(1, 'cluster-admin'), clusterReady)).toEqual([]);
+  });
+
+  it('asks for nothing where nothing was declared', () => {
+    expect(desiredAfter(...signedIn())).toEqual([]);
+  });
+
+  it('changes on one control plane after the other, and the roles at once', () => {
+    const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin'), declared({ ...OIDC, clientId: 'other' })];
+    expect(desiredAfter(...facts)).toEqual(['AuthorizeUsers', `ConfigureAuthentication/${cp(1)}`]);
+    const changed = [...facts, authorized(2, 'cluster-admin')];
+    expect(desiredAfter(...changed, configured(cp(1), 2))).toEqual([`ConfigureAuthentication/${cp(2)}`]);
+    const all = [cp(1), cp(2), cp(3)].map((node) => configured(node, 2));
+    expect(desiredAfter(...changed, ...all)).toEqual([]);
+  });
+
+  it('that is declared again is no change', () => {
+    const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
+    expect(desiredAfter(...facts, declared(OIDC))).toEqual([]);
+  });
+
+  it('that changes while control planes are configured is configured again on those that had the former one', () => {
+    const facts = [...signedIn(OIDC), authorized(1), declared(), configured(cp(1), 2), declared(OIDC)];
+    expect(clusterAfter(...facts).authentication?.revision).toBe(3);
+    expect(desiredAfter(...facts, authorized(3))).toEqual([`ConfigureAuthentication/${cp(1)}`]);
+  });
+
+  it('takes roles from groups that are no longer declared, once', () => {
+    const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
+    const binding = { clusterRole: 'view', groups: ['everyone'] };
+    const other = [...facts, declared({ ...OIDC, roleBindings: [binding] })];
+    const bindings = [binding, { clusterRole: 'cluster-admin', groups: [] }];
+    expect(desiredBindings(clusterAfter(...other))).toEqual(bindings);
+    const done: Fact = { type: 'UsersAuthorized', data: { uid: UID, authentication: 2, roleBindings: bindings } };
+    expect(desiredBindings(clusterAfter(...other, done))).toEqual([binding]);
+    expect(desiredBindings(clusterAfter(...other, done, declared()))).toEqual([{ clusterRole: 'view', groups: [] }]);
+  });
+
+  it('cannot be changed on API servers that were started without the file', () => {
+    expect(desiredAfter(...wholeCluster(), declared(OIDC))).toEqual([]);
+    expect(
+      controlPlaneInitialized.data.authentication ?? controlPlaneJoined(cp(2)).data.authentication,
+    ).toBeUndefined();
+  });
+
+  it('is recorded once for each control plane and declaration', () => {
+    const facts = [...signedIn(OIDC), declared()];
+    const decided = (command: BootstrapCommand, ...more: readonly Fact[]) =>
+      bootstrap.decide(stateAfter(...facts, ...more), command);
+    const fact = configured(cp(1), 2);
+    expect(decided(fact)).toEqual([fact]);
+    expect(decided(fact, fact)).toEqual([]);
+    expect(decided(authorized(2))).toEqual([authorized(2)]);
+    expect(decided(authorized(2), authorized(2))).toEqual([]);
+  });
+});

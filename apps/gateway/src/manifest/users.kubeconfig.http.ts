@@ -1,0 +1,51 @@
+import { ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
+import { Controller, Get, Header, Inject, Param, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { Kubeconfigs } from '../clusters/kubeconfigs.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { LogFollower } from '../http/log.follower.js';
+import { Refused } from '../http/refused.js';
+import { ManifestQueries } from './manifest.queries.js';
+
+/** The kubeconfig of users who sign in by OpenID Connect, as the manifest declares it. */
+@Controller(bothBases('ns/:namespace/clusters/:cluster/kubeconfig/oidc'))
+export class UsersKubeconfigHttp {
+  constructor(
+    @Inject(ManifestQueries) private readonly manifests: ManifestQueries,
+    @Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs,
+    @Inject(LogFollower) private readonly follower: LogFollower,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Header('Content-Type', 'application/yaml')
+  @Documented({
+    id: 'getUsersKubeconfig',
+    tag: 'clusters',
+    summary: 'A kubeconfig without a secret: its user signs in by OpenID Connect, with the device flow of kubelogin',
+    answers: [{ status: 200, description: 'The kubeconfig', contentType: 'application/yaml' }],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'cluster.kubeconfig-no-oidc',
+      'cluster.kubeconfig-not-ready',
+      'cluster.kubeconfig-refused',
+      'wait.seq-ahead',
+      'wait.too-long',
+    ],
+  })
+  async read(
+    @Param({ schema: ClusterPath }) { namespace, cluster }: ClusterPath,
+    @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
+  ): Promise<string> {
+    await this.follower.shown(minSeq);
+    const manifest = await this.manifests.one({ namespace, cluster });
+    if (manifest === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
+    const { metadata, spec } = manifest;
+    const { oidc } = spec.authentication ?? {};
+    if (oidc === undefined) throw new Refused(refuse('cluster.kubeconfig-no-oidc', { cluster }));
+    const text = await this.kubeconfigs.ofUsers({ namespace, cluster, uid: metadata.uid }, oidc);
+    if (text === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
+    return text;
+  }
+}

@@ -1,0 +1,87 @@
+import { parse } from 'yaml';
+import type { HostFiles } from '../files/host.files.js';
+import type { TokenAuthentication } from '../kubernetes/index.js';
+import { IssuerKeys } from './issuer.keys.js';
+import { MANIFESTS } from './static.pods.js';
+import { AuthenticationFile, userOf, type Jwt, type TokenUser } from './token.identity.js';
+
+const FLAG = /^\s*- --authentication-config=(\S+)$/m;
+const MS_PER_SECOND = 1_000;
+
+interface Authenticator {
+  readonly jwt: Jwt;
+  readonly keys: IssuerKeys;
+}
+
+const authenticatorsIn = (text: string): readonly Authenticator[] =>
+  AuthenticationFile.parse(parse(text)).jwt.map((jwt) => ({ jwt, keys: new IssuerKeys(jwt.issuer) }));
+
+/** Seconds since 1970. A file has a finer time than this clock: what happens after it was written is never before it. */
+const now = (): number => (Date.now() + 1) / MS_PER_SECOND;
+
+/**
+ * What an API server does with the file of its --authentication-config: it starts only with a valid one, and takes another one while it runs,
+ * if that is valid and its issuers answer. The simulation looks at the file when someone comes with a token or asks for metrics.
+ */
+export class FileAuthentication implements TokenAuthentication {
+  private readonly startedAt = now();
+  private reloadedAt = 0;
+  private loading: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly files: HostFiles,
+    private readonly path: string | undefined,
+    private text: string | undefined,
+    private authenticators: readonly Authenticator[],
+  ) {}
+
+  /** By the manifest of the host's API server; undefined: an API server that cannot read its file, or finds it invalid, ends. */
+  static async start(files: HostFiles): Promise<FileAuthentication | undefined> {
+    const manifest = (await files.readText(`${MANIFESTS}/kube-apiserver.yaml`)) ?? '';
+    const path = FLAG.exec(manifest)?.[1];
+    if (path === undefined) return new FileAuthentication(files, undefined, undefined, []);
+    const text = await files.readText(path);
+    try {
+      return text === undefined ? undefined : new FileAuthentication(files, path, text, authenticatorsIn(text));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async identify(token: string): Promise<TokenUser | undefined> {
+    await this.look();
+    for (const { jwt, keys } of this.authenticators) {
+      const claims = await keys.claimsOf(token);
+      if (claims !== undefined) return userOf(jwt, claims);
+    }
+    return undefined;
+  }
+
+  async metrics(): Promise<string> {
+    await this.look();
+    const name = 'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds';
+    const reloaded =
+      this.reloadedAt === 0 ? '' : `${name}{apiserver_id_hash="simulation",status="success"} ${this.reloadedAt}\n`;
+    return `process_start_time_seconds ${this.startedAt}\n${reloaded}`;
+  }
+
+  /** One look after the other. */
+  private look(): Promise<void> {
+    this.loading = this.loading.then(() => this.load());
+    return this.loading;
+  }
+
+  private async load(): Promise<void> {
+    const text = this.path === undefined ? undefined : await this.files.readText(this.path);
+    if (text === undefined || text === this.text) return;
+    try {
+      const authenticators = authenticatorsIn(text);
+      for (const { keys } of authenticators) await keys.load();
+      this.authenticators = authenticators;
+      this.text = text;
+      this.reloadedAt = now();
+    } catch {
+      // It goes on with the former one, and tries again.
+    }
+  }
+}

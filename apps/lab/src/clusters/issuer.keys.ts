@@ -1,0 +1,61 @@
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose';
+import { get } from 'node:https';
+import { z } from 'zod';
+import type { Jwt } from './token.identity.js';
+
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const TIMEOUT_MS = 10_000;
+const KEYS_KEPT_MS = 60_000;
+/** Those of kube-apiserver. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+
+const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https$/ }) });
+const Keys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+
+const json = (url: string, ca: string | undefined): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const request = get(url, { ...(ca === undefined ? {} : { ca }), timeout: TIMEOUT_MS }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+        if (text.length > ANSWER_BYTES_MAX) request.destroy(new Error(`${url} answers with too much`));
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        if (response.statusCode !== 200) reject(new Error(`${url} answers ${response.statusCode}`));
+        else resolve(JSON.parse(text));
+      });
+    });
+    request.on('timeout', () => request.destroy(new Error(`${url} does not answer`)));
+    request.on('error', reject);
+  });
+
+/** The public keys of one issuer, found by its discovery document (OpenID Connect Discovery 1.0). */
+export class IssuerKeys {
+  private kept: { readonly keys: JSONWebKeySet; readonly untilMs: number } | undefined;
+
+  constructor(private readonly issuer: Jwt['issuer']) {}
+
+  /** Rejects where the issuer does not answer, or answers for another one. */
+  async load(): Promise<JSONWebKeySet> {
+    if (this.kept !== undefined && this.kept.untilMs > Date.now()) return this.kept.keys;
+    const { url, certificateAuthority: ca } = this.issuer;
+    const found = Discovery.parse(await json(`${url.replace(/\/$/, '')}/.well-known/openid-configuration`, ca));
+    if (found.issuer !== url) throw new Error(`${url} calls itself ${found.issuer}`);
+    const keys = Keys.parse(await json(found.jwks_uri, ca)) as JSONWebKeySet;
+    this.kept = { keys, untilMs: Date.now() + KEYS_KEPT_MS };
+    return keys;
+  }
+
+  /** The claims of a token that this issuer has signed for the audience, and that is not over; undefined: it is no such token. */
+  async claimsOf(token: string): Promise<JWTPayload | undefined> {
+    const { url: issuer, audiences } = this.issuer;
+    try {
+      const options = { issuer, audience: [...audiences], algorithms: ALGORITHMS, requiredClaims: ['exp'] };
+      return (await jwtVerify(token, createLocalJWKSet(await this.load()), options)).payload;
+    } catch {
+      return undefined;
+    }
+  }
+}
