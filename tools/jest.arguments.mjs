@@ -14,6 +14,7 @@ export const LONG_STORIES = [
   'apps/node-agent/src/agent',
   'apps/upgrade-svc/test/rollout',
   'test/apply',
+  'test/authentication',
   'test/backups',
   'test/control-plane',
   'test/etcd-external',

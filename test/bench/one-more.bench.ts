@@ -7,12 +7,15 @@ import { useOfTree } from './processes.js';
 
 /** A cluster may have 507 nodes: CLUSTER_NODES_MAX of the contracts. */
 const SIZES = { small: 10, large: Number(process.env['FAIRLEAD_ONE_MORE_NODES'] ?? 490) } as const;
+type Size = keyof typeof SIZES;
 /** Room for 1,024 nodes. */
 const POD_CIDR = '10.128.0.0/14';
 const ADDITIONS = Number(process.env['FAIRLEAD_ONE_MORE_ADDITIONS'] ?? 5);
 const CREATE_TIMEOUT_MS = 20 * 60_000;
 const ADD_TIMEOUT_MS = 5 * 60_000;
 const IDLE_SECONDS = 10;
+/** What follows a node that is Ready belongs to it, not to the next one. */
+const SETTLED_MS = 3_000;
 const WITHIN_PERCENT = 20;
 
 interface Stats {
@@ -116,7 +119,7 @@ const add = async (system: System, cluster: string, idle: Idle): Promise<Additio
   return { seconds: (Date.parse(ready.meta.time) - startedAt) / 1_000, cpuSeconds, foreign };
 };
 
-const measured = async (system: System, cluster: keyof typeof SIZES): Promise<readonly Addition[]> => {
+const created = async (system: System, cluster: Size): Promise<void> => {
   const size = { controlPlanes: 1, workers: SIZES[cluster] - 1 };
   const { status, body } = await system.call('POST', '/ns/default/clusters', {
     ...clusterBody(cluster, size),
@@ -128,10 +131,21 @@ const measured = async (system: System, cluster: keyof typeof SIZES): Promise<re
   if (end.type !== 'ClusterReady') throw new Error(`${cluster}: ${JSON.stringify(end.data)}`);
   // What happens only once is not measured.
   await add(system, cluster, NOTHING);
+};
+
+/** In turn, so that other load of the machine, and what both clusters cost when nothing happens, are in both. */
+const measured = async (system: System): Promise<Readonly<Record<Size, readonly Addition[]>>> => {
+  await created(system, 'small');
+  await created(system, 'large');
   await sleep(IDLE_SECONDS * 1_000);
   const idle = await idleOf(system);
-  const additions: Addition[] = [];
-  for (let index = 0; index < ADDITIONS; index += 1) additions.push(await add(system, cluster, idle));
+  const additions: Record<Size, Addition[]> = { small: [], large: [] };
+  for (let index = 0; index < ADDITIONS; index += 1) {
+    for (const cluster of ['small', 'large'] as const) {
+      additions[cluster].push(await add(system, cluster, idle));
+      await sleep(SETTLED_MS);
+    }
+  }
   return additions;
 };
 
@@ -152,8 +166,7 @@ const grownBy = (small: readonly Addition[], large: readonly Addition[]): string
 export const benchOneMore = async (): Promise<Figure[]> => {
   const system = await startSystem({ light: true });
   try {
-    const small = await measured(system, 'small');
-    const large = await measured(system, 'large');
+    const { small, large } = await measured(system);
     const foreign = large.flatMap((addition) => addition.foreign);
     const compared = (name: string, of: (addition: Addition) => number): Figure => {
       const [one, other] = [medianOf(small.map(of)), medianOf(large.map(of))];

@@ -394,6 +394,44 @@ describe('waiting', () => {
     expect(stderr).toContain('"fairlead cluster retry demo" goes on from that step');
   });
 
+  describe('where a creation that fails is cleaned up', () => {
+    /** The creation has failed, and its deletion has come so far. */
+    const cleaned = (change: object | undefined): void => {
+      const [creation] = sample('failed').operations;
+      const deletion = { ...sample('deleted').operations.at(-1)!, seq: creation!.seq + 1, ...change };
+      const items = change === undefined ? [creation] : [creation, deletion];
+      gateway.on('GET', `${DEMO}/operations`, { body: { items } });
+      gateway.on('GET', DEMO, { body: { ...sample('failed').cluster, onFailure: 'cleanup' } });
+      gateway.state(happening.at(gateway.events.length, 'VmCreated').events.at(-1)!);
+    };
+    const CAUSE = 'kubeadm init on demo-cp-1 failed: timed out waiting for the condition';
+
+    it('waits for the end of the cleanup, and ends with 1, the cause, and that everything is deleted', async () => {
+      accepted('/ns/default/clusters');
+      cleaned(undefined);
+      const running = ask(create);
+      await eventually(() => gateway.listeners === 1);
+      cleaned({});
+      const { code, stderr } = await running;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`Error: ${CAUSE}`);
+      expect(stderr).toContain('Everything that was created has been deleted (onFailure: cleanup)');
+      expect(stderr).toContain('demo  Deleted');
+    });
+
+    it('says so when the cleanup fails, and when it takes longer than may be waited', async () => {
+      accepted('/ns/default/clusters');
+      cleaned({ phase: 'Failed', reason: 'DeleteMachinesFailedReason', message: 'the provider does not answer' });
+      const failed = await ask(create);
+      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`Error: ${CAUSE}`)]);
+      expect(failed.stderr).toContain('could not be deleted (onFailure: cleanup): the provider does not answer');
+      cleaned(undefined);
+      const late = await ask([...create, '--timeout', '1s']);
+      expect([late.code, late.stderr]).toEqual([1, expect.stringContaining(`Error: ${CAUSE}`)]);
+      expect(late.stderr).toContain('What was created is being deleted (onFailure: cleanup)');
+    });
+  });
+
   it('does not take the end of an earlier operation for that of its own', async () => {
     const { operations } = sample('deleted');
     const [creation, deletion] = operations;

@@ -148,6 +148,7 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     ReconsiderNodes: [PLAN_POLICY, (task) => admission.reconsiderNodes(task)],
     PlanSurge: [PLAN_POLICY, (task) => admission.planSurge(task)],
     EnsureMachines: [CREATE_POLICY, (task) => creation.ensureMachines(task)],
+    MakeMachinesAgain: [CREATE_POLICY, (task) => creation.makeMachinesAgain(task)],
     EnsureLoadBalancer: [CREATE_POLICY, (task) => creation.ensureLoadBalancer(task)],
     UpdateLoadBalancer: [BALANCE_POLICY, (task) => creation.updateLoadBalancer(task)],
     EnsureReservation: [RESERVE_POLICY, (task) => reservation.ensureReservation(task)],

@@ -15,6 +15,9 @@ export const isMassDisappearance = (missing: number, total: number): boolean =>
 /** Longest name of a Node object: that of a DNS subdomain. */
 export const NODE_OBJECT_NAME_MAX = 253;
 
+/** Longest uid of a Node object: twice that of a UUID. */
+export const NODE_UID_MAX = 72;
+
 /** At most so many Nodes without a machine are recorded of a cluster: a longer list is of no use. */
 export const NODES_WITHOUT_MACHINE_MAX = 100;
 

@@ -5,8 +5,16 @@ export interface Resources {
   readonly memoryBytes: number;
 }
 
+/** One Node object: a later one of the same name has another uid. */
+export interface NodeRegistered {
+  readonly uid: string;
+  /** By the clock of the API server. */
+  readonly atMs: number;
+}
+
 export interface NodeView {
   readonly name: string;
+  readonly registered: NodeRegistered;
   /** As its kubelet registered it: `<provider>://<the provider's id>`; null: it has none. */
   readonly providerId: string | null;
   readonly controlPlane: boolean;

@@ -119,6 +119,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(nodes.filter((node) => node.controlPlane).map((node) => node.name)).toEqual(names);
       expect(await cluster.node(first)).toEqual({
         name: first,
+        registered: { uid: expect.stringMatching(/^[0-9a-f-]{36}$/), atMs: expect.any(Number) },
         providerId: null,
         controlPlane: false,
         internalIp: expect.stringMatching(/^[0-9.]+$/),
@@ -422,11 +423,9 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         );
       await eventually(claims, (names) => !names.includes('scratch'));
       expect(await claims()).toContain('archive');
-      // The pod ends within its grace period. The lab, other than Kubernetes, does not keep a claim until then.
-      const users = await eventually(
-        () => cluster.pods(),
-        (pods) => !pods.some(({ claims: used }) => used.includes('scratch')),
-      );
+      // A claim in use outlives its deletion until its pod is gone.
+      const users = await cluster.pods();
+      expect(users.filter(({ claims: used }) => used.includes('scratch'))).toEqual([]);
       expect(users.filter(({ claims: used }) => used.includes('archive'))).toHaveLength(1);
       // What the provisioner does, which is none here.
       await client.find('delete volume', () => client.core.deletePersistentVolume({ name: 'pv-scratch' }));

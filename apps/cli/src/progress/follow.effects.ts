@@ -32,23 +32,31 @@ const requestedAt = (operations: readonly OperationView[], seq: number): Operati
   return (seq === 0 ? undefined : known.find((one) => one.seq >= seq)) ?? known.at(-1);
 };
 
-/**
- * Shows an operation on a cluster until it has ended, and answers with it. Throws a `CliFailure` when it failed, when the time is over, or
- * at Ctrl-C; the server goes on in the last two cases.
- */
-export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
-  const { requestSeq, timeoutMs } = options;
-  const cluster = await unlessUnknown(api.cluster(at, requestSeq));
-  const version = cluster?.k8sVersion ?? '';
-  const ended = await watch<ShownOperation | undefined>(
+interface Following {
+  /** Of the latest event that may be known already. */
+  readonly from: number;
+  readonly version: string;
+  readonly timeoutMs: number | undefined;
+  /** The operation that is followed; undefined: it is not there yet. */
+  readonly pick: (operations: readonly OperationView[]) => OperationView | undefined;
+}
+
+/** Shows an operation until it has ended. */
+const follow = (
+  api: Api,
+  io: Io,
+  at: ClusterAt,
+  { from, version, timeoutMs, pick }: Following,
+): Promise<WatchEnd<ShownOperation | undefined>> =>
+  watch<ShownOperation | undefined>(
     api,
     io,
     {
       at,
-      from: requestSeq,
-      since: () => requestSeq,
+      from,
+      since: () => from,
       read: async (minSeq) => {
-        const operation = requestedAt((await unlessUnknown(api.operations(at, minSeq))) ?? [], requestSeq);
+        const operation = pick((await unlessUnknown(api.operations(at, minSeq))) ?? []);
         return operation && { at, version, operation, nodes: operation.nodes };
       },
       until: (shown) => shown !== undefined && isOver(shown.operation),
@@ -64,7 +72,28 @@ export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: 
     },
     { timeoutMs },
   );
-  return endOf(at, { ...options, isCleanedUp: cluster?.onFailure === 'cleanup' }, ended);
+
+/**
+ * Shows an operation on a cluster until it has ended, and answers with it. Throws a `CliFailure` when it failed, when the time is over, or
+ * at Ctrl-C; the server goes on in the last two cases. Where a creation that fails is cleaned up, the end of that is waited for, too.
+ */
+export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
+  const { requestSeq, timeoutMs } = options;
+  const startedMs = io.now();
+  const cluster = await unlessUnknown(api.cluster(at, requestSeq));
+  const version = cluster?.k8sVersion ?? '';
+  const pick = (operations: readonly OperationView[]) => requestedAt(operations, requestSeq);
+  const ended = await follow(api, io, at, { from: requestSeq, version, timeoutMs, pick });
+  const failed = ended.view?.operation;
+  if (cluster?.onFailure !== 'cleanup' || failed === undefined || !hasFailed(failed) || courseOf(failed) !== 'create')
+    return endOf(at, options, ended);
+  const cleanup = await follow(api, io, at, {
+    from: ended.seq,
+    version,
+    timeoutMs: timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - (io.now() - startedMs)),
+    pick: (operations) => operations.find(({ kind, seq }) => kind === 'delete' && seq > failed.seq),
+  });
+  throw failureOf(failed, helpAfterCleanup(at.cluster, cleanup.view?.operation));
 };
 
 /** undefined: there is none of this name, or none any more. */
@@ -77,20 +106,15 @@ export const unlessUnknown = async <T>(answer: Promise<T>): Promise<T | undefine
   }
 };
 
-interface EndOptions extends FollowOptions {
-  /** A creation that fails is followed by a deletion. */
-  readonly isCleanedUp: boolean;
-}
-
 const endOf = (
   at: ClusterAt,
-  options: EndOptions,
+  options: FollowOptions,
   { view, seq, end }: WatchEnd<ShownOperation | undefined>,
 ): Followed => {
   const operation = view?.operation;
   if (operation !== undefined && isOver(operation)) {
-    if (hasFailed(operation)) throw failureOf(at, operation, options);
-    return { operation, seq };
+    if (!hasFailed(operation)) return { operation, seq };
+    throw failureOf(operation, courseOf(operation) === 'create' ? helpAfterCreate(at.cluster, operation) : undefined);
   }
   const { what, timeoutMs = 0 } = options;
   if (end === 'interrupted') throw stillGoing('interrupted', `Stopped watching: ${what} goes on at the server`, at);
@@ -98,20 +122,22 @@ const endOf = (
 };
 
 /** A request that was rejected has created nothing, and its manifest cannot be changed. */
-const helpAfterCreate = (cluster: string, { phase }: OperationView, { isCleanedUp }: EndOptions): string => {
-  if (isCleanedUp)
-    return `What was created is being deleted (onFailure: cleanup): "fairlead cluster describe ${cluster}" shows it.`;
-  return phase === 'Rejected'
+const helpAfterCreate = (cluster: string, { phase }: OperationView): string =>
+  phase === 'Rejected'
     ? `Nothing was created. "fairlead cluster retry ${cluster}" checks the request again; to change it, delete the cluster first: "fairlead cluster delete ${cluster}".`
     : `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`;
+
+/** undefined: the cleanup has not begun. */
+const helpAfterCleanup = (cluster: string, cleanup: OperationView | undefined): string => {
+  if (cleanup === undefined || !isOver(cleanup))
+    return `What was created is being deleted (onFailure: cleanup): "fairlead cluster describe ${cluster}" shows it.`;
+  return hasFailed(cleanup)
+    ? `What was created could not be deleted (onFailure: cleanup): ${cleanup.message}. Try again with "fairlead cluster retry ${cluster}".`
+    : `Everything that was created has been deleted (onFailure: cleanup); "fairlead events ${cluster}" shows its history.`;
 };
 
-const failureOf = ({ cluster }: ClusterAt, operation: OperationView, options: EndOptions): CliFailure =>
-  new CliFailure('failed', {
-    code: operation.reason || 'cli.failed',
-    message: operation.message || `${cluster} failed`,
-    help: courseOf(operation) === 'create' ? helpAfterCreate(cluster, operation, options) : undefined,
-  });
+const failureOf = ({ reason, message }: OperationView, help: string | undefined): CliFailure =>
+  new CliFailure('failed', { code: reason || 'cli.failed', message: message || 'the operation failed', help });
 
 const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { cluster }: ClusterAt): CliFailure =>
   new CliFailure(exit, {

@@ -473,6 +473,17 @@ describe('a step that takes longer than the limit', () => {
     expect(of({ operations: [handedOver] }, 'Stalled').status).toBe('False');
   });
 
+  it('says in its condition that it is paused, why, and how to resume it in its namespace', () => {
+    const pause = { reason: 'the racks move', since: minutesAgo(20) };
+    const told = (change: object): string => of({ pause, ...change }, 'Paused').message;
+    expect(told({})).toBe(
+      'no service acts on the cluster: the racks move. Resume it with "fairlead cluster resume demo"',
+    );
+    expect(told({ namespace: 'shop', pause: { ...pause, reason: '' } })).toBe(
+      'no service acts on the cluster. Resume it with "fairlead cluster resume demo -n shop"',
+    );
+  });
+
   it('is not stalled while the cluster is paused, and has its whole time again afterwards [azimuth 24]', () => {
     expect(of({ ...late, pause: { reason: '', since: minutesAgo(20) } }, 'Stalled').status).toBe('False');
     expect(of({ ...late, resumedAt: minutesAgo(3) }, 'Stalled').status).toBe('False');

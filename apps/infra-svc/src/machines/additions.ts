@@ -20,7 +20,7 @@ export interface NodesRequest {
   readonly machines: readonly NodeName[];
   /** Its machines could not be made and are kept for a retry. */
   readonly failed: boolean;
-  /** Why it failed before any of its machines was named; absent: it did not. */
+  /** Why it failed; absent: it did not. */
   readonly refusal?: string;
   /** The provider's id of the machine that its one machine is; absent: machines are created. */
   readonly adopts?: string;
@@ -90,12 +90,15 @@ export const withReplacement = (
 export const isWaiting = ({ replaces }: NodesRequest, planned: readonly MachinePlan[]): boolean =>
   replaces?.order === 'remove-first' && planned.some(({ name }) => name === replaces.machine.name);
 
-/**
- * A node has left, and the one in its place was refused, e.g. because a quota or a connection had no room. Whether it still is, is
- * checked again and again: the cluster has a node less than is declared.
- */
-export const isReconsidered = ({ failed, refusal, replaces }: NodesRequest): boolean =>
-  failed && refusal !== undefined && replaces?.order === 'remove-first';
+/** A node has left, and there is none in its place: the cluster has a node less than is declared until there is. */
+const isVacancy = ({ failed, replaces }: NodesRequest): boolean => failed && replaces?.order === 'remove-first';
+
+/** It was refused, e.g. because a quota or a connection had no room. Whether it still is, is checked again and again. */
+export const isReconsidered = (request: NodesRequest): boolean =>
+  isVacancy(request) && request.refusal !== undefined && request.machines.length === 0;
+
+/** Its machine is named and the provider failed to make it: the provider is asked again and again. */
+export const isMadeAgain = (request: NodesRequest): boolean => isVacancy(request) && request.machines.length > 0;
 
 export const withoutRequest = drop;
 
@@ -129,11 +132,10 @@ const giveUp = (additions: Additions, requestId: string): Additions => {
 
 export const withFailed = (
   additions: Additions,
-  { requestId, onFailure, machines, cause }: EventData<'VmsFailed'>,
+  { requestId, onFailure, cause }: EventData<'VmsFailed'>,
 ): Additions => {
   if (onFailure === 'rollback') return giveUp(additions, requestId);
-  const refusal = machines.length === 0 ? { refusal: cause.message } : {};
-  return change(additions, requestId, { failed: true, ...refusal });
+  return change(additions, requestId, { failed: true, refusal: cause.message });
 };
 
 export const withAbandoned = giveUp;

@@ -6,6 +6,9 @@ import { SETTINGS } from '../tokens.js';
 
 /** A task that begins after its deadline still asks once: the machines may have answered meanwhile. */
 const GRACE_MS = 30_000;
+/** Each attempt may cost money: from a minute after the machines were named, the wait doubles up to an hour. */
+const AGAIN_FIRST_MS = 60_000;
+const AGAIN_MAX_MS = 3_600_000;
 
 export interface Deadline {
   /** Aborts with the WorldFailure that says who did not answer. */
@@ -21,10 +24,16 @@ export class AnswerDeadline {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** `desiredSince`: RFC 3339. `unanswered` is read when the time is over. */
-  of(desiredSince: string, unanswered: ReadonlySet<NodeName>): Deadline {
+  /** How long to wait for the next attempt at machines that failed. */
+  againInMs(desiredSince: string): number {
+    return Math.min(Math.max(this.clock.now().getTime() - Date.parse(desiredSince), AGAIN_FIRST_MS), AGAIN_MAX_MS);
+  }
+
+  /** `desiredSince`: RFC 3339; undefined: from now on. `unanswered` is read when the time is over. */
+  of(desiredSince: string | undefined, unanswered: ReadonlySet<NodeName>): Deadline {
     const { machinesTimeoutMs } = this.settings;
-    const left = Date.parse(desiredSince) + machinesTimeoutMs - this.clock.now().getTime();
+    const passed = desiredSince === undefined ? 0 : this.clock.now().getTime() - Date.parse(desiredSince);
+    const left = machinesTimeoutMs - passed;
     const late = new AbortController();
     const giveUp = (): void => {
       const target = [...unanswered].join(', ');

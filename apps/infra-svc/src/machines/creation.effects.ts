@@ -25,6 +25,13 @@ const STILL_THERE_AGAIN_MS = 2_000;
 const batchOfTask = ({ requestId, surge }: TaskData): string | null =>
   surge === undefined ? batchOfRequest(requestId) : surgeKey(surge);
 
+interface Making {
+  /** Machines that the provider calls failed are deleted first. */
+  readonly remake: boolean;
+  /** When they were asked for; undefined: now. */
+  readonly since: string | undefined;
+}
+
 /** Makes the machines of clusters: what is missing of them, whatever has been done before. */
 @Controller()
 export class CreationEffects {
@@ -35,14 +42,32 @@ export class CreationEffects {
 
   /** What is missing of the cluster itself, of a request or of a surge, on all its connections at once. */
   @OnTask('EnsureMachines', CREATE_POLICY)
-  async ensureMachines(task: MachinesTask): Promise<RequeueAfter | undefined> {
-    const cluster = clusterOf(task);
-    const missing = missingOf(cluster, batchOfTask(task.data));
+  ensureMachines(task: MachinesTask): Promise<RequeueAfter | undefined> {
+    const { remake, desiredSince } = clusterOf(task);
+    return this.ensure(task, { remake, since: desiredSince });
+  }
+
+  /** In the place of a node that has left. Only another cause is stated: a failure that lasts for days is one event. */
+  @OnTask('MakeMachinesAgain', CREATE_POLICY)
+  async makeMachinesAgain(task: MachinesTask): Promise<RequeueAfter | undefined> {
+    try {
+      return await this.ensure(task, { remake: true, since: undefined });
+    } catch (error) {
+      if (!(error instanceof WorldFailure)) throw error;
+      const { uid, desiredSince } = clusterOf(task);
+      const { requestId = '' } = task.data;
+      await task.record({ type: 'FailNodes', data: { uid, requestId, cause: error.toCause() } });
+      return task.requeueAfter(this.deadline.againInMs(desiredSince), error.message);
+    }
+  }
+
+  private async ensure(task: MachinesTask, { remake, since }: Making): Promise<RequeueAfter | undefined> {
+    const missing = missingOf(clusterOf(task), batchOfTask(task.data));
     const connections = await this.placement.prepare(missing, task.cause);
-    if (cluster.remake && !(await this.clearFailed(task, missing, connections))) {
+    if (remake && !(await this.clearFailed(task, missing, connections))) {
       return task.requeueAfter(STILL_THERE_AGAIN_MS, 'failed machines are still being deleted');
     }
-    const made = await Promise.allSettled(connections.map((on) => this.ensureOn(task, missing, on)));
+    const made = await Promise.allSettled(connections.map((on) => this.ensureOn(task, { missing, since }, on)));
     const failed = made.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     return undefined;
@@ -100,13 +125,13 @@ export class CreationEffects {
    */
   private async ensureOn(
     task: MachinesTask,
-    desired: readonly MachinePlan[],
+    desired: { readonly missing: readonly MachinePlan[]; readonly since: string | undefined },
     { open, infrastructure }: PreparedConnection,
   ): Promise<void> {
     const { connection, provider } = open;
     const cluster = clusterOf(task);
     const ref = refOf(task);
-    const missing = desired.filter((plan) => plan.connection === connection.name);
+    const missing = desired.missing.filter((plan) => plan.connection === connection.name);
     const { network, firewall, sshKey, image, keyRef } = infrastructure;
     const group = {
       ...groupOf(ref, connection.name),
@@ -117,7 +142,7 @@ export class CreationEffects {
     };
     const unanswered = new Set(missing.map(({ name }) => name));
     const taken = providerIdsOn(cluster, connection.name);
-    const late = this.deadline.of(cluster.desiredSince, unanswered);
+    const late = this.deadline.of(desired.since, unanswered);
     const failures: WorldFailure[] = [];
     try {
       for await (const answer of provider.ensureMachines(group, AbortSignal.any([task.signal, late.signal]))) {

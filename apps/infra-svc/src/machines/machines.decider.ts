@@ -11,7 +11,7 @@ import {
   type Refusal,
 } from '@fairlead/contracts';
 import { later, nothing, type Command, type Decider, type Task, type TaskFailure } from '@fairlead/event-sourcing';
-import { batchOf, batchOfRequest, requestOf } from './additions.js';
+import { batchOf, batchOfRequest, isMadeAgain, requestOf } from './additions.js';
 import { ABSENT, evolve } from './machines.evolve.js';
 import { likeOf } from './machines.planner.js';
 import {
@@ -48,6 +48,7 @@ export type MachinesCommand =
   | Command<'Accept', About<{ reserves?: readonly ConnectionName[] }>>
   | Command<'Reject', About<{ refusal: Refusal }>>
   | Command<'RejectNodes', About<{ requestId: string; refusal: Refusal }>>
+  | Command<'FailNodes', About<{ requestId: string; cause: Cause }>>
   | Command<'Plan', About<{ machines: readonly MachinePlan[]; requestId: string | undefined }>>
   | Command<'PlanSurge', About<SurgeRef & { machines: readonly MachinePlan[] }>>
   | Command<'FailSurge', About<SurgeRef & { cause: Cause }>>
@@ -143,7 +144,7 @@ const failSurge = (
 /** Once nothing is missing of what was requested together, its machines are announced together. */
 const announcement = (cluster: Cluster, batch: string | null): readonly MachinesFact[] => {
   const isFailed = cluster.additions.requests.some(
-    ({ requestId, failed }) => failed && batchOfRequest(requestId) === batch,
+    (request) => request.failed && !isMadeAgain(request) && batchOfRequest(request.requestId) === batch,
   );
   if (isFailed || missingOf(cluster, batch).length > 0) return nothing;
   const fresh = stayingIn(cluster, batch).filter(({ name }) => cluster.announced[name] === undefined);
@@ -232,6 +233,8 @@ const decide = (state: Machines, command: MachinesCommand): readonly MachinesFac
       return [{ type: 'ClusterRejected', data: { uid, ...rejection(command.data.refusal) } }];
     case 'RejectNodes':
       return rejectNodes(state, command.data.requestId, command.data.refusal);
+    case 'FailNodes':
+      return status === 'desired' ? failRequest(state, command.data.requestId, command.data.cause) : nothing;
     case 'Plan':
       return plan(state, command.data);
     case 'PlanSurge':
@@ -324,7 +327,7 @@ const failRequest = ({ cluster }: PresentMachines, requestId: string, cause: Cau
   const request = requestOf(cluster.additions, requestId);
   if (request === undefined) return nothing;
   const { machines, onFailure, failed: hasFailed, refusal } = request;
-  // A refusal that is checked again is stated again when its reason is another one.
+  // What is tried again is stated again when its reason is another one.
   if (hasFailed && (refusal === undefined || refusal === cause.message)) return nothing;
   const reason = reasonOf(cause.operation);
   return [

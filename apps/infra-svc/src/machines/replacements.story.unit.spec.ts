@@ -66,6 +66,22 @@ describe('the machine of a node that is replaced', () => {
     expect(announced()).toEqual([worker(3)]);
   });
 
+  it('fills such a place by itself when the provider makes the machine, after one failure for each reason', async () => {
+    const failures = () => story.types().filter((type) => type === 'VmsFailed').length;
+    story.cloud.bootFailures.set(worker(3), 'InsufficientInstanceCapacity');
+    await story.request(replaced(worker(1), 'remove-first'));
+    await leave(worker(1));
+    for (let waits = 0; waits < 5; waits += 1) await story.wait();
+    expect([failures(), announced()]).toEqual([1, expect.not.arrayContaining([worker(3)])]);
+    story.cloud.bootFailures.set(worker(3), 'InternalError');
+    for (let waits = 0; waits < 5; waits += 1) await story.wait();
+    expect([failures(), story.last('VmsFailed').cause.message]).toEqual([2, expect.stringContaining('InternalError')]);
+    story.cloud.bootFailures.clear();
+    for (let waits = 0; waits < 5; waits += 1) await story.wait();
+    expect([failures(), announced()]).toEqual([2, [worker(3)]]);
+    expect(story.types().filter((type) => type === 'VmsPlanned')).toHaveLength(2);
+  });
+
   it('leaves such a place, too, when the next one is refused', async () => {
     await story.request(replaced(worker(1), 'remove-first'));
     await story.begin(registered({ quota: { nodes: 1 } }));

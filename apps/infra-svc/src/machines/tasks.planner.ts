@@ -1,6 +1,6 @@
 import { isHeld, type ConnectionName, type NodeName } from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
-import { batchOfRequest, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
+import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
 import { likeOf } from './machines.planner.js';
@@ -47,12 +47,19 @@ const ensureCluster = (cluster: Cluster): readonly Task[] => {
   return cluster.rebalance ? [task({ type: 'EnsureLoadBalancer', reason: 'a control plane has a new address' })] : [];
 };
 
+/** Failed machines are deleted first: most providers never make one of them run. */
+const makeAgain = (cluster: Cluster, { requestId, refusal = '' }: NodesRequest): readonly Task[] =>
+  missingOf(cluster, batchOfRequest(requestId)).length === 0
+    ? []
+    : [task({ type: 'MakeMachinesAgain', about: requestId, reason: `it failed: ${refusal}`, data: { requestId } })];
+
 const ensureRequest = (cluster: Cluster, request: NodesRequest): readonly Task[] => {
   const { requestId, machines, failed, replaces } = request;
   if (isWaiting(request, cluster.planned)) return [];
   const data = { requestId };
   if (isReconsidered(request))
     return [task({ type: 'ReconsiderNodes', about: requestId, reason: `it was refused: ${request.refusal}`, data })];
+  if (isMadeAgain(request)) return makeAgain(cluster, request);
   if (failed) return [];
   if (machines.length > 0) return ensure(cluster, batchOfRequest(requestId), data);
   return [

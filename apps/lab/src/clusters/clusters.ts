@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Stats } from '../stats/stats.js';
 import type { Host } from '../hosts/host.js';
-import { KERNEL_VERSION } from '../hosts/host.record.js';
+import { KERNEL_VERSION, type Membership } from '../hosts/host.record.js';
 import {
   EtcdMembers,
   SimulatedCluster,
@@ -11,6 +11,8 @@ import {
   type ClusterEntry,
   type ClusterSnapshot,
   type EtcdUnderTool,
+  type KubeletChange,
+  type NodeRegistration,
   type SimulationDelays,
   type Taint,
 } from '../kubernetes/index.js';
@@ -70,9 +72,9 @@ export interface KubeadmNodeSpec {
   readonly name: string;
   readonly role: 'control-plane' | 'worker';
   readonly labels: Readonly<Record<string, string>>;
-  readonly providerId: string | undefined;
-  /** undefined: those that kubeadm gives. */
-  readonly taints: readonly Taint[] | undefined;
+  readonly providerId?: string | undefined;
+  /** Absent: those that kubeadm gives. */
+  readonly taints?: readonly Taint[] | undefined;
   readonly kubeletVersion: string;
   readonly containerRuntimeVersion: string;
 }
@@ -195,22 +197,10 @@ export class Clusters {
 
   /** Makes the host a node of the cluster: from now on its kubelet and its power count there. */
   join(host: Host, cluster: Cluster, request: KubeadmNodeSpec): void {
-    host.record.membership = { clusterId: cluster.id, nodeName: request.name, role: request.role };
+    const { name, role, ...registration } = request;
+    host.record.membership = { clusterId: cluster.id, nodeName: name, role, registration };
     host.changed();
-    cluster.kubernetes.registerNode({
-      name: request.name,
-      role: request.role,
-      internalIP: host.facts.address,
-      kubeletVersion: request.kubeletVersion,
-      containerRuntimeVersion: request.containerRuntimeVersion,
-      osImage: host.facts.osImage,
-      kernelVersion: KERNEL_VERSION,
-      labels: request.labels,
-      cpu: host.facts.cpuCount,
-      memory: `${host.facts.memoryGiB}Gi`,
-      ...(request.taints === undefined ? {} : { taints: request.taints }),
-      ...(request.providerId === undefined ? {} : { providerID: request.providerId }),
-    });
+    cluster.kubernetes.registerNode(registrationOf(host, request));
   }
 
   addEtcdMember(host: Host, cluster: Cluster, nodeName: string): void {
@@ -287,10 +277,12 @@ export class Clusters {
     const running = host.power === 'on' && (await host.services.isRunning('kubelet'));
     if (membership.role === 'control-plane') await this.runStaticPods(host, cluster, running);
     else if (host.power !== 'on') await this.stopServing(host);
+    const version = kubeletVersion === undefined ? {} : { version: `v${kubeletVersion}` };
     cluster.kubernetes.setKubelet(membership.nodeName, {
       running,
       runtimeHangs: host.runtimeHangs,
-      ...(kubeletVersion === undefined ? {} : { version: `v${kubeletVersion}` }),
+      ...version,
+      ...registeredAgain(host, membership, kubeletVersion),
     });
   }
 
@@ -394,6 +386,32 @@ export class Clusters {
     await cluster.kubernetes.close();
   }
 }
+
+const registrationOf = (host: Host, { providerId, ...node }: KubeadmNodeSpec): NodeRegistration => ({
+  ...node,
+  internalIP: host.facts.address,
+  osImage: host.facts.osImage,
+  kernelVersion: KERNEL_VERSION,
+  cpu: host.facts.cpuCount,
+  memory: `${host.facts.memoryGiB}Gi`,
+  ...(providerId === undefined ? {} : { providerID: providerId }),
+});
+
+/**
+ * What a kubelet registers without kubeadm. Role and taints of a control plane are not among its flags: kubeadm sets them when it has joined,
+ * and a kubelet may not give itself the label of its role.
+ */
+const registeredAgain = (
+  host: Host,
+  { nodeName, role, registration }: Membership,
+  kubeletVersion: string | undefined,
+): Pick<KubeletChange, 'registration'> => {
+  if (registration === undefined) return {};
+  const version = kubeletVersion === undefined ? registration.kubeletVersion : `v${kubeletVersion}`;
+  const taints = role === 'control-plane' ? [] : (registration.taints ?? []);
+  const request = { ...registration, name: nodeName, role: 'worker', taints, kubeletVersion: version } as const;
+  return { registration: registrationOf(host, request) };
+};
 
 /** Members in which nothing is stored yet. */
 const emptyEtcd = ({ token, version }: UnitEtcdMember, members: EtcdMembers): EtcdUnderTool => ({

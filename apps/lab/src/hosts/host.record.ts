@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Taint } from '../kubernetes/index.js';
 import { UnitRecord } from '../services/unit.record.js';
 
 /** What never changes about a host. */
@@ -13,11 +14,22 @@ export interface HostFacts {
   readonly osImage: string;
 }
 
+/** The Node that its kubelet registers by itself: what its flags say (--node-labels, --register-with-taints, --provider-id), and versions. */
+const Registration = z.object({
+  labels: z.record(z.string(), z.string()),
+  taints: z.custom<readonly Taint[]>(Array.isArray).optional(),
+  providerId: z.string().optional(),
+  kubeletVersion: z.string(),
+  containerRuntimeVersion: z.string(),
+});
+
 /** The host's place in a cluster, once kubeadm has put it there. */
 const Membership = z.object({
   clusterId: z.string(),
   nodeName: z.string(),
   role: z.enum(['control-plane', 'worker']),
+  /** Absent: it joined before this was recorded. */
+  registration: Registration.optional(),
 });
 export type Membership = z.infer<typeof Membership>;
 

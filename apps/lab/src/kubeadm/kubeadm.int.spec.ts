@@ -126,6 +126,29 @@ describe('kubeadm on simulated hosts', () => {
     }
   });
 
+  it('registers a Node that was deleted when its kubelet starts again, without what kubeadm gives to a control plane', async () => {
+    const names = async (): Promise<readonly (string | undefined)[]> =>
+      (await api.listNode()).items.map(({ metadata }) => metadata?.name).toSorted();
+    for (const name of ['cp-2', 'w-1']) await api.deleteNode({ name });
+    await must(host(1), 'systemctl start kubelet');
+    expect(await names()).toEqual(['cp-1', 'cp-3']);
+    await must(host(1), 'systemctl restart kubelet');
+    await power(3, 'reboot');
+    await eventually(async () => (await names()).join() === 'cp-1,cp-2,cp-3,w-1');
+    sessions[3] = await lab.ssh(machine(3));
+    await must(host(3), PREPARE_HOST);
+    const { metadata, spec } = await api.readNode({ name: 'cp-2' });
+    expect([Object.keys(metadata?.labels ?? {}).filter((key) => key.includes('control-plane')), spec?.taints]).toEqual([
+      [],
+      [],
+    ]);
+    const staticPods = async (): Promise<number> =>
+      (await api.listNamespacedPod({ namespace: 'kube-system', fieldSelector: 'spec.nodeName=cp-2' })).items.filter(
+        ({ metadata: { name = '' } = {} }) => name.endsWith('-cp-2'),
+      ).length;
+    await eventually(async () => (await staticPods()) === 4);
+  });
+
   it('goes on answering when one of three control planes is off, and not when two are', async () => {
     await power(0, 'power-cut');
     expect((await api.listNode()).items).toHaveLength(4);

@@ -578,6 +578,33 @@ describe('A simulated cluster over time', () => {
     await cluster.close();
   });
 
+  it('gets the Node of a worker again when its kubelet starts, and not while it runs or from a host that has left', async () => {
+    const clock = new ManualClock();
+    const cluster = await create(clock);
+    const registration = { ...machine('w1', 'worker', 11), kubeletVersion: 'v1.34.5', labels: { tier: 'web' } };
+    const found = () => cluster.nodes().find(({ metadata }) => metadata.name === 'w1');
+    const uid = found()?.metadata.uid;
+
+    cluster.removeNode('w1');
+    cluster.setKubelet('w1', { running: true, registration });
+    pass(cluster, clock, 2_000);
+    expect(found()).toBeUndefined();
+
+    cluster.setKubelet('w1', { running: false, registration });
+    cluster.setKubelet('w1', { running: true, registration });
+    pass(cluster, clock, 2_000);
+    expect(found()).toMatchObject({ metadata: { labels: { tier: 'web' } }, spec: { taints: [] } });
+    expect(found()?.status?.nodeInfo?.['kubeletVersion']).toBe('v1.34.5');
+    expect([readiness(cluster, 'w1'), found()?.metadata.uid === uid]).toEqual(['True', false]);
+
+    cluster.removeNode('w1');
+    cluster.setKubelet('w1', { running: false });
+    cluster.setKubelet('w1', { running: true });
+    pass(cluster, clock, 2_000);
+    expect(found()).toBeUndefined();
+    await cluster.close();
+  });
+
   it('upgrades static pods control plane by control plane, and the addons with the cluster', async () => {
     const clock = new ManualClock();
     const cluster = await create(clock);

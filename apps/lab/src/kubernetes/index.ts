@@ -2,7 +2,7 @@ export type { SimulationDelays } from './clock/simulation.delays.js';
 export type { SimulatedClusterOptions } from './cluster/cluster.options.js';
 export { snapshotFrom, type ClusterSnapshot } from './cluster/cluster.snapshot.js';
 export type { Written as ClusterEntry } from './store/object.store.js';
-export { SimulatedCluster } from './cluster/simulated.cluster.js';
+export { SimulatedCluster, type KubeletChange } from './cluster/simulated.cluster.js';
 export {
   companionsOf,
   CONTROL_PLANE_COMPONENTS,
@@ -14,4 +14,5 @@ export type { EtcdUnderTool } from './etcd/etcd.tools.js';
 export { RestoredEtcd } from './etcd/restored.etcd.js';
 export type { ApiListener } from './http/api.listener.js';
 export type { TokenAuthentication } from './http/identity.js';
+export type { NodeRegistration } from './nodes/node.registration.js';
 export type { Taint } from './objects/core.types.js';

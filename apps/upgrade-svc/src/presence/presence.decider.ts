@@ -1,7 +1,7 @@
 import { NODES_WITHOUT_MACHINE_MAX, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { ABSENT, evolve, type Known, type Presence } from './presence.evolve.js';
-import type { Findings, Match, Stranger } from './presence.planner.js';
+import type { Findings, Match, Present, Stranger } from './presence.planner.js';
 
 /** What two looks in a row have found, and what the last one has shown. */
 export type RecordPresence = Command<'RecordPresence', Findings & { readonly uid: ClusterUid; readonly seen: Match }>;
@@ -23,12 +23,26 @@ const isMember = ({ members }: Known, { name, providerId, reason }: Stranger): b
   return member.providerId === null || providerId === null || member.providerId === providerId;
 };
 
+/**
+ * Its Node was deleted, and registered by its kubelet again before two looks could agree that it is missing. While no uid of its Node is
+ * recorded, a Node counts that is younger than the record of its joining. If the clock of the API server is ahead, one return too many is
+ * recorded, with the uid.
+ */
+const isRegisteredAgain = (state: Known, { name, registered: { uid, atMs } }: Present): boolean => {
+  const member = state.members[name];
+  if (member === undefined || !isExpected(state, name)) return false;
+  return member.nodeUid === null ? atMs > member.sinceMs : uid !== member.nodeUid;
+};
+
 const nodesOf = (state: Known, { missing, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid } = state;
-  const back = seen.present.filter((name) => state.missing.has(name));
+  const back = seen.present.filter((node) => state.missing.has(node.name) || isRegisteredAgain(state, node));
   const fresh = missing.filter((name) => isExpected(state, name) && !state.missing.has(name));
   return [
-    ...back.map((name): PresenceFact => ({ type: 'NodeReturned', data: { uid, node: name as NodeName } })),
+    ...back.map(({ name, registered }): PresenceFact => ({
+      type: 'NodeReturned',
+      data: { uid, node: name as NodeName, nodeUid: registered.uid },
+    })),
     ...fresh.map((name): PresenceFact => ({ type: 'NodeMissing', data: { uid, node: name as NodeName } })),
   ];
 };

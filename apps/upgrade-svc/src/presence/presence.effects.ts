@@ -161,7 +161,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     { namespace, cluster, uid, because }: NodeRow,
     { confirmed, seen }: Comparison,
   ): Promise<Presence | undefined> {
-    const findings = JSON.stringify(confirmed);
+    const findings = JSON.stringify([confirmed, seen.present]);
     // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again.
     if (findings === looked.recorded && confirmed.overdue.length === 0) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.

@@ -16,7 +16,7 @@ const watched = (cluster: string, node: string): Watched => {
   return { key: `${cluster}/${node}`, row, lost: false, expectedSinceMs: 0 } as unknown as Watched;
 };
 const ready = (...names: readonly string[]): readonly ListedNode[] =>
-  names.map((name) => ({ name, ready: true, providerId: `lab://${name}` }));
+  names.map((name) => ({ name, registered: { uid: name, atMs: 0 }, ready: true, providerId: `lab://${name}` }));
 
 interface Recorded {
   readonly missing: readonly string[];
@@ -102,7 +102,7 @@ describe('the Nodes of clusters', () => {
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     const { key, row, ...rest } = watched('shop', 'w-1');
     const fleet = new Fleet([{ key, ...rest, row: { ...row, uid } }], state);
-    const listed = [...ready('w-1', 'stray'), { name: 'idle', ready: false, providerId: 'lab://idle' }];
+    const listed = [...ready('w-1', 'stray'), { ...ready('idle')[0]!, ready: false }];
     fleet.listed.set('shop', listed);
     await fleet.after(5);
     expect(fleet.deleted).toEqual([]);

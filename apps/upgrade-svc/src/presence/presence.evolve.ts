@@ -8,6 +8,10 @@ interface Member {
   readonly leaving: boolean;
   /** null: the machine does not run yet. */
   readonly providerId: string | null;
+  /** When it was recorded that it has joined, or returned. */
+  readonly sinceMs: number;
+  /** Of its Node when it returned; null: not recorded. */
+  readonly nodeUid: string | null;
 }
 
 export interface Known {
@@ -40,6 +44,8 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   strangers: new Set(),
   expired: new Set(),
 });
+
+const FRESH: Member = { joined: false, leaving: false, providerId: null, sinceMs: 0, nodeUid: null };
 
 const withMembers = (state: Known, names: readonly string[], change: Partial<Member>): Known => {
   const changed = names.flatMap((name): [string, Member][] => {
@@ -77,13 +83,17 @@ const leavingIn = (event: StoredEvent): readonly string[] => {
   }
 };
 
+/** An agent says again and again that its node is Ready: the first word counts. */
+const joined = (state: Known, name: string, time: string): Known =>
+  state.members[name]?.joined === true
+    ? state
+    : withMembers(state, [name], { joined: true, sinceMs: Date.parse(time) });
+
 const evolveMembers = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'VmsPlanned': {
       const fresh = event.data.machines.filter(({ name }) => state.members[name] === undefined);
-      const added = Object.fromEntries(
-        fresh.map(({ name }) => [name, { joined: false, leaving: false, providerId: null }]),
-      );
+      const added = Object.fromEntries(fresh.map(({ name }) => [name, FRESH]));
       return { ...state, members: { ...state.members, ...added } };
     }
     case 'VmCreated': {
@@ -94,7 +104,7 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
     case 'NodeReady':
-      return withMembers(state, [event.data.node], { joined: true });
+      return joined(state, event.data.node, event.meta.time);
     case 'NodeRemovalCancelled':
       return withMembers(state, [event.data.node], { leaving: false });
     case 'VmDeleted':
@@ -119,8 +129,11 @@ const evolveKnown = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'NodeMissing':
       return { ...state, missing: new Set(state.missing).add(event.data.node) };
-    case 'NodeReturned':
-      return { ...state, missing: without(state.missing, event.data.node) };
+    case 'NodeReturned': {
+      const { node, nodeUid = null } = event.data;
+      const back = { ...state, missing: without(state.missing, node) };
+      return withMembers(back, [node], { nodeUid, sinceMs: Date.parse(event.meta.time) });
+    }
     case 'NodeWithoutMachineFound':
       return { ...state, strangers: new Set(state.strangers).add(event.data.name) };
     case 'NodeWithoutMachineExpired':

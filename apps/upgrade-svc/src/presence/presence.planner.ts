@@ -1,8 +1,21 @@
-import { NODE_OBJECT_NAME_MAX, NODES_WITHOUT_MACHINE_MAX, PROVIDER_ID_MAX, type EventData } from '@fairlead/contracts';
+import {
+  NODE_OBJECT_NAME_MAX,
+  NODE_UID_MAX,
+  NODES_WITHOUT_MACHINE_MAX,
+  PROVIDER_ID_MAX,
+  type EventData,
+} from '@fairlead/contracts';
+
+/** Which Node object it is, and since when by the clock of the API server. */
+interface Registered {
+  readonly uid: string;
+  readonly atMs: number;
+}
 
 /** A Node object, as Kubernetes lists it. */
 export interface ListedNode {
   readonly name: string;
+  readonly registered: Registered;
   readonly ready: boolean;
   /** null: it has none. */
   readonly providerId: string | null;
@@ -32,10 +45,15 @@ export interface Findings {
   readonly overdue: readonly string[];
 }
 
+export interface Present {
+  readonly name: string;
+  readonly registered: Registered;
+}
+
 /** What one list shows. */
 export interface Match {
-  /** Recorded nodes that have a Node object. */
-  readonly present: readonly string[];
+  /** Recorded nodes that have a Node object, and which. */
+  readonly present: readonly Present[];
   readonly strangers: readonly Stranger[];
 }
 
@@ -53,7 +71,8 @@ export interface Comparison {
   readonly memory: Memory;
 }
 
-const isNameable = ({ name }: ListedNode): boolean => name !== '' && name.length <= NODE_OBJECT_NAME_MAX;
+const isNameable = ({ name, registered: { uid } }: ListedNode): boolean =>
+  name !== '' && name.length <= NODE_OBJECT_NAME_MAX && uid !== '' && uid.length <= NODE_UID_MAX;
 
 const byName = (one: ListedNode, other: ListedNode): number => (one.name < other.name ? -1 : 1);
 
@@ -88,16 +107,16 @@ export const match = (recorded: readonly RecordedNode[], listed: readonly Listed
     const one = byNames.get(node.name);
     return one !== undefined && isItself(node, one);
   };
-  const present = new Set(nodes.filter(isNode).map(({ name }) => name));
+  const present = new Map(nodes.filter(isNode).map(({ name, registered }) => [name, registered] as const));
   const strangers: Stranger[] = [];
   for (const node of nodes) {
     if (isNode(node)) continue;
     const owner = node.providerId === null ? undefined : byIds.get(node.providerId);
-    if (owner !== undefined && !present.has(owner.name)) present.add(owner.name);
+    if (owner !== undefined && !present.has(owner.name)) present.set(owner.name, node.registered);
     else if (owner !== undefined) strangers.push({ ...node, reason: 'duplicate-provider-id' });
     else strangers.push({ ...node, reason: node.providerId === null ? 'no-provider-id' : 'unknown-provider-id' });
   }
-  return { present: [...present], strangers };
+  return { present: [...present].map(([name, registered]) => ({ name, registered })), strangers };
 };
 
 const missingKey = (name: string): string => `missing/${name}`;
@@ -111,7 +130,7 @@ export const compare = (
   { before, nowMs, limitMs }: Looking,
 ): Comparison => {
   const seen = match(recorded, listed);
-  const there = new Set(seen.present);
+  const there = new Set(seen.present.map(({ name }) => name));
   const missing = recorded.flatMap(({ name }) => (there.has(name) ? [] : [name])).toSorted();
   const strangers = seen.strangers.slice(0, NODES_WITHOUT_MACHINE_MAX);
   const isUnready = ({ ready, reason }: Stranger): boolean => !ready && reason !== 'duplicate-provider-id';

@@ -9,10 +9,12 @@ const NODES = ['cp-1', 'w-1', 'w-2'];
 const idOf = (name: string): string => `lab://${name}`;
 const nodeOf = (name: string, change: Partial<ListedNode> = {}): ListedNode => ({
   name,
+  registered: { uid: `first-${name}`, atMs: 0 },
   ready: true,
   providerId: idOf(name),
   ...change,
 });
+const returned = (node: string, nodeUid = `first-${node}`): Fact => fact('NodeReturned', { node, nodeUid });
 const fact = (type: EventType, data: object): Fact => ({ type, data: { uid, ...data } }) as Fact;
 const LOOK_MS = 60_000;
 const LIMIT_MS = 10 * LOOK_MS;
@@ -89,7 +91,7 @@ describe('a node that Kubernetes lacks', () => {
     expect(watch.look('cp-1', 'w-1')).toEqual([]);
     expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
     expect(watch.look('cp-1', 'w-1')).toEqual([]);
-    expect(watch.look(...NODES)).toEqual([fact('NodeReturned', { node: 'w-2' })]);
+    expect(watch.look(...NODES)).toEqual([returned('w-2')]);
     expect(watch.look(...NODES)).toEqual([]);
   });
 
@@ -128,6 +130,32 @@ describe('a node that Kubernetes lacks', () => {
     const watch = new Watch().say(fact('EtcdRestoreRequested', {}), fact('EtcdRestored', {}));
     watch.look('cp-1', 'w-1');
     expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
+  });
+});
+
+describe('a node that was registered again between two looks', () => {
+  const again = (uid: string, atMs = Date.parse('2100-01-01T00:00:00Z')): ListedNode =>
+    nodeOf('w-2', { registered: { uid, atMs } });
+
+  it('is stated once for each of its Node objects, by age at first and then by uid, also by a service that has just started', () => {
+    const watch = new Watch();
+    expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([returned('w-2', 'second')]);
+    expect(watch.fail().look('cp-1', 'w-1', again('second'))).toEqual([]);
+    expect(watch.look('cp-1', 'w-1', again('third', 0))).toEqual([returned('w-2', 'third')]);
+    expect(watch.look('cp-1', 'w-1', again('third', 0))).toEqual([]);
+  });
+
+  it('is not new because its agent says again that it is Ready, nor while it may go', () => {
+    const watch = new Watch();
+    expect(watch.say(fact('NodeReady', { node: 'w-2' })).look(...NODES)).toEqual([]);
+    watch.say(fact('NodeRemovalRequested', { node: 'w-2' }));
+    expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([]);
+  });
+
+  it('that returned before uids were recorded is measured by the age of its Node since then', () => {
+    const watch = new Watch().say(fact('NodeMissing', { node: 'w-2' }), fact('NodeReturned', { node: 'w-2' }));
+    expect(watch.look(...NODES)).toEqual([]);
+    expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([returned('w-2', 'second')]);
   });
 });
 
@@ -217,7 +245,13 @@ describe('a Node without a machine', () => {
 
   it('of an earlier cluster of the same name is not recorded', () => {
     const strangers = [{ ...nodeOf('stray'), reason: 'unknown-provider-id' as const }];
-    const data = { uid: otherUid, missing: [], strangers, overdue: [], seen: { present: NODES, strangers } };
+    const data = {
+      uid: otherUid,
+      missing: [],
+      strangers,
+      overdue: [],
+      seen: { present: NODES.map((name) => nodeOf(name)), strangers },
+    };
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));
     expect(presence.decide(state, { type: 'RecordPresence', data })).toEqual([]);
     expect(presence.decide(presence.initial, { type: 'RecordPresence', data })).toEqual([]);
@@ -267,9 +301,6 @@ describe('a Node object is matched with a machine', () => {
   it('again when its Node has the provider ID again', () => {
     const watch = new Watch();
     twice(watch, 'cp-1', 'w-1', nodeOf('w-2', { providerId: 'lab://another' }));
-    expect(watch.look(...NODES)).toEqual([
-      fact('NodeReturned', { node: 'w-2' }),
-      fact('NodeWithoutMachineGone', { name: 'w-2' }),
-    ]);
+    expect(watch.look(...NODES)).toEqual([returned('w-2'), fact('NodeWithoutMachineGone', { name: 'w-2' })]);
   });
 });

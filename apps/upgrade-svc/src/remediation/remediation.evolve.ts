@@ -76,7 +76,7 @@ const observed = (
   state: Known,
   name: NodeName,
   time: string,
-  change: Partial<Pick<Member, 'ready' | 'lost' | 'missing' | 'movedTo' | 'everReady'>>,
+  change: Partial<Pick<Member, 'ready' | 'lost' | 'missing' | 'movedTo' | 'everReady' | 'kept'>>,
 ): Known =>
   withMember(state, name, (before) => {
     const member = { ...before, ...change };
@@ -108,7 +108,7 @@ const evolveHealth = (state: Known, event: StoredEvent): Known => {
   const { time } = event.meta;
   switch (event.type) {
     case 'NodeReady':
-      return observed(state, event.data.node, time, { ready: true, lost: false, everReady: true });
+      return observed(state, event.data.node, time, { ready: true, lost: false, everReady: true, kept: false });
     case 'NodeNotReady':
       return observed(state, event.data.node, time, { ready: false });
     case 'NodeLost':

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
-import { NODE_OBJECT_NAME_MAX, PROVIDER_ID_MAX } from '../watch.js';
+import { NODE_OBJECT_NAME_MAX, NODE_UID_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -18,8 +18,17 @@ export const presenceEvents = {
     z.strictObject({ uid, node: NodeName }),
   ),
   NodeReturned: fact(
-    'Kubernetes has the Node object of a node again that was missing.',
-    z.strictObject({ uid, node: NodeName }),
+    'Kubernetes has the Node object of a node again that was missing, or has another one than it had: the node was registered again between two looks.',
+    z.strictObject({
+      uid,
+      node: NodeName,
+      nodeUid: z
+        .string()
+        .min(1)
+        .max(NODE_UID_MAX)
+        .optional()
+        .describe('Of the Node object; absent in events from before it was recorded'),
+    }),
   ),
   NodeWithoutMachineFound: fact(
     'Kubernetes has a Node of which no machine is recorded.',

@@ -33,6 +33,7 @@ export const nodeView = ({ metadata, spec, status }: V1Node): NodeView => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
     name: metadata?.name ?? '',
+    registered: { uid: metadata?.uid ?? '', atMs: metadata?.creationTimestamp?.getTime() ?? 0 },
     providerId: spec?.providerID ?? null,
     controlPlane: metadata?.labels?.[CONTROL_PLANE] !== undefined,
     internalIp: status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? null,

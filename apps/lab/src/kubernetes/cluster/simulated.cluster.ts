@@ -72,6 +72,8 @@ export interface KubeletChange {
   readonly running: boolean;
   readonly runtimeHangs?: boolean;
   readonly version?: string;
+  /** What the kubelet registers when it starts and has no Node; absent: nothing. */
+  readonly registration?: NodeRegistration;
 }
 
 /**
@@ -257,9 +259,10 @@ export class SimulatedCluster {
   }
 
   /** A stopped kubelet renews nothing: after the grace period its node counts as lost. `version` is what a restarted kubelet reports. */
-  setKubelet(node: string, { running, runtimeHangs = false, version }: KubeletChange): void {
-    if (this.store.get(NODES, undefined, node) === undefined) return;
+  setKubelet(node: string, { running, runtimeHangs = false, version, registration }: KubeletChange): void {
     const { kubelets } = this.world;
+    if (this.store.get(NODES, undefined, node) === undefined)
+      return this.setKubeletWithoutNode(node, running, registration);
     const changed = kubelets.setRunning(node, running, this.clock.now());
     const hungChanged = kubelets.setRuntimeHangs(node, runtimeHangs);
     if (changed && !running) this.fleet.keepLastHeartbeat(node);
@@ -268,6 +271,15 @@ export class SimulatedCluster {
     for (const controller of [NODE_CONTROLLER, STATIC_PODS]) this.manager.look(controller, node);
     this.manager.look(LEADER_ELECTION, 'all');
     for (const key of podKeysOnNode(this.world, node)) this.manager.look(KUBELET, key);
+    this.changed();
+  }
+
+  /** A kubelet whose Node was deleted registers it again when it starts, and not before: one that runs only logs that it has none. */
+  private setKubeletWithoutNode(node: string, running: boolean, registration: NodeRegistration | undefined): void {
+    const { kubelets } = this.world;
+    if (registration === undefined) return kubelets.forget(node);
+    const started = kubelets.setRunning(node, running, this.clock.now()) && running;
+    if (started) this.registerNode(registration);
     this.changed();
   }
 

@@ -1,6 +1,7 @@
 import type { ResourceRegistry } from '../resources/resource.registry.js';
 import type { Controller } from './controller.js';
 import { leaderController, staticPodsController } from './controlplane.controllers.js';
+import { daemonSetController } from './daemonset.controller.js';
 import { definitionController } from './definition.controller.js';
 import { disruptionController } from './disruption.controller.js';
 import { garbageController, namespaceController } from './garbage.controller.js';
@@ -8,11 +9,11 @@ import { kubeletController, nodeController, schedulerController } from './node.c
 import {
   apiEndpointsController,
   claimController,
+  claimProtectionController,
   endpointsController,
   namespaceContentController,
 } from './service.controllers.js';
 import {
-  daemonSetController,
   deploymentController,
   jobController,
   replicaSetController,
@@ -37,6 +38,7 @@ export const allControllers = (world: World, registry: ResourceRegistry, caPem: 
   apiEndpointsController(world),
   namespaceContentController(world, caPem),
   claimController(world),
+  claimProtectionController(world),
   definitionController(world, registry),
   garbageController(world, registry),
   namespaceController(world, registry),

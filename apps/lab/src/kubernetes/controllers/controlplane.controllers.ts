@@ -4,65 +4,58 @@ import { LEADER_LEASES, planLeaders } from '../controlplane/leader.planner.js';
 import { isMirrorPod, planStaticPods } from '../controlplane/static.pods.planner.js';
 import type { Node, Pod } from '../objects/core.types.js';
 import { LEASES, NODES, PODS } from '../resources/builtin.resources.js';
-import type { ObjectStore } from '../store/object.store.js';
 import type { Controller } from './controller.js';
 import { concerns, type World } from './world.js';
 
 export const STATIC_PODS = 'static-pods';
 export const LEADER_ELECTION = 'leader-election';
 
-const controlPlanesOf = (store: ObjectStore): readonly Node[] =>
-  store.list(NODES).filter((node) => roleOf(node) === 'control-plane');
+/** By their static pods, not by the label of their role: a Node that its kubelet registers again has none. */
+const controlPlanesOf = ({ store, controlPlaneVersions }: World): readonly Node[] =>
+  [...controlPlaneVersions.keys()].flatMap((name) => store.get(NODES, undefined, name) ?? []);
 
 /** The static pods of each control plane whose kubelet runs. Keys are node names. */
-export const staticPodsController = ({
-  store,
-  pods,
-  kubelets,
-  controlPlaneVersions,
-  controlPlaneFlags,
-  externalEtcd,
-  etcdctlImages,
-}: World): Controller => ({
+export const staticPodsController = (world: World): Controller => ({
   name: STATIC_PODS,
   keysFor: (change) => {
     if (concerns(change, NODES)) return change.type === 'ADDED' ? [change.object.metadata.name] : [];
     if (!concerns(change, PODS) || change.type !== 'DELETED' || !isMirrorPod(change.object as Pod)) return [];
     return [(change.object as Pod).spec.nodeName ?? ''];
   },
-  allKeys: () => controlPlanesOf(store).map(({ metadata }) => metadata.name),
+  allKeys: () => controlPlanesOf(world).map(({ metadata }) => metadata.name),
   plan: (name) => {
+    const { store, pods, kubelets, externalEtcd } = world;
     const node = store.get(NODES, undefined, name);
-    const version = controlPlaneVersions.get(name);
-    if (node === undefined || version === undefined || roleOf(node) !== 'control-plane') return [];
-    if (kubelets.stoppedMs(name) !== undefined) return [];
-    const flags = controlPlaneFlags.get(name) ?? {};
+    const version = world.controlPlaneVersions.get(name);
+    if (node === undefined || version === undefined || kubelets.stoppedMs(name) !== undefined) return [];
     return planStaticPods({
       node,
       version,
-      flags,
+      flags: world.controlPlaneFlags.get(name) ?? {},
       pods: pods.onNode(name),
       externalEtcd,
-      etcdctl: etcdctlImages.get(name),
+      etcdctl: world.etcdctlImages.get(name),
     });
   },
 });
 
 /** Which control plane's controller-manager and scheduler lead. */
-export const leaderController = ({ store, kubelets, clock }: World): Controller => ({
+export const leaderController = (world: World): Controller => ({
   name: LEADER_ELECTION,
   keysFor: (change) =>
-    concerns(change, NODES) && change.type !== 'MODIFIED' && roleOf(change.object as Node) === 'control-plane'
+    concerns(change, NODES) &&
+    change.type !== 'MODIFIED' &&
+    (roleOf(change.object as Node) === 'control-plane' || world.controlPlaneVersions.has(change.object.metadata.name))
       ? ['all']
       : [],
   allKeys: () => ['all'],
   plan: () =>
     planLeaders({
-      controlPlanes: controlPlanesOf(store).map(({ metadata: { name } }) => ({
+      controlPlanes: controlPlanesOf(world).map(({ metadata: { name } }) => ({
         name,
-        running: kubelets.stoppedMs(name) === undefined,
+        running: world.kubelets.stoppedMs(name) === undefined,
       })),
-      leases: LEADER_LEASES.flatMap((name) => store.get(LEASES, 'kube-system', name) ?? []),
-      now: microTimestamp(clock.now()),
+      leases: LEADER_LEASES.flatMap((name) => world.store.get(LEASES, 'kube-system', name) ?? []),
+      now: microTimestamp(world.clock.now()),
     }),
 });

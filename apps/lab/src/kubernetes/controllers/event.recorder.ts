@@ -12,8 +12,8 @@ type EventOperation = Extract<Operation, { readonly do: 'event' }>;
 
 /** Writes the messages of controllers as Event objects; a repeated one is counted, not stored again. */
 export class EventRecorder {
-  /** Names of the events by what they say. */
-  private readonly names = new Map<string, string>();
+  /** The events by what they say. */
+  private readonly known = new Map<string, { readonly namespace: string; readonly name: string }>();
 
   constructor(
     private readonly store: ObjectStore,
@@ -25,8 +25,8 @@ export class EventRecorder {
     const now = timestamp(this.clock.now());
     const namespace = about.metadata.namespace ?? 'default';
     const identity = `${about.metadata.uid} ${reason} ${message}`;
-    const known = this.names.get(identity);
-    const same = known === undefined ? undefined : this.store.get(EVENTS, namespace, known);
+    const known = this.known.get(identity);
+    const same = known === undefined ? undefined : this.store.get(EVENTS, known.namespace, known.name);
     if (same !== undefined) {
       this.store.replace(EVENTS, { ...same, count: (same.count ?? 1) + 1, lastTimestamp: now });
       return;
@@ -34,15 +34,16 @@ export class EventRecorder {
     this.forgetOldest();
     const words = { type, reason, message, component, suffix: this.random(16) };
     const event = this.store.create(EVENTS, draftOf({ about, now, namespace }, words));
-    this.names.set(identity, event.metadata.name);
+    this.known.set(identity, { namespace, name: event.metadata.name });
   }
 
   /** A map keeps the order in which its keys came. */
   private forgetOldest(): void {
-    const [oldest] = this.names;
-    if (oldest === undefined || this.names.size < EVENTS_MAX) return;
-    this.names.delete(oldest[0]);
-    const event = this.store.list(EVENTS).find(({ metadata }) => metadata.name === oldest[1]);
+    const [oldest] = this.known;
+    if (oldest === undefined || this.known.size < EVENTS_MAX) return;
+    const [identity, { namespace, name }] = oldest;
+    this.known.delete(identity);
+    const event = this.store.get(EVENTS, namespace, name);
     if (event !== undefined) this.store.remove(EVENTS, event);
   }
 }

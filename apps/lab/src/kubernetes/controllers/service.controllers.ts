@@ -18,6 +18,7 @@ import {
   STORAGE_CLASSES,
 } from '../resources/builtin.resources.js';
 import { planClaim, planRelease } from '../volumes/claim.planner.js';
+import { claimsOf, planProtection } from '../volumes/protection.planner.js';
 import type { Change } from '../store/object.store.js';
 import type { Controller } from './controller.js';
 import { create, type Operation } from '../operations/operation.js';
@@ -133,5 +134,21 @@ export const claimController = ({ store }: World): Controller => ({
     const volumes = store.list(PERSISTENT_VOLUMES);
     if (claim === undefined) return planRelease({ namespace, name }, volumes);
     return planClaim({ claim, volumes, classes: store.list(STORAGE_CLASSES) });
+  },
+});
+
+/** Claims that pods use outlive their deletion. */
+export const claimProtectionController = ({ store }: World): Controller => ({
+  name: 'pvc-protection-controller',
+  keysFor: (change) => {
+    if (concerns(change, PERSISTENT_VOLUME_CLAIMS)) return change.type === 'DELETED' ? [] : [objectKey(change.object)];
+    if (!concerns(change, PODS) || change.type !== 'DELETED') return [];
+    return claimsOf(change.object as Pod).map((name) => `${change.object.metadata.namespace ?? ''}/${name}`);
+  },
+  allKeys: () => keysOf(store, PERSISTENT_VOLUME_CLAIMS),
+  plan: (key) => {
+    const claim = byKey(store, PERSISTENT_VOLUME_CLAIMS, key);
+    if (claim === undefined) return [];
+    return planProtection({ claim, pods: store.list(PODS, claim.metadata.namespace) });
   },
 });

@@ -1,39 +1,24 @@
 import { timestamp } from '../clock/clock.js';
 import { isActive, type Pod } from '../objects/core.types.js';
-import type { KubeObject } from '../objects/kube.object.js';
-import { controllerOf, isControlledBy, objectKey } from '../objects/kube.object.js';
+import { controllerOf, objectKey } from '../objects/kube.object.js';
 import {
   CONTROLLER_REVISIONS,
-  DAEMON_SETS,
   DEPLOYMENTS,
   JOBS,
-  NODES,
   PERSISTENT_VOLUME_CLAIMS,
   PODS,
   REPLICA_SETS,
   STATEFUL_SETS,
 } from '../resources/builtin.resources.js';
-import { qualifiedName, type Resource } from '../resources/resource.js';
 import type { ObjectStore } from '../store/object.store.js';
 import type { ReplicaSet } from '../objects/workload.types.js';
 import { planAdoption } from '../workloads/adoption.planner.js';
-import { planDaemonSet } from '../workloads/daemonset.planner.js';
 import { planDeployment } from '../workloads/deployment.planner.js';
 import { planJob } from '../workloads/job.planner.js';
 import { planReplicaSet } from '../workloads/replicaset.planner.js';
 import { planStatefulSet } from '../workloads/statefulset.planner.js';
 import type { Controller } from './controller.js';
-import { byKey, concerns, keysOf, keysOfOwnerOrSelf, type World } from './world.js';
-
-/** The objects of a resource that an object controls. */
-const controlled = <T extends KubeObject>(store: ObjectStore, resource: Resource<T>, owner: KubeObject): readonly T[] =>
-  store
-    .dependentsOf(owner.metadata.uid)
-    .filter(
-      (dependent) =>
-        qualifiedName(dependent.resource) === qualifiedName(resource) && isControlledBy(dependent.object, owner),
-    )
-    .map(({ object }) => object as T);
+import { byKey, controlled, keysOf, keysOfOwnerOrSelf, type World } from './world.js';
 
 /** Pods of the owner's namespace without a controller. Looked for only when some are missing: there are many pods and few orphans. */
 const orphans = (store: ObjectStore, owner: ReplicaSet): readonly Pod[] => {
@@ -65,26 +50,6 @@ export const replicaSetController = ({ store, clock }: World): Controller => ({
     const adoption = planAdoption(replicaSet, PODS, orphans(store, replicaSet));
     if (adoption.length > 0) return adoption;
     return planReplicaSet({ replicaSet, pods: controlled(store, PODS, replicaSet), nowMs: clock.now() });
-  },
-});
-
-export const daemonSetController = ({ store, clock }: World): Controller => ({
-  name: 'daemonset-controller',
-  keysFor: (change) =>
-    concerns(change, NODES)
-      ? keysOf(store, DAEMON_SETS)
-      : keysOfOwnerOrSelf(change, DAEMON_SETS, [PODS, CONTROLLER_REVISIONS]),
-  allKeys: () => keysOf(store, DAEMON_SETS),
-  plan: (key) => {
-    const daemonSet = byKey(store, DAEMON_SETS, key);
-    if (daemonSet === undefined) return [];
-    return planDaemonSet({
-      daemonSet,
-      nodes: store.list(NODES),
-      pods: controlled(store, PODS, daemonSet),
-      revisions: controlled(store, CONTROLLER_REVISIONS, daemonSet),
-      nowMs: clock.now(),
-    });
   },
 });
 

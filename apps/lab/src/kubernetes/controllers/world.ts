@@ -3,7 +3,7 @@ import type { Clock } from '../clock/clock.js';
 import type { SimulationDelays } from '../clock/simulation.delays.js';
 import type { Kubelets } from '../nodes/kubelets.js';
 import type { Pod } from '../objects/core.types.js';
-import { controllerOf, objectKey, splitKey, type KubeObject } from '../objects/kube.object.js';
+import { controllerOf, isControlledBy, objectKey, splitKey, type KubeObject } from '../objects/kube.object.js';
 import { PODS } from '../resources/builtin.resources.js';
 import { qualifiedName, type Resource, type ResourceDefinition } from '../resources/resource.js';
 import type { Change, ObjectStore } from '../store/object.store.js';
@@ -82,3 +82,17 @@ export const byKey = <T extends KubeObject>(store: ObjectStore, resource: Resour
   const { namespace, name } = splitKey(key);
   return store.get(resource, namespace, name);
 };
+
+/** The objects of a resource that an object controls. */
+export const controlled = <T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  owner: KubeObject,
+): readonly T[] =>
+  store
+    .dependentsOf(owner.metadata.uid)
+    .filter(
+      (dependent) =>
+        qualifiedName(dependent.resource) === qualifiedName(resource) && isControlledBy(dependent.object, owner),
+    )
+    .map(({ object }) => object as T);

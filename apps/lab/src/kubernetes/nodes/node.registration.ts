@@ -14,7 +14,7 @@ export interface NodeRegistration {
   readonly kernelVersion: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Instead of kubeadm's: the control-plane taint for control planes, none for workers. */
-  readonly taints?: readonly Taint[];
+  readonly taints?: readonly Taint[] | undefined;
   readonly providerID?: string;
   readonly cpu: number | string;
   /** A Kubernetes quantity, such as `4Gi`. */

@@ -100,6 +100,8 @@ export interface Volume {
   readonly name: string;
   readonly hostPath?: { readonly path: string };
   readonly persistentVolumeClaim?: { readonly claimName: string };
+  /** Its claim is named after the pod and the volume. */
+  readonly ephemeral?: object;
 }
 
 export interface PodSpec {

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../objects/kube.object.js';
+import { remembered } from '../objects/remembered.js';
 
 export type Subresource =
   'status' | 'scale' | 'eviction' | 'binding' | 'log' | 'exec' | 'proxy' | 'approval' | 'finalize';
@@ -61,8 +62,9 @@ export const versionsOf = (resource: ResourceDefinition): readonly string[] => [
 ];
 
 /** `deployments.apps`, as the API names resources in its messages and CustomResourceDefinitions. */
-export const qualifiedName = (resource: ResourceDefinition): string =>
-  resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
+export const qualifiedName = remembered((resource: ResourceDefinition): string =>
+  resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
+);
 
 /** `Deployment.apps`, as validation messages name kinds. */
 export const qualifiedKind = (resource: ResourceDefinition): string =>

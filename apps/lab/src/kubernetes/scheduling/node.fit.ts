@@ -9,6 +9,7 @@ import type {
 } from '../objects/core.types.js';
 import { isTerminal } from '../objects/core.types.js';
 import { controllerOf } from '../objects/kube.object.js';
+import { remembered } from '../objects/remembered.js';
 import { untolerated } from './taints.js';
 
 /** A node and what is already placed on it. Mutable: a planner owns it for one round. */
@@ -28,9 +29,12 @@ const requestOf = ({ containers, initContainers = [] }: PodSpec, resource: 'cpu'
   return Math.max(running, ...initContainers.map(({ resources }) => request(resources?.requests)));
 };
 
+const requestsOf = remembered((spec: PodSpec) => ({ cpu: requestOf(spec, 'cpu'), memory: requestOf(spec, 'memory') }));
+
 export const place = (load: NodeLoad, pod: Pod): void => {
-  load.cpu += requestOf(pod.spec, 'cpu');
-  load.memory += requestOf(pod.spec, 'memory');
+  const { cpu, memory } = requestsOf(pod.spec);
+  load.cpu += cpu;
+  load.memory += memory;
   load.pods.push(pod);
   if (pod.spec.affinity?.podAntiAffinity !== undefined) load.guards += 1;
   const owner = controllerOf(pod)?.uid ?? '';
@@ -60,9 +64,8 @@ export const misfit = (pod: Pod, load: NodeLoad): string | undefined => {
   if (taint !== undefined) return `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
   const free = node.status?.allocatable ?? {};
   if (load.pods.length + 1 > (parseQuantity(free['pods'] ?? 0) ?? 0)) return 'Too many pods';
-  if (load.cpu + requestOf(pod.spec, 'cpu') > (parseQuantity(free['cpu'] ?? 0) ?? 0) + EPSILON)
-    return 'Insufficient cpu';
-  if (load.memory + requestOf(pod.spec, 'memory') > (parseQuantity(free['memory'] ?? 0) ?? 0) + EPSILON)
+  if (load.cpu + requestsOf(pod.spec).cpu > (parseQuantity(free['cpu'] ?? 0) ?? 0) + EPSILON) return 'Insufficient cpu';
+  if (load.memory + requestsOf(pod.spec).memory > (parseQuantity(free['memory'] ?? 0) ?? 0) + EPSILON)
     return 'Insufficient memory';
   return undefined;
 };

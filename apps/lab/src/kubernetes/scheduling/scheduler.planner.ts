@@ -51,6 +51,7 @@ const fits = (
 
 /** The node with the fewest pods of the same controller; of equals the one in the emptier zone, then the one with the least load. */
 const bestOf = (pod: Pod, fitting: readonly NodeLoad[], all: readonly NodeLoad[]): NodeLoad | undefined => {
+  if (fitting.length < 2) return fitting[0];
   const owner = controllerOf(pod)?.uid ?? '';
   const siblings = (load: NodeLoad): number => (owner === '' ? 0 : (load.perOwner.get(owner) ?? 0));
   const zones = new Map<string, number>();

@@ -11,8 +11,9 @@ const availableAtMs = (pod: Pod, minReadySeconds: number): number | undefined =>
 };
 
 export const isAvailable = (pod: Pod, minReadySeconds: number, nowMs: number): boolean => {
+  if (minReadySeconds === 0) return isReady(pod);
   const atMs = availableAtMs(pod, minReadySeconds);
-  return atMs !== undefined && (minReadySeconds === 0 || atMs <= nowMs);
+  return atMs !== undefined && atMs <= nowMs;
 };
 
 /** The next time at which a ready pod of these becomes available, if one is waiting for it. */

@@ -1,13 +1,23 @@
 import { again, create, event, remove, replace, type Operation } from '../operations/operation.js';
-import { isActive, isReady, isTerminal, type Node, type Pod, type Toleration } from '../objects/core.types.js';
+import {
+  isActive,
+  isReady,
+  isTerminal,
+  type Node,
+  type Pod,
+  type PodSpec,
+  type PodTemplate,
+  type Toleration,
+} from '../objects/core.types.js';
 import type { Draft } from '../objects/kube.object.js';
+import { remembered } from '../objects/remembered.js';
 import { scaledValue } from '../objects/quantity.js';
 import type { ControllerRevision, DaemonSet } from '../objects/workload.types.js';
 import { DAEMON_SETS, PODS } from '../resources/builtin.resources.js';
 import { selectsNode } from '../scheduling/node.fit.js';
 import { untolerated } from '../scheduling/taints.js';
 import { isAvailable, nextAvailableMs } from './availability.js';
-import { podFromTemplate } from './pod.template.js';
+import { podFromTemplate, templateHash } from './pod.template.js';
 import { planRevisions, REVISION_LABEL } from './revisions.js';
 
 export interface DaemonSetWorld {
@@ -36,10 +46,10 @@ const HOST_NETWORK_TOLERATION: Toleration = {
   effect: 'NoSchedule',
 };
 
-const tolerationsOf = ({ spec }: DaemonSet): readonly Toleration[] => [
-  ...(spec.template.spec.tolerations ?? []),
+const tolerationsOf = ({ tolerations = [], hostNetwork }: PodSpec): readonly Toleration[] => [
+  ...tolerations,
   ...DAEMON_TOLERATIONS,
-  ...(spec.template.spec.hostNetwork === true ? [HOST_NETWORK_TOLERATION] : []),
+  ...(hostNetwork === true ? [HOST_NETWORK_TOLERATION] : []),
 ];
 
 interface Seat {
@@ -47,9 +57,68 @@ interface Seat {
   readonly pods: readonly Pod[];
 }
 
+/** What a node adds to the status of a DaemonSet. */
+export interface SeatCounts {
+  readonly desired: number;
+  readonly misscheduled: number;
+  readonly scheduled: number;
+  readonly ready: number;
+  readonly available: number;
+  readonly updated: number;
+}
+
+export const NO_COUNTS: SeatCounts = {
+  desired: 0,
+  misscheduled: 0,
+  scheduled: 0,
+  ready: 0,
+  available: 0,
+  updated: 0,
+};
+
+export const plusCounts = (one: SeatCounts, other: SeatCounts, sign: 1 | -1 = 1): SeatCounts => ({
+  desired: one.desired + sign * other.desired,
+  misscheduled: one.misscheduled + sign * other.misscheduled,
+  scheduled: one.scheduled + sign * other.scheduled,
+  ready: one.ready + sign * other.ready,
+  available: one.available + sign * other.available,
+  updated: one.updated + sign * other.updated,
+});
+
+/** A node by its name, and the pods of the DaemonSet that are for it; undefined: there is no such node. */
+export interface SeatWorld {
+  readonly daemonSet: DaemonSet;
+  readonly node: Node | undefined;
+  readonly pods: readonly Pod[];
+  readonly nowMs: number;
+}
+
+export const seatCounts = ({ daemonSet, node, pods, nowMs }: SeatWorld): SeatCounts => {
+  const active = pods.filter(isActive);
+  if (node === undefined) return NO_COUNTS;
+  if (!runsOn(daemonSet, node)) return { ...NO_COUNTS, misscheduled: active.length };
+  const { minReadySeconds = 0, template } = daemonSet.spec;
+  const hash = templateHash(template);
+  const count = (holds: (pod: Pod) => boolean): number => (active.some(holds) ? 1 : 0);
+  return {
+    desired: 1,
+    misscheduled: 0,
+    scheduled: count(() => true),
+    ready: count(isReady),
+    available: count((pod) => isAvailable(pod, minReadySeconds, nowMs)),
+    updated: count((pod) => pod.metadata.labels?.[REVISION_LABEL] === hash),
+  };
+};
+
+/** The pod of one node. */
+export const planSeat = ({ daemonSet, node, pods }: SeatWorld): readonly Operation[] =>
+  node !== undefined && runsOn(daemonSet, node)
+    ? fill(daemonSet, { node, pods }, templateHash(daemonSet.spec.template))
+    : pods.filter(isActive).map((pod) => remove(PODS, pod, 'it may not run on its node'));
+
 /** One pod on every node that it fits on; the template's changes reach them a few at a time. */
 export const planDaemonSet = (world: DaemonSetWorld): readonly Operation[] => {
-  const { daemonSet, nodes, pods, revisions } = world;
+  const { daemonSet, nodes, pods, revisions, nowMs } = world;
   if (daemonSet.metadata.deletionTimestamp !== undefined) return [];
   const inUse = new Set(pods.map(({ metadata }) => metadata.labels?.[REVISION_LABEL] ?? ''));
   const revision = planRevisions(daemonSet, revisions, inUse);
@@ -57,18 +126,20 @@ export const planDaemonSet = (world: DaemonSetWorld): readonly Operation[] => {
   const seats = nodes
     .filter((node) => runsOn(daemonSet, node))
     .map((node) => ({ node, pods: placed.get(node.metadata.name) ?? [] }));
-  const seatNames = new Set(seats.map(({ node }) => node.metadata.name));
-  const elsewhere = pods.filter((pod) => !seatNames.has(targetOf(pod)));
+  const all = [...nodes.map((node) => [node.metadata.name, node] as const), ...absent(placed, nodes)].map(
+    ([name, node]) => ({ daemonSet, node, pods: placed.get(name) ?? [], nowMs }),
+  );
+  const counts = all.reduce((sum, seat) => plusCounts(sum, seatCounts(seat)), NO_COUNTS);
   return [
     ...revision.operations,
-    ...seats.flatMap((seat) => fill(daemonSet, seat, revision.hash)),
-    ...elsewhere.filter(isActive).map((pod) => remove(PODS, pod, 'it may not run on its node')),
+    ...all.flatMap(planSeat),
     ...rollingUpdate(world, seats, revision.hash),
-    ...report(world, { seats, misplaced: misplaced(elsewhere, nodes), hash: revision.hash }),
+    reportStatus(daemonSet, counts),
+    ...lookAgain(world),
   ];
 };
 
-const byTarget = (pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> => {
+export const byTarget = (pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> => {
   const groups = new Map<string, Pod[]>();
   for (const pod of pods) {
     const group = groups.get(targetOf(pod)) ?? [];
@@ -78,18 +149,26 @@ const byTarget = (pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> => 
   return groups;
 };
 
-/** Pods on nodes of the cluster that are not for them; those of nodes that are gone do not count. */
-const misplaced = (elsewhere: readonly Pod[], nodes: readonly Node[]): number => {
+/** Names of nodes that are gone, of which there are pods. */
+const absent = (
+  placed: ReadonlyMap<string, readonly Pod[]>,
+  nodes: readonly Node[],
+): readonly (readonly [string, undefined])[] => {
   const names = new Set(nodes.map(({ metadata }) => metadata.name));
-  return elsewhere.filter((pod) => isActive(pod) && names.has(targetOf(pod))).length;
+  return [...placed.keys()].filter((name) => !names.has(name)).map((name) => [name, undefined] as const);
 };
 
-const runsOn = (daemonSet: DaemonSet, node: Node): boolean =>
-  selectsNode(daemonSet.spec.template.spec, node) &&
-  untolerated(node.spec.taints, tolerationsOf(daemonSet)) === undefined;
+const judgeOf = remembered(({ spec }: PodTemplate) => {
+  const tolerations = tolerationsOf(spec);
+  return remembered(
+    (node: Node) => selectsNode(spec, node) && untolerated(node.spec.taints, tolerations) === undefined,
+  );
+});
+
+const runsOn = (daemonSet: DaemonSet, node: Node): boolean => judgeOf(daemonSet.spec.template)(node);
 
 /** The node that a daemon pod is for, also while it waits for the scheduler. */
-const targetOf = ({ spec }: Pod): string =>
+export const targetOf = ({ spec }: Pod): string =>
   spec.nodeName ??
   spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms[0]?.matchFields?.[0]
     ?.values?.[0] ??
@@ -113,7 +192,7 @@ const daemonPod = (daemonSet: DaemonSet, node: Node, hash: string): Draft<Pod> =
         ...draft.spec.affinity,
         nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
       },
-      tolerations: tolerationsOf(daemonSet),
+      tolerations: tolerationsOf(daemonSet.spec.template.spec),
     },
   };
 };
@@ -141,34 +220,24 @@ const rollingUpdate = (
   ]);
 };
 
-interface Standing {
-  readonly seats: readonly Seat[];
-  readonly misplaced: number;
-  readonly hash: string;
-}
-
-const report = (
-  { daemonSet, pods, nowMs }: DaemonSetWorld,
-  { seats, misplaced: numberMisscheduled, hash }: Standing,
-): readonly Operation[] => {
-  const { minReadySeconds = 0 } = daemonSet.spec;
-  const seated = seats.map((seat) => seat.pods.filter(isActive));
-  const count = (holds: (pod: Pod) => boolean): number => seated.filter((own) => own.some(holds)).length;
-  const available = count((pod) => isAvailable(pod, minReadySeconds, nowMs));
+/** The status follows the pods. */
+export const reportStatus = (daemonSet: DaemonSet, counts: SeatCounts): Operation => {
   const status = {
     ...daemonSet.status,
-    currentNumberScheduled: count(() => true),
-    desiredNumberScheduled: seats.length,
-    numberMisscheduled,
-    numberReady: count(isReady),
-    numberAvailable: available,
-    numberUnavailable: seats.length - available,
-    updatedNumberScheduled: count((pod) => pod.metadata.labels?.[REVISION_LABEL] === hash),
+    currentNumberScheduled: counts.scheduled,
+    desiredNumberScheduled: counts.desired,
+    numberMisscheduled: counts.misscheduled,
+    numberReady: counts.ready,
+    numberAvailable: counts.available,
+    numberUnavailable: counts.desired - counts.available,
+    updatedNumberScheduled: counts.updated,
     observedGeneration: daemonSet.metadata.generation ?? 1,
   };
+  return replace(DAEMON_SETS, { ...daemonSet, status }, 'the status follows the pods');
+};
+
+const lookAgain = ({ daemonSet, pods, nowMs }: DaemonSetWorld): readonly Operation[] => {
+  const { minReadySeconds = 0 } = daemonSet.spec;
   const nextMs = minReadySeconds === 0 ? undefined : nextAvailableMs(pods, minReadySeconds, nowMs);
-  return [
-    replace(DAEMON_SETS, { ...daemonSet, status }, 'the status follows the pods'),
-    ...(nextMs === undefined ? [] : [again(nextMs)]),
-  ];
+  return nextMs === undefined ? [] : [again(nextMs)];
 };

@@ -1,6 +1,7 @@
 import type { Pod, PodTemplate } from '../objects/core.types.js';
 import { canonicalJson } from '../objects/json.js';
 import { controllerReference, type Draft, type KubeObject, type Labels } from '../objects/kube.object.js';
+import { remembered } from '../objects/remembered.js';
 
 /** A pod made from its controller's template. */
 export const podFromTemplate = (
@@ -23,19 +24,12 @@ export const podFromTemplate = (
 /** The alphabet of Kubernetes' generated names: no vowels, so no words. */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
-const hashes = new WeakMap<object, string>();
-
 /** A short name for a template: equal templates have equal hashes (Kubernetes prints its own hash in the same alphabet). */
-export const templateHash = (template: object): string => {
-  // Stored objects never change, and a controller asks again after each event of the pods.
-  const known = hashes.get(template);
-  if (known !== undefined) return known;
+export const templateHash = remembered((template: object): string => {
   let hash = 0x811c9dc5;
   for (const character of canonicalJson(template)) {
     hash ^= character.codePointAt(0) ?? 0;
     hash = Math.imul(hash, 0x01000193) >>> 0;
   }
-  const name = [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
-  hashes.set(template, name);
-  return name;
-};
+  return [...String(hash)].map((digit) => SAFE_ALPHABET[digit.charCodeAt(0) % SAFE_ALPHABET.length]).join('');
+});
