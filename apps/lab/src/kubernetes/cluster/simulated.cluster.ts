@@ -175,8 +175,9 @@ export class SimulatedCluster {
     const clock = options.clock ?? systemClock;
     const { state } = options;
     const pair = state?.ca ?? options.ca;
-    const authority =
-      pair === undefined ? await CertificateAuthority.create(clock.now()) : CertificateAuthority.load(pair);
+    const authority = await (pair === undefined
+      ? CertificateAuthority.create(clock.now())
+      : CertificateAuthority.load(pair));
     const { name, podCidr, nodeCidrMask = NODE_CIDR_MASK_DEFAULT, serviceCidr } = state ?? options;
     const identity = { name, podCidr, nodeCidrMask, serviceCidr, authority };
     const cluster = new SimulatedCluster(identity, options, clock);
