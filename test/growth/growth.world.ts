@@ -169,6 +169,8 @@ export class GrowthWorld {
   /** What was done to the provider, the hosts and Kubernetes, with the number of events that were recorded before. */
   readonly effects: { readonly what: string; readonly after: number }[] = [];
   private queue: Job[] = [];
+  /** Tasks that are tried again and again, until the provider is well. */
+  private requeued: Job[] = [];
   /** Is called with every event, once all services know it. */
   noticed: (event: StoredEvent) => void = () => undefined;
   private nowMs = START_MS;
@@ -179,6 +181,7 @@ export class GrowthWorld {
     copy.events.push(...this.events);
     copy.effects.push(...this.effects);
     copy.queue = [...this.queue];
+    copy.requeued = [...this.requeued];
     const sets = ['provider', 'kubernetes', 'etcd', 'down', 'failures'] as const;
     for (const name of sets) for (const one of this[name]) (copy[name] as Set<string>).add(one);
     for (const [node, attempt] of this.blocked) copy.blocked.set(node, attempt);
@@ -198,6 +201,7 @@ export class GrowthWorld {
   /** The world is well again; a process that is quarantined is released by a command. */
   heal(): void {
     for (const failure of ['create', 'delete', 'unreachable', 'join', 'drain'] as const) this.failures.delete(failure);
+    this.queue.push(...this.requeued.splice(0));
   }
 
   /** The host of a node is down, until it is up again or its node leaves. */
@@ -660,7 +664,8 @@ export class GrowthWorld {
     this.decide(machines, this.infra, command);
   }
 
-  private infraJob({ type, data }: Job): void {
+  private infraJob(job: Job): void {
+    const { type, data } = job;
     const ref = data as unknown as TaskRef;
     const now = new Date(this.nowMs).toISOString();
     if (type === STATE_FACTS) {
@@ -670,6 +675,7 @@ export class GrowthWorld {
     const task = desiredTask(machinesReconciler, this.known(this.infra), ref, now);
     if (task === undefined || this.infra.status === 'absent') return;
     this.effects.push({ what: ref.key, after: this.events.length });
+    if (type === 'MakeMachinesAgain') return this.makeAgain(job, this.infra.cluster, task.data as TaskData);
     const operation = this.machinesTaskDone(type, this.infra.cluster, task.data as TaskData);
     if (operation === undefined) return;
     const cause = { operation, target: 'lab', message: 'no' };
@@ -733,6 +739,14 @@ export class GrowthWorld {
         this.machinesDecide({ type: 'RecordMachine', data: { uid: UID, machine: machineOf(plan) } });
     });
     return this.has('create') ? 'create machines' : undefined;
+  }
+
+  private makeAgain(job: Job, cluster: Cluster, { requestId = '' }: TaskData): void {
+    const operation = this.makeBatch(cluster, batchOfRequest(requestId));
+    if (operation === undefined) return;
+    const cause = { operation, target: 'lab', message: 'no' };
+    this.machinesDecide({ type: 'FailNodes', data: { uid: cluster.uid, requestId, cause } });
+    this.requeued.push(job);
   }
 
   private deleteMachine(uid: ClusterUid, name: NodeName): string | undefined {
