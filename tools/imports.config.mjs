@@ -27,6 +27,7 @@ const LAYERS = {
     'auth',
     'events',
     'namespaces',
+    'realms',
     'conditions',
     'lifecycle',
     'limits',

@@ -1,4 +1,5 @@
 import { parseEnvironment } from '@fairlead/service-kit';
+import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
 import { z } from 'zod';
 
 const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
@@ -16,6 +17,7 @@ const Environment = z.object({
   INFRA_RESOURCES_TIMEOUT_MS: milliseconds(120_000),
   INFRA_WATCH_INTERVAL_MS: z.coerce.number().int().min(100).default(60_000),
   INFRA_WATCH_TIMEOUT_MS: milliseconds(30_000),
+  REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
 });
 
 /** What this service needs to know beyond what every service does; parsed once, frozen. */
@@ -40,6 +42,8 @@ export interface Settings {
   readonly watchIntervalMs: number;
   /** A provider has so long to list the machines of a connection. */
   readonly watchTimeoutMs: number;
+  /** Besides public addresses: where identity realms may be. */
+  readonly realmAddressesAllowed: readonly AddressRange[];
   /** How often a replica looks whether another one is done with them. */
   readonly resourcesPollMs: number;
 }
@@ -58,6 +62,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     resourcesTimeoutMs: parsed.INFRA_RESOURCES_TIMEOUT_MS,
     watchIntervalMs: parsed.INFRA_WATCH_INTERVAL_MS,
     watchTimeoutMs: parsed.INFRA_WATCH_TIMEOUT_MS,
+    realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
     resourcesPollMs: RESOURCES_POLL_MS,
   });
 };

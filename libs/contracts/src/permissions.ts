@@ -14,6 +14,7 @@ import {
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
 import { HOOK_SECRETS_OWNER } from './hook.secrets.js';
+import { REALM_SECRETS_OWNER } from './realm.js';
 import {
   aliveSubject,
   EVERY_EVENT,
@@ -85,7 +86,11 @@ const ownJobs = (service: ServiceName): readonly string[] => [
   `$JS.ACK.${STREAMS.jobs}.${service}.>`,
 ];
 
-type ForeignSecret = readonly [writer: ServiceName, kind: string, owner: 'shared' | typeof HOOK_SECRETS_OWNER | '*'];
+type ForeignSecret = readonly [
+  writer: ServiceName,
+  kind: string,
+  owner: 'shared' | typeof HOOK_SECRETS_OWNER | typeof REALM_SECRETS_OWNER | '*',
+];
 
 /** Secrets of others that a service reads: the writer, the kind, and whose key seals them. */
 const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> = {
@@ -94,7 +99,10 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
     ['bootstrap-svc', 'reader.*', '*'],
     ['bootstrap-svc', 'exec.*', '*'],
   ],
-  'infra-svc': [['gateway', 'connection.>', 'shared']],
+  'infra-svc': [
+    ['gateway', 'connection.>', 'shared'],
+    ['gateway', 'realm.>', REALM_SECRETS_OWNER],
+  ],
   'bootstrap-svc': [
     ['gateway', 'connection.>', 'shared'],
     ['infra-svc', 'ssh-key.*', 'shared'],
