@@ -54,6 +54,7 @@ const LAYERS = {
     'events',
     'namespace',
     'hook',
+    'realm',
     'connection',
     'quarantine',
     'token',
@@ -99,6 +100,7 @@ const LAYERS = {
   ],
   lab: [
     'testing',
+    'identity',
     'api',
     'cloud',
     'full',

@@ -5,6 +5,7 @@ import { z } from 'zod';
 const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
 
 const RESOURCES_POLL_MS = 100;
+const REALM_FRESH_FOR_MS = 1_000;
 
 const Environment = z.object({
   INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
@@ -44,6 +45,8 @@ export interface Settings {
   readonly watchTimeoutMs: number;
   /** Besides public addresses: where identity realms may be. */
   readonly realmAddressesAllowed: readonly AddressRange[];
+  /** However many clusters wait for a realm, a replica looks at it no more often. */
+  readonly realmFreshForMs: number;
   /** How often a replica looks whether another one is done with them. */
   readonly resourcesPollMs: number;
 }
@@ -63,6 +66,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     watchIntervalMs: parsed.INFRA_WATCH_INTERVAL_MS,
     watchTimeoutMs: parsed.INFRA_WATCH_TIMEOUT_MS,
     realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
+    realmFreshForMs: REALM_FRESH_FOR_MS,
     resourcesPollMs: RESOURCES_POLL_MS,
   });
 };

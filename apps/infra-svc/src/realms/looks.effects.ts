@@ -3,15 +3,14 @@ import type { Cause } from '@fairlead/event-sourcing';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { inTime, SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../config.js';
 import { orRetry } from '../outcome.effects.js';
 import { Coalesced } from '../resources/coalesced.effects.js';
-import { IDENTITY_PROVIDERS } from '../tokens.js';
+import { IDENTITY_PROVIDERS, SETTINGS } from '../tokens.js';
 import { RealmFailure, type IdentityProviders, type RealmSession } from './realm.ports.js';
 import { realms, realmsStream, type RecordLook } from './realms.decider.js';
 import type { KnownRealm } from './realms.effects.js';
 
-/** However many clusters wait for a realm, a replica looks at it no more often, and no longer. */
-const FRESH_FOR_MS = 1_000;
 const LOOK_TIMEOUT_MS = 5_000;
 
 type Look = { readonly session: RealmSession } | { readonly failure: RealmFailure };
@@ -21,13 +20,16 @@ const isProblem = (reason: string): reason is RealmProblem => (REALM_PROBLEMS as
 /** Looks whether realms are ready, and states what has changed. */
 @Injectable()
 export class RealmLooks {
-  private readonly looks = new Coalesced<Look>(FRESH_FOR_MS);
+  private readonly looks: Coalesced<Look>;
 
   constructor(
     @Inject(IDENTITY_PROVIDERS) private readonly providers: IdentityProviders,
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(HANDLE) private readonly handle: Handle,
-  ) {}
+    @Inject(SETTINGS) { realmFreshForMs }: Pick<Settings, 'realmFreshForMs'>,
+  ) {
+    this.looks = new Coalesced(realmFreshForMs);
+  }
 
   /** Rejects with RealmFailure where the realm is not ready. */
   async open(realm: KnownRealm, cause: Cause): Promise<RealmSession> {
