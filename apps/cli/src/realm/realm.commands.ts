@@ -87,7 +87,7 @@ interface RegisterOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly secretFile?: string;
-  readonly caFile?: string;
+  readonly issuerCaFile?: string;
   readonly wait: boolean;
   readonly timeout: number;
 }
@@ -111,16 +111,16 @@ const addRegister = (parent: Command, io: Io): void => {
     .requiredOption('--issuer <url>', 'the issuer, as its discovery document names it')
     .requiredOption('--client-id <id>', 'the client by which Fairlead manages clients and groups')
     .option('--secret-file <file>', 'file with the secret of that client; - reads standard input')
-    .option('--ca-file <file>', 'file with the authorities of its certificate, PEM')
+    .option('--issuer-ca-file <file>', "file with the authorities of the issuer's certificate, PEM")
     .option('--no-wait', 'end when it is registered, without waiting whether it is ready')
     .addOption(
       new Option('--timeout <duration>', 'wait at most so long (e.g. 2m)').argParser(duration).default(60_000, '60s'),
     )
     .action(
       runs(io, async (session, name: string, options: RegisterOptions) => {
-        const { provider, issuer: issuerUrl, clientId, secretFile, caFile } = options;
+        const { provider, issuer: issuerUrl, clientId, secretFile, issuerCaFile } = options;
         const clientSecret = secretFile === undefined ? undefined : await read(secretFile, io, 'secret');
-        const ca = caFile === undefined ? undefined : await read(caFile, io, 'certificate');
+        const ca = issuerCaFile === undefined ? undefined : await read(issuerCaFile, io, 'certificate');
         const registered = await session.api.putRealm(session.namespace, name, {
           provider,
           issuerUrl,
