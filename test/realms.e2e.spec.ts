@@ -77,7 +77,9 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
       const identity = await until('IdentityReady');
       expect(Date.parse(identity.meta.time) - ready).toBeLessThan(GOES_ON_WITHIN_MS * 2);
       await until('ClusterReady');
-      const order = (await types()).filter((type) => ['IdentityReady', 'VmsPlanned', 'ControlPlaneInitialized'].includes(type));
+      const order = (await types()).filter((type) =>
+        ['IdentityReady', 'VmsPlanned', 'ControlPlaneInitialized'].includes(type),
+      );
       expect(order).toEqual(['IdentityReady', 'VmsPlanned', 'ControlPlaneInitialized']);
       expect((await types()).filter((type) => type === 'IdentityBlocked')).toHaveLength(2);
     },

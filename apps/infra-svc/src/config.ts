@@ -6,6 +6,8 @@ const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).defau
 
 const RESOURCES_POLL_MS = 100;
 const REALM_FRESH_FOR_MS = 1_000;
+/** A cluster that waits for a realm goes on within 15 s after it is ready: this, and the longest wait of identity.effects.ts, are part of that. */
+const REALM_TIMEOUT_MS = 5_000;
 
 const Environment = z.object({
   INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
@@ -47,6 +49,8 @@ export interface Settings {
   readonly realmAddressesAllowed: readonly AddressRange[];
   /** However many clusters wait for a realm, a replica looks at it no more often. */
   readonly realmFreshForMs: number;
+  /** A look at a realm may take so long. */
+  readonly realmTimeoutMs: number;
   /** How often a replica looks whether another one is done with them. */
   readonly resourcesPollMs: number;
 }
@@ -67,6 +71,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     watchTimeoutMs: parsed.INFRA_WATCH_TIMEOUT_MS,
     realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
     realmFreshForMs: REALM_FRESH_FOR_MS,
+    realmTimeoutMs: REALM_TIMEOUT_MS,
     resourcesPollMs: RESOURCES_POLL_MS,
   });
 };

@@ -62,12 +62,7 @@ export class FakeRealm {
     if (this.problem !== undefined) throw new RealmFailure(this.problem, `realm ${name}: ${this.problem}`);
   }
 
-  private ensure(
-    reason: 'ClientTaken' | 'GroupTaken',
-    items: Map<string, string>,
-    name: string,
-    uid: string,
-  ): void {
+  private ensure(reason: 'ClientTaken' | 'GroupTaken', items: Map<string, string>, name: string, uid: string): void {
     const owner = items.get(name);
     if (owner !== undefined && owner !== uid) throw new RealmFailure(reason, `${name} is of another cluster`);
     items.set(name, uid);

@@ -185,7 +185,19 @@ class Lab {
         await machine.hangIfAsked();
       }
     };
-    return { networks, firewalls, sshKeys, groups, reservations, loadBalancers, clusters, faults, stats, applyFaults, identity: () => this.identity?.access };
+    return {
+      networks,
+      firewalls,
+      sshKeys,
+      groups,
+      reservations,
+      loadBalancers,
+      clusters,
+      faults,
+      stats,
+      applyFaults,
+      identity: () => this.identity?.access,
+    };
   }
 
   private createPlatform(runner: CommandRunner): HostPlatform {

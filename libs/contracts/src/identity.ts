@@ -60,9 +60,7 @@ export const identityAfter = (before: ClusterIdentity, event: StoredEvent): Clus
 
 /** The client that answers to a wish; undefined: there is none yet. */
 export const clientFor = ({ ready }: ClusterIdentity, wish: RealmWish): RealmClient | undefined =>
-  ready !== undefined &&
-  (wish.realm === null || wish.realm === ready.realm) &&
-  wish.groupsClaim === ready.groupsClaim
+  ready !== undefined && (wish.realm === null || wish.realm === ready.realm) && wish.groupsClaim === ready.groupsClaim
     ? ready
     : undefined;
 

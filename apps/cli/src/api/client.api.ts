@@ -32,7 +32,7 @@ export const clientApi = (access: Access): Api => {
     version: () => dataOf(access, client.GET('/version')),
     ...namespaceMethods(access, client),
     ...realmMethods(access, client),
-  ...connectionMethods(access, client),
+    ...connectionMethods(access, client),
     ...clusterMethods(access, client),
     ...manifestMethods(access, client),
     ...nodeMethods(access, client),

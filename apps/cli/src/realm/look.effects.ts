@@ -13,10 +13,7 @@ export interface Awaited {
 }
 
 /** Resolves when the realm is ready; throws why it is not. A realm that was registered as it was already has been looked at. */
-export const untilLooked = async (
-  api: Api,
-  { registered, timeoutMs, interrupted }: Awaited,
-): Promise<RealmView> => {
+export const untilLooked = async (api: Api, { registered, timeoutMs, interrupted }: Awaited): Promise<RealmView> => {
   const { namespace, name } = registered;
   const startedAtMs = performance.now();
   for (let view = registered; ; view = await api.realm(namespace, name)) {

@@ -32,13 +32,7 @@ const realmsAnswer = (items: readonly RealmView[]): Answer => ({
   data: items,
   table: {
     columns: ['name', 'provider', 'issuer', 'clusters', 'status'],
-    rows: items.map((item) => [
-      item.name,
-      item.provider,
-      item.issuerUrl,
-      String(item.clusters.length),
-      stateOf(item),
-    ]),
+    rows: items.map((item) => [item.name, item.provider, item.issuerUrl, String(item.clusters.length), stateOf(item)]),
     empty: 'There are no realms.',
   },
   names: items.map(({ name }) => name),
@@ -150,7 +144,8 @@ const addDelete = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'delete <realm>',
     summary: 'Delete an identity realm that no cluster uses',
-    description: 'Delete an identity realm from Fairlead, with its sealed secret. The identity provider is not changed.',
+    description:
+      'Delete an identity realm from Fairlead, with its sealed secret. The identity provider is not changed.',
     examples: [
       ['fairlead realm delete company', 'It is refused while a cluster uses it'],
       ['fairlead realm delete company --force', 'The identity provider is gone for good'],

@@ -39,11 +39,7 @@ const register = (realms: NonNullable<RealmsState>, { data }: RegisterRealm): re
     return refuse('realm.too-many', { namespace, max: REALMS_MAX });
   // Tokens name their issuer, and API servers know it: another one is another realm.
   if (before !== undefined && before.issuerUrl !== settings.issuerUrl && usedBy.length > 0)
-    return refuse(
-      'realm.would-move',
-      { realm, clusters: usedBy.join(', '), issuerUrl: before.issuerUrl },
-      'issuerUrl',
-    );
+    return refuse('realm.would-move', { realm, clusters: usedBy.join(', '), issuerUrl: before.issuerUrl }, 'issuerUrl');
   const isSame = before?.issuerUrl === settings.issuerUrl && before.clientId === settings.clientId;
   if (!sealed && !isSame) {
     const { clientId, issuerUrl } = settings;

@@ -138,7 +138,10 @@ describe('a realm that a cluster uses', () => {
   beforeAll(async () => {
     const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') });
     uid = body.uid as ClusterUid;
-    await gateway.state({ type: 'IdentityRequested', data: { uid, ...client } }, { cluster: 'demo', context: 'identity' });
+    await gateway.state(
+      { type: 'IdentityRequested', data: { uid, ...client } },
+      { cluster: 'demo', context: 'identity' },
+    );
   });
 
   it('is deleted, and moves to another issuer, only when none uses it: the refusal names the clusters', async () => {

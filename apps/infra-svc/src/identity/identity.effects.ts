@@ -19,7 +19,7 @@ export const IDENTITY_POLICY: Partial<TaskPolicy> = {
 };
 
 /** With the longest look, a cluster goes on within 15 s after its realm is ready. Clusters that wait are spread over the second half. */
-const AGAIN_MS = { min: 4_000, max: 8_000 };
+export const AGAIN_MS = { min: 4_000, max: 8_000 };
 /** A realm that does not delete what it has is not urgent. */
 const DELETION_AGAIN_MS = { min: 20_000, max: 40_000 };
 const BUSY_AGAIN_MS = 1_000;
@@ -100,9 +100,7 @@ export class IdentityEffects {
     const realms = await this.realms.of(task.namespace);
     if (named !== null) return realms.find(({ name }) => name === named);
     const { ready, held } = presentOf(task).identity;
-    return (
-      realms.find(({ name }) => name === ready?.realm) ?? realms.find(({ name }) => name in held) ?? realms.at(0)
-    );
+    return realms.find(({ name }) => name === ready?.realm) ?? realms.find(({ name }) => name in held) ?? realms.at(0);
   }
 
   private async unlessFailed(

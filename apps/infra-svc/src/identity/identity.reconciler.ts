@@ -19,7 +19,8 @@ const tasksOf = (state: Identity): readonly Task[] => {
   if (state.stage === 'absent') return [];
   const { stage, wish, identity: has } = state;
   const deletions = unneededIn(state).map((realm): Task => {
-    const reason = stage === 'dismantled' ? 'the cluster is dismantled' : 'its manifest asks for another realm, or none';
+    const reason =
+      stage === 'dismantled' ? 'the cluster is dismantled' : 'its manifest asks for another realm, or none';
     const data: IdentityData = { realm };
     return { type: DELETE_IDENTITY, key: `${DELETE_IDENTITY}/${realm}`, reason, data, groups: GROUPS };
   });

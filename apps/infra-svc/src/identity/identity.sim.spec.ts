@@ -74,7 +74,7 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
   );
 
   it(
-    'a cluster that is deleted at any moment leaves neither client nor group, and is recorded as deleted once, last',
+    'a cluster that is deleted at any moment leaves neither client nor group, and is recorded as deleted once, last [azimuth 26]',
     async () => {
       for (const seed of seeds) {
         const simulation = new Simulation(seed);

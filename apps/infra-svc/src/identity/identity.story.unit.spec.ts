@@ -1,4 +1,10 @@
-import { realmSecretRef, REALM_SECRETS_OWNER, type DeclaredOidc, type Namespace, type RealmName } from '@fairlead/contracts';
+import {
+  realmSecretRef,
+  REALM_SECRETS_OWNER,
+  type DeclaredOidc,
+  type Namespace,
+  type RealmName,
+} from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { requested, UID } from '../../test/fixtures.js';
 import { bootstrapStream, ownNamespaceStream, requestStream } from '../../test/memory.service.js';

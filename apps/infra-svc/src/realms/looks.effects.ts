@@ -11,8 +11,6 @@ import { RealmFailure, type IdentityProviders, type RealmSession } from './realm
 import { realms, realmsStream, type RecordLook } from './realms.decider.js';
 import type { KnownRealm } from './realms.effects.js';
 
-const LOOK_TIMEOUT_MS = 5_000;
-
 type Look = { readonly session: RealmSession } | { readonly failure: RealmFailure };
 
 const isProblem = (reason: string): reason is RealmProblem => (REALM_PROBLEMS as readonly string[]).includes(reason);
@@ -26,9 +24,9 @@ export class RealmLooks {
     @Inject(IDENTITY_PROVIDERS) private readonly providers: IdentityProviders,
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(SETTINGS) { realmFreshForMs }: Pick<Settings, 'realmFreshForMs'>,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'realmFreshForMs' | 'realmTimeoutMs'>,
   ) {
-    this.looks = new Coalesced(realmFreshForMs);
+    this.looks = new Coalesced(settings.realmFreshForMs);
   }
 
   /** Rejects with RealmFailure where the realm is not ready. */
@@ -63,10 +61,11 @@ export class RealmLooks {
         `the credential of realm ${name} does not exist any more; register the realm again`,
       );
     const access = { ...settings, name, clientSecret };
-    return inTime(LOOK_TIMEOUT_MS, (late) =>
+    const { realmTimeoutMs } = this.settings;
+    return inTime(realmTimeoutMs, (late) =>
       provider.open(access, late).catch((error: unknown) => {
         if (!late.aborted || error instanceof RealmFailure) throw error;
-        throw new RealmFailure('RealmUnreachable', `realm ${name} has not answered within ${LOOK_TIMEOUT_MS} ms`);
+        throw new RealmFailure('RealmUnreachable', `realm ${name} has not answered within ${realmTimeoutMs} ms`);
       }),
     );
   }
@@ -77,7 +76,8 @@ export class RealmLooks {
     cause: Cause,
   ): Promise<void> {
     const { reason, message } = failure ?? {};
-    const problem = reason !== undefined && message !== undefined && isProblem(reason) ? { reason, message } : undefined;
+    const problem =
+      reason !== undefined && message !== undefined && isProblem(reason) ? { reason, message } : undefined;
     const data = { namespace, realm, registration, ...(problem === undefined ? {} : { problem }) };
     const command: RecordLook = { type: 'RecordLook', data };
     orRetry(await this.handle(realms, realmsStream(namespace), command, cause), realm);

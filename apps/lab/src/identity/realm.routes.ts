@@ -58,7 +58,11 @@ const PAGE = (userCode: string): string => `<!doctype html>
 
 /** OpenID Connect for users. */
 const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
-  { method: 'GET', path: `/realms/${REALM}/.well-known/openid-configuration`, handle: () => ok(discovery(parts.issuerUrl)) },
+  {
+    method: 'GET',
+    path: `/realms/${REALM}/.well-known/openid-configuration`,
+    handle: () => ok(discovery(parts.issuerUrl)),
+  },
   {
     method: 'GET',
     path: `${OIDC}/certs`,

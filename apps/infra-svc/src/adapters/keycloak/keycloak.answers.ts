@@ -2,7 +2,11 @@ import { z } from 'zod';
 
 /** What Keycloak answers, as far as it is read. Everything else of an answer is left out. */
 
-const id = z.string().min(1).max(64).regex(/^[A-Za-z0-9_-]+$/);
+const id = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[A-Za-z0-9_-]+$/);
 const attributes = z.record(z.string(), z.unknown()).optional();
 
 export const Discovery = z.object({
@@ -14,7 +18,11 @@ export const Discovery = z.object({
 
 export const AccessToken = z.object({
   // A header of a request: RFC 6750 allows no more.
-  access_token: z.string().min(1).max(32_768).regex(/^[A-Za-z0-9._~+/=-]+$/),
+  access_token: z
+    .string()
+    .min(1)
+    .max(32_768)
+    .regex(/^[A-Za-z0-9._~+/=-]+$/),
 });
 
 export const ProtocolMapper = z.object({

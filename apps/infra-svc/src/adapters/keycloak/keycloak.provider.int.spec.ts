@@ -114,7 +114,7 @@ describe('a client at a realm of Keycloak', () => {
     });
   });
 
-  it('of the same cluster is adopted, and one of another cluster, or of nobody known, is refused and stays [azimuth 3]', async () => {
+  it('of the same cluster is adopted, and one of another cluster, or of nobody known, is refused and stays [azimuth 3, azimuth 28]', async () => {
     const session = await open();
     const own = { clientId: 'kube-default.mine', publicClient: false };
     await admin('clients', 'POST', { ...own, attributes: { 'fairlead.dev/cluster-uid': 'uid-of-mine' } });
@@ -217,7 +217,10 @@ describe('what a hostile or broken identity provider answers', () => {
     ['RealmInvalid', { '/openid-configuration': { kind: 'answered', status: 200, body: '<html>' } }],
     ['RealmInvalid', { '/openid-configuration': { kind: 'answered', status: 302, body: '' } }],
     ['RealmUnreachable', { '/openid-configuration': { kind: 'answered', status: 503, body: '' } }],
-    ['RealmUnreachable', { '/openid-configuration': { kind: 'silent', why: 'the answer is larger than 1048576 bytes' } }],
+    [
+      'RealmUnreachable',
+      { '/openid-configuration': { kind: 'silent', why: 'the answer is larger than 1048576 bytes' } },
+    ],
     ['RealmInvalid', { '/token': json({ access_token: 'abc\r\nx-evil: 1' }) }],
     ['CredentialRefused', { '/token': json({ error: 'invalid_client' }, 400) }],
     ['RealmUnreachable', { '/token': json({ error: 'slow_down' }, 429) }],
