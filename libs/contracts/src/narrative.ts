@@ -261,6 +261,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,
+  ConnectionBusy: ({ connection, tasks, places, since }) =>
+    `${count(tasks, 'task')} ${tasks === 1 ? 'waits' : 'wait'} for one of the ${places} places of connection ${connection} since ${since}`,
+  ConnectionFree: ({ connection }) => `no task waits for a place of connection ${connection} any more`,
   ConnectionUnverified: ({ connection, cause }) => `connection ${connection} cannot be used: ${sentenceOf(cause)}`,
   NetworkEnsured: ({ network, cidr }) => `network ${network} (${cidr}) exists`,
   FirewallEnsured: ({ firewall }) => `firewall ${firewall} exists`,

@@ -1917,6 +1917,7 @@ export interface components {
         | 'Stalled'
         | 'CertificatesValid'
         | 'ConnectionsVerified'
+        | 'WaitingForConnection'
         | 'Quarantined';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
