@@ -531,7 +531,7 @@ describe('a cluster on a connection whose places are taken', () => {
   const waiting = (facts: Partial<ConditionFacts>): Condition | undefined =>
     conditionsOf({ ...HEALTHY, ...facts }).find(({ type }) => type === 'WaitingForConnection');
 
-  it('says that its step waits, since when and why, while it is one of its provider [ORBITER 35]', () => {
+  it('says that its step waits, since when and why, while it is one of its provider', () => {
     expect(waiting({ ...create, busy: [busy()] })).toMatchObject({
       status: 'True',
       reason: 'ConnectionBusy',

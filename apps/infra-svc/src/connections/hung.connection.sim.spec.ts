@@ -209,7 +209,7 @@ describe('a connection whose calls hang for 20 minutes', () => {
     ]);
   });
 
-  it('is stated once in a while as long as tasks wait for its places, and once when none does [ORBITER 35]', async () => {
+  it('is stated once in a while as long as tasks wait for its places, and once when none does', async () => {
     const service = new Service(GROUP_LIMIT);
     service.hungUntilMs = Date.now() + HUNG_MS;
     const stated = () =>
