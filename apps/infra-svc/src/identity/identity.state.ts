@@ -41,6 +41,8 @@ const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => 
       const wish = realmWishOf(event.data.spec.authentication?.oidc);
       return sameWish(state.wish, wish) ? state : { ...state, wish };
     }
+    case 'ClusterRetryRequested': // A request that was corrected is checked again.
+      return event.data.correction === undefined ? state : at(state, 'requested');
     case 'ClusterAccepted':
       return at(state, 'accepted');
     case 'ClusterDeletionRequested':

@@ -2022,6 +2022,7 @@ export interface components {
         | 'Stalled'
         | 'CertificatesValid'
         | 'ConnectionsVerified'
+        | 'WaitingForConnection'
         | 'Quarantined';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
@@ -9428,7 +9429,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9584,7 +9585,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9876,7 +9877,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -10029,7 +10030,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

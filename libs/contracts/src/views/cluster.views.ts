@@ -56,6 +56,7 @@ export const CONDITION_TYPES = [
   'Stalled',
   'CertificatesValid',
   'ConnectionsVerified',
+  'WaitingForConnection',
   'Quarantined',
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
@@ -97,6 +98,7 @@ export const CONDITION_REASONS = [
   'CertificatesEnding',
   ...IDENTITY_BLOCKS,
   'ConnectionUnverified',
+  'ConnectionBusy',
   'EventsQuarantined',
 ] as const;
 export type ConditionReason = (typeof CONDITION_REASONS)[number];
