@@ -58,6 +58,9 @@ export const identityAfter = (before: ClusterIdentity, event: StoredEvent): Clus
   }
 };
 
+/** A manifest that asks for something else has not been tried yet. */
+export const withoutBlock = ({ blocked: _former, ...identity }: ClusterIdentity): ClusterIdentity => identity;
+
 /** The client that answers to a wish; undefined: there is none yet. */
 export const clientFor = ({ ready }: ClusterIdentity, wish: RealmWish): RealmClient | undefined =>
   ready !== undefined && (wish.realm === null || wish.realm === ready.realm) && wish.groupsClaim === ready.groupsClaim

@@ -2,6 +2,7 @@ import {
   identityAfter,
   NO_IDENTITY,
   realmWishOf,
+  withoutBlock,
   type ClusterIdentity,
   type RealmWish,
   type StoredEvent,
@@ -20,8 +21,9 @@ export interface IdentityDoc {
 export const identityDocAfter = (doc: IdentityDoc | undefined, event: StoredEvent): IdentityDoc | undefined => {
   const { wish: wished = null, has: had = NO_IDENTITY } = doc ?? {};
   const wish = event.type === 'ClusterSpecChanged' ? realmWishOf(event.data.spec.authentication?.oidc) : wished;
-  const has = identityAfter(had, event);
+  const isSameWish = JSON.stringify(wish) === JSON.stringify(wished);
+  const has = identityAfter(isSameWish ? had : withoutBlock(had), event);
   if (wish === null && Object.keys(has.held).length === 0) return undefined;
-  if (has === had && JSON.stringify(wish) === JSON.stringify(wished)) return doc;
+  if (has === had && isSameWish) return doc;
   return { wish, has, since: event.meta.time };
 };

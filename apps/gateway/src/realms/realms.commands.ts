@@ -1,4 +1,5 @@
 import {
+  isRefusal,
   keycloakUrlsOf,
   namespaceStream,
   REALM_SECRETS_OWNER,
@@ -11,6 +12,7 @@ import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jets
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { certificateFault } from '../common/certificates.js';
+import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import { realms, type RealmsState } from './realms.decider.js';
@@ -21,6 +23,7 @@ export class RealmCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(SECRETS) private readonly secrets: SecretStore,
+    @Inject(Registry) private readonly registry: Registry,
     @Inject(RealmQueries) private readonly queries: RealmQueries,
   ) {}
 
@@ -39,10 +42,12 @@ export class RealmCommands {
     const sealed = clientSecret !== undefined;
     const data = { namespace, realm, usedBy, settings, secretRef, sealed };
     const command = { type: 'RegisterRealm', data } as const;
-    const decided = orRefuse(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
-    // Nothing is sealed for a request that is refused. infra-svc looks again until it finds the credential.
+    // Nothing is sealed for a request that is refused. And sealed before it is stated: infra-svc looks at the realm at once.
+    const known = (await this.registry.latest()).namespaces.get(namespace)?.realms;
+    const refused = realms.decide(known, command);
+    if (isRefusal(refused)) throw new Refused(refused);
     if (sealed) await this.secrets.put(secretRef, clientSecret, REALM_SECRETS_OWNER);
-    return decided;
+    return orRefuse(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
   }
 
   async remove({ namespace, realm }: RealmPath, force: boolean, caller: Caller): Promise<Decided<RealmsState>> {

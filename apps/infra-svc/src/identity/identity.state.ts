@@ -4,6 +4,7 @@ import {
   isIdentityAwaited,
   NO_IDENTITY,
   realmWishOf,
+  withoutBlock,
   type ClusterIdentity,
   type ClusterUid,
   type RealmWish,
@@ -39,7 +40,7 @@ const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => 
   switch (event.type) {
     case 'ClusterSpecChanged': {
       const wish = realmWishOf(event.data.spec.authentication?.oidc);
-      return sameWish(state.wish, wish) ? state : { ...state, wish };
+      return sameWish(state.wish, wish) ? state : { ...state, wish, identity: withoutBlock(state.identity) };
     }
     case 'ClusterRetryRequested': // A request that was corrected is checked again.
       return event.data.correction === undefined ? state : at(state, 'requested');

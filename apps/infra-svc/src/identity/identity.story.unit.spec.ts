@@ -89,6 +89,13 @@ describe('the client of a cluster at an identity realm', () => {
     expect(story.last('IdentityReady').realm).toBe('company');
   });
 
+  it('waits again, and says so again, when another manifest asks for a realm that is not there', async () => {
+    await create({});
+    await story.request(declared({ issuerUrl: 'https://elsewhere.example.org', clientId: 'kubernetes' }, 2));
+    await story.request(declared({}, 3));
+    expect(count('IdentityBlocked')).toBe(2);
+  });
+
   it('waits for a realm that is not ready, with a reason that names it, once for each reason [azimuth 2, azimuth 4]', async () => {
     story.realm.problem = 'RealmUnreachable';
     await register('company');
