@@ -274,7 +274,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   AgentUpdateRequested: ({ agentVersion }) => `every node is to run agent ${agentVersion}`,
   AgentUpdated: ({ node, agentVersion }) => `${node} runs agent ${agentVersion} now`,
   ClusterTakenOver: ({ handover, epoch }) =>
-    `another installation has taken the cluster over (hand-over ${handover}, epoch ${epoch})`,
+    `another installation has taken the cluster over (handover ${handover}, epoch ${epoch})`,
   AgentTakenOver: ({ node }) => `the agent of ${node} is connected to the installation that has taken over`,
   NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
   ApiBalanced: ({ node, controlPlanes }) =>
@@ -384,7 +384,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeRetryRequested: () => 'what failed in the rollout was asked to be tried again',
   UpgradeNodeSkipRequested: ({ node, reason }) => `${node} was asked to be left out: ${reason}`,
   UpdatesDisabledSet: ({ scope, disabled, reason }) =>
-    `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is held out of changes' : 'may be changed again'}: ${reason}`,
+    `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is excluded from changes' : 'is included in changes again'}: ${reason}`,
   UpgradeRuleOverridden: ({ rule, reason }) => `an operator overrode rule ${rule}: ${reason}`,
   NodeRollbackRequested: ({ node }) => `${node} was asked to get its former software back`,
   EtcdSnapshotRequested: () => 'a snapshot of etcd was asked for',

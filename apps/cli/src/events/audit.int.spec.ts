@@ -79,7 +79,7 @@ describe('audit', () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect(await ask(['audit', 'verify', 'demo'])).toMatchObject({
       code: 0,
-      stdout: '40 events in 7 hash chains: nothing is changed or missing.\n',
+      stdout: '40 events in 7 hash chains: no event was changed or is missing.\n',
     });
     gateway.on(
       'GET',

@@ -1860,7 +1860,7 @@ export interface components {
       pool: string;
       /** @description The upgrade while which it is extra; absent: of the size of its pool */
       extraFor?: string;
-      /** @description Why it or its pool is held out of changes; null: it is not */
+      /** @description Why it or its pool is excluded from changes; null: it is not */
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
@@ -4100,7 +4100,7 @@ export interface components {
        */
       reason: string;
     };
-    /** @description Whether a node or a pool is held out of changes */
+    /** @description Whether a node or a pool is excluded from changes */
     Updates: {
       /** @enum {string} */
       kind: 'Updates';
@@ -4135,7 +4135,7 @@ export interface components {
       reason: string;
       select: components['schemas']['NodeSelection'];
     };
-    /** @description Nodes that are held out of changes, or not any more */
+    /** @description Nodes that are excluded from changes, or not any more */
     NodeUpdates: {
       /** @enum {string} */
       kind: 'NodeUpdates';
@@ -4576,7 +4576,7 @@ export interface components {
        * @enum {string}
        */
       state: 'none' | 'fenced' | 'released' | 'importing' | 'imported' | 'active';
-      /** @description The hand-over */
+      /** @description The handover */
       id: string | null;
       startedTime: string | null;
       message: string;
@@ -9895,7 +9895,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description It opens nothing any more */
+      /** @description It is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -16824,7 +16824,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description It opens nothing any more */
+      /** @description It is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -17071,7 +17071,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The hand-over */
+      /** @description The handover */
       200: {
         headers: {
           [name: string]: unknown;

@@ -74,7 +74,7 @@ export const upgradeRequestEvents = {
     z.strictObject({ uid, upgradeId, node, reason: z.string() }),
   ),
   UpdatesDisabledSet: request(
-    'A node or a pool is held out of changes, or no longer is; others go on.',
+    'A node or a pool is excluded from changes, or no longer is; others go on.',
     z.strictObject({
       uid,
       scope: z.discriminatedUnion('kind', [
@@ -212,7 +212,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node: node.nullable(), tookMs: z.int().min(0) }),
   ),
   OperationFailed: fact(
-    'An operation of the plan failed; it is tried again at nextAttemptAt, unless that is null.',
+    'An operation of the plan failed; it is retried at nextAttemptAt, unless that is null.',
     z.strictObject({
       uid,
       upgradeId,
