@@ -469,6 +469,12 @@ export const ClusterQuery = ReadQuery.extend({
 });
 export type ClusterQuery = z.infer<typeof ClusterQuery>;
 
+export const ChangesQuery = z.strictObject({
+  from: moment.describe('A sequence of the log, or a time (RFC 3339)'),
+  to: moment.optional().describe('A sequence of the log, or a time (RFC 3339); left out: now'),
+});
+export type ChangesQuery = z.infer<typeof ChangesQuery>;
+
 /** Items on a page of a list. */
 export const LIST_LIMIT = { default: 500, max: 1_000 };
 

@@ -27,7 +27,8 @@ export const addExtend = (parent: Command, io: Io): void => {
     .addOption(new Option('--by <duration>', 'how long to extend the lease').argParser(duration))
     .action(
       runs(io, async (session, name: string, { until, by = 0 }: ExtendOptions) => {
-        if (until === undefined && by === 0) throw usageFailure('Give --by with a duration, e.g. 48h, or --until with a time.');
+        if (until === undefined && by === 0)
+          throw usageFailure('Give --by with a duration, e.g. 48h, or --until with a time.');
         const { api } = session;
         const at = clusterAt(session, name);
         const { apiVersion, kind, metadata, spec } = await api.manifest(at);

@@ -7,13 +7,15 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { answerText, type Answer } from '../output/format.js';
 import { GrowingTable } from '../output/table.js';
+import { addDiff } from './diff.commands.js';
 import { traceOf } from './trace.js';
 import { traceText } from './trace.text.js';
 
 export const addAuditCommands = (program: Command, io: Io): void => {
-  const audit = addGroup(program, 'audit', 'Show, trace and verify the history of a cluster');
+  const audit = addGroup(program, 'audit', 'Show, compare, trace and verify the history of a cluster');
   addShow(audit, io);
   addTrace(audit, io);
+  addDiff(audit, io);
   addVerify(audit, io);
 };
 

@@ -86,7 +86,10 @@ const optionsTable = (options: readonly Option[]): readonly string[] => [
 
 const meaningOf = ({ description, argChoices, defaultValue, defaultValueDescription }: Option): string => {
   const choices = argChoices === undefined ? '' : `: ${argChoices.join(', ')}`;
-  const preset = defaultValue === undefined || defaultValue === '' ? '' : ` (default: ${defaultValueDescription ?? String(defaultValue)})`;
+  const preset =
+    defaultValue === undefined || defaultValue === ''
+      ? ''
+      : ` (default: ${defaultValueDescription ?? String(defaultValue)})`;
   return `${description}${choices}${preset}`;
 };
 

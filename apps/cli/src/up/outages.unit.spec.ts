@@ -20,9 +20,7 @@ describe('fairlead up', () => {
       'infra-svc crashed and is restarted in 0.8s: It ended unasked (exit code 1). "Error: out of memory" (see /data/logs/infra-svc.log)',
     );
     expect(lines.lineOf('infra-svc', { status: 'starting' })).toBeUndefined();
-    expect(lines.lineOf('infra-svc', waiting(7))).toMatch(
-      /^infra-svc crashed 7 times in a row and is restarted in /,
-    );
+    expect(lines.lineOf('infra-svc', waiting(7))).toMatch(/^infra-svc crashed 7 times in a row and is restarted in /);
     expect(lines.lineOf('infra-svc', running(0))).toBe('infra-svc serves again');
     expect(lines.lineOf('infra-svc', running(0))).toBeUndefined();
   });

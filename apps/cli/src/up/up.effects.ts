@@ -39,7 +39,9 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
     if (handover === undefined) await registerDefaults(api, running.site);
     else io.err(`${handoverNotice(handover)}\n`);
     writeInstance(running.instance); // From now on others find it.
-    io.err(`Fairlead is ready at ${running.instance.server} (started in ${formatDuration(performance.now() - startedAtMs)}).\n`);
+    io.err(
+      `Fairlead is ready at ${running.instance.server} (started in ${formatDuration(performance.now() - startedAtMs)}).\n`,
+    );
     await running.complete();
     const { failure } = await welcome(api, handover === undefined ? settings : { ...settings, demo: undefined }, io, {
       serves: once ? 'no more' : 'here',

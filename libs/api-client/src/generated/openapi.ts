@@ -321,6 +321,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/changes': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * How a cluster differs between two moments, and which events changed it
+     * @description Declared fields, state, conditions, nodes and virtual addresses, folded from the log, also of a cluster that is deleted since. Each field names the event after which it had its value at the end.
+     */
+    get: operations['listClusterChanges'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/retry': {
     parameters: {
       query?: never;
@@ -2016,6 +2036,53 @@ export interface components {
       attemptsMax: number;
       /** @description null: that was the last attempt */
       nextAttemptAt: string | null;
+    };
+    /** @description How a cluster differs between two moments, and which events changed it */
+    ClusterChanges: {
+      /** @enum {string} */
+      kind: 'ClusterChanges';
+      namespace: string;
+      cluster: string;
+      from: {
+        /** @description The latest event of the cluster by then; 0: there was none */
+        seq: number;
+        /** @description When that event happened; null: there was none */
+        time: string | null;
+      };
+      to: {
+        /** @description The latest event of the cluster by then; 0: there was none */
+        seq: number;
+        /** @description When that event happened; null: there was none */
+        time: string | null;
+      };
+      items: components['schemas']['ChangedObject'][];
+    };
+    ChangedObject: {
+      /** @enum {string} */
+      kind: 'Cluster' | 'Spec' | 'Condition' | 'Node' | 'VirtualAddress';
+      name: string;
+      /** @enum {string} */
+      change: 'added' | 'changed' | 'removed';
+      fields: components['schemas']['FieldChange'][];
+    };
+    FieldChange: {
+      /** @description Its path, e.g. pools[web].replicas */
+      field: string;
+      /** @description null: it was not there */
+      before: string | null;
+      /** @description null: it is not there */
+      after: string | null;
+      /** @description The event after which it had this value; null: time alone changed it, or more fields changed than are traced */
+      event: components['schemas']['ChangeEvent'] | null;
+    };
+    ChangeEvent: {
+      seq: number;
+      type: string;
+      /** @description RFC 3339, UTC */
+      time: string;
+      actor: string;
+      /** @description What happened, for a person */
+      sentence: string;
     };
     /**
      * @description The specification of a cluster
@@ -7698,6 +7765,142 @@ export interface operations {
         };
       };
       /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listClusterChanges: {
+    parameters: {
+      query: {
+        /** @description A sequence of the log, or a time (RFC 3339) */
+        from: number | string;
+        /** @description A sequence of the log, or a time (RFC 3339); left out: now */
+        to?: number | string;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description What differs, by objects */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterChanges'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, request.malformed */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-audits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
       503: {
         headers: {
           [name: string]: unknown;

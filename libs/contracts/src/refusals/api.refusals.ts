@@ -83,11 +83,7 @@ export const API_REFUSALS = {
     'Internal server error',
     'Look for the request {requestId} in the log of the gateway, and report it.',
   ),
-  'conflict.concurrent': definition(
-    409,
-    'Too many concurrent changes of {what}',
-    'Try again.',
-  ),
+  'conflict.concurrent': definition(409, 'Too many concurrent changes of {what}', 'Try again.'),
   'request.answer-too-large': definition(
     422,
     'The answer would be larger than {max}',
