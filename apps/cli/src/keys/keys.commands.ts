@@ -94,7 +94,7 @@ const addMaster = (rotate: Command, io: Io): void => {
         await inSentences(async () => {
           const { resealed, resumed } = await rotateMasterIn(settings);
           io.err(
-            `${resumed ? 'The interrupted rotation is complete' : 'The master key was rotated'}; ${resealed} keys were resealed with it, and the former one opens nothing any more.\n`,
+            `${resumed ? 'The interrupted rotation is complete' : 'The master key was rotated'}; ${resealed} keys were resealed with it, and the former one is no longer valid.\n`,
           );
         });
       }),
