@@ -79,28 +79,8 @@ const addUp = (program: Command, io: Io): void => {
     .option('--once', 'with --demo: stop everything and exit when the cluster is Ready')
     .addOption(new Option('--detach', 'run in the background').conflicts('once'))
     .option('--data <dir>', 'data folder (default: .fairlead in the checkout)')
-    .option('--provider <name>', `provider of the machines (${PROVIDERS.join(', ')})`, 'lab')
-    .option(
-      '--control-planes <count>',
-      'number of control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
-      controlPlaneCount,
-    )
-    .option(
-      '--workers <count>',
-      'number of workers of the demo cluster; 0 creates a single-node cluster',
-      integerBetween(0, WORKERS_MAX),
-      2,
-    )
-    .option(
-      '--kubernetes-version <version>',
-      "Kubernetes version of the demo cluster (default: the server's)",
-      kubernetesVersion,
-    )
-    .addOption(
-      new Option('--etcd <kind>', 'etcd of the demo cluster, in static pods or in systemd units')
-        .choices(ETCDS)
-        .default('local'),
-    )
+    .option('--provider <name>', `provider of the machines (${PROVIDERS.join(', ')})`, 'lab');
+  addDemoOptions(command)
     .option('--port <port>', 'port of the REST API', port, DEFAULT_PORT)
     .option('--address <address>', 'address that the REST API listens on', ipAddress, LOOPBACK_ADDRESS)
     .option('--tls-cert <file>', 'certificate chain of the REST API (PEM); reloaded when it changes')
@@ -129,6 +109,30 @@ const addUp = (program: Command, io: Io): void => {
     )
     .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
 };
+
+const addDemoOptions = (command: Command): Command =>
+  command
+    .option(
+      '--control-planes <count>',
+      'number of control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
+      controlPlaneCount,
+    )
+    .option(
+      '--workers <count>',
+      'number of workers of the demo cluster; 0 creates a single-node cluster',
+      integerBetween(0, WORKERS_MAX),
+      2,
+    )
+    .option(
+      '--kubernetes-version <version>',
+      "Kubernetes version of the demo cluster (default: the server's)",
+      kubernetesVersion,
+    )
+    .addOption(
+      new Option('--etcd <kind>', 'etcd of the demo cluster, in static pods or in systemd units')
+        .choices(ETCDS)
+        .default('local'),
+    );
 
 const up = async (options: UpOptions, detached: readonly string[], io: Io): Promise<void> => {
   const settings = settingsOf(options, io);

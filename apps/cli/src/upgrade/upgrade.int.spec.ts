@@ -228,7 +228,7 @@ describe('what belongs to upgrades', () => {
       'The pool worker-1 of demo is excluded from changes: sale.\n',
     );
     expect((await ask(['node', 'release', 'demo', 'demo-w-1'])).stdout).toBe(
-      'Now released from their hold: demo-w-1 of demo.\n',
+      'Now included in changes again: demo-w-1 of demo.\n',
     );
     expect(gateway.asked('PUT', `${ROOT}/pools/worker-1/updates`)[0]?.body).toEqual({ disabled: true, reason: 'sale' });
     const nodes = { disabled: false, reason: '', select: { nodes: ['demo-w-1'] } };
@@ -282,7 +282,7 @@ describe('what belongs to upgrades', () => {
     gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
     gateway.on('POST', `${ROOT}/etcd/restore`, { status: 202, body: { ...asked, what: 'restore', snapshot: 's1' } });
     const alone = await ask(['etcd', 'restore', 'demo', 's1']);
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --confirm demo to go on')]);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --confirm demo to skip the prompt')]);
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)).toEqual([]);
     const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
     expect(stderr).toContain('since s1 (1h06m old) will be lost');
