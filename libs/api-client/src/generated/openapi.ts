@@ -1917,6 +1917,7 @@ export interface components {
         | 'Stalled'
         | 'CertificatesValid'
         | 'ConnectionsVerified'
+        | 'WaitingForConnection'
         | 'Quarantined';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
@@ -8775,7 +8776,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -8931,7 +8932,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9223,7 +9224,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9376,7 +9377,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
