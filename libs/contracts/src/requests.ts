@@ -179,7 +179,7 @@ export type NodeSelection = z.infer<typeof NodeSelection>;
 export const NodeActionRequest = z
   .strictObject({
     action: NodeActionKind.describe(
-      'reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead',
+      'reboot: drained, rebooted once, and Ready again; drain: cordoned and drained; cordon: marked as unschedulable; uncordon: ends a cordon of Fairlead',
     ),
     select: NodeSelection,
     reason: text.default('').describe('Why; shown in the history'),

@@ -21,7 +21,7 @@ export const targetText = ({
     ...(kubernetes === undefined ? [] : [`Kubernetes ${kubernetes}`]),
     ...Object.entries(target.software ?? {}).map(([name, version]) => `${name} ${version}`),
     ...(target.renewCertificates ? ['new certificates'] : []),
-    ...(target.reboot ? ['a boot of every node'] : []),
+    ...(target.reboot ? ['a reboot of every node'] : []),
   ].join(', ');
 };
 

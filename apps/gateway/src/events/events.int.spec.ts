@@ -68,7 +68,7 @@ describe('the events of a cluster', () => {
     expect(body.items.map(({ type, sentence, actor }) => [type, sentence, actor])).toEqual([
       [
         'ClusterRequested',
-        'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was asked for',
+        'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was requested',
         localActor(gateway),
       ],
     ]);

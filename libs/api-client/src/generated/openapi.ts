@@ -3307,7 +3307,7 @@ export interface components {
      */
     NodeActionRequest: {
       /**
-       * @description reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead
+       * @description reboot: drained, rebooted once, and Ready again; drain: cordoned and drained; cordon: marked as unschedulable; uncordon: ends a cordon of Fairlead
        * @enum {string}
        */
       action: 'reboot' | 'drain' | 'cordon' | 'uncordon';

@@ -474,7 +474,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'No bootstrap step of the cluster runs any more and what it held outside its machines is released; its machines may go.',
+    doc: 'All work on the cluster has stopped, and what it held outside of its machines is released; its machines can be deleted.',
     data: z.strictObject({
       uid,
       left: z

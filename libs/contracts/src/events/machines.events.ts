@@ -101,7 +101,7 @@ export const machinesEvents = {
     data: z.strictObject({
       uid,
       connection,
-      endsAt: z.iso.datetime().describe('The end that was asked for'),
+      endsAt: z.iso.datetime().describe('The requested end'),
       until: z.iso.datetime().optional().describe('The end that the reservation has; absent: there is none'),
       cause: Cause,
     }),
@@ -308,7 +308,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Nothing of the cluster is left but its history; the name is free again.',
+    doc: 'The cluster is deleted: only its history is kept, and the name is free again.',
     data: z.strictObject({ uid }),
   }),
   SshKeyReplacementRequested: defineEvent({
