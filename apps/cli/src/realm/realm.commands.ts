@@ -12,7 +12,7 @@ import type { Answer } from '../output/format.js';
 import { untilLooked } from './look.effects.js';
 
 export const addRealmCommands = (program: Command, io: Io): void => {
-  const realm = addGroup(program, 'realm', 'Identity providers that users of clusters sign in at').alias('realms');
+  const realm = addGroup(program, 'realm', 'Manage identity realms that users of clusters sign in at').alias('realms');
   addList(realm, io);
   addDescribe(realm, io);
   addRegister(realm, io);
@@ -42,7 +42,7 @@ const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
     summary: 'List the identity realms of a namespace',
-    examples: [['fairlead realm list -n team-a', 'With what is known of each']],
+    examples: [['fairlead realm list -n team-a', 'List the realms of team-a with their state']],
   })
     .alias('ls')
     .action(runs(io, async (session) => realmsAnswer(await session.api.realms(session.namespace))));
@@ -66,8 +66,8 @@ const describeText = (item: RealmView): string => {
 const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <realm>',
-    summary: 'Show an identity realm: whether it is ready, and which clusters use it',
-    examples: [['fairlead realm describe company', 'Why it is not ready, in words']],
+    summary: 'Show an identity realm with its state and the clusters that use it',
+    examples: [['fairlead realm describe company', 'Show why a realm is not ready']],
   }).action(
     runs(io, async (session, name: string) => {
       const item = await session.api.realm(session.namespace, name);
@@ -89,13 +89,13 @@ interface RegisterOptions {
 const addRegister = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'register <realm>',
-    summary: 'Register an identity realm, or replace its settings',
+    summary: 'Register an identity realm or replace its settings',
     description:
       'Register a realm of an identity provider for the clusters of a namespace, or replace its settings, and wait until it is known whether it is ready. Fairlead makes a client and a group for each cluster there, by a client with a service account, which needs the roles manage-clients, manage-users and query-groups of the realm. Its secret is sealed by the server and never shown again; left out, the one that there is stays.',
     examples: [
       [
         'fairlead realm register company --issuer https://id.example.org/realms/team --client-id fairlead --secret-file realm.secret',
-        'A realm of Keycloak',
+        'Register a realm of Keycloak',
       ],
     ],
   })
@@ -108,7 +108,7 @@ const addRegister = (parent: Command, io: Io): void => {
     .option('--issuer-ca-file <file>', "file with the authorities of the issuer's certificate, PEM")
     .option('--no-wait', 'end when it is registered, without waiting whether it is ready')
     .addOption(
-      new Option('--timeout <duration>', 'wait at most so long (e.g. 2m)').argParser(duration).default(60_000, '60s'),
+      new Option('--timeout <duration>', 'how long to wait, e.g. 2m').argParser(duration).default(60_000, '60s'),
     )
     .action(
       runs(io, async (session, name: string, options: RegisterOptions) => {
@@ -147,8 +147,8 @@ const addDelete = (parent: Command, io: Io): void => {
     description:
       'Delete an identity realm from Fairlead, with its sealed secret. The identity provider is not changed.',
     examples: [
-      ['fairlead realm delete company', 'It is refused while a cluster uses it'],
-      ['fairlead realm delete company --force', 'The identity provider is gone for good'],
+      ['fairlead realm delete company', 'Delete a realm that no cluster uses'],
+      ['fairlead realm delete company --force', 'Delete a realm whose identity provider is gone for good'],
     ],
   })
     .option('--force', 'also while clusters use it: their clients and groups stay at the identity provider')
