@@ -8,14 +8,14 @@ import { without } from './records.js';
 export const DEFAULT_ACCESS_ROLE = 'cluster-admin';
 
 /** What a manifest asks of a realm. */
-export interface RealmWish {
+export interface RealmSelection {
   /** null: the realm of the namespace that was registered first. */
   readonly realm: string | null;
   readonly groupsClaim: string;
 }
 
 /** null: the manifest has an issuer of its own, or none. */
-export const realmWishOf = (oidc: DeclaredOidc | undefined): RealmWish | null =>
+export const realmSelectionOf = (oidc: DeclaredOidc | undefined): RealmSelection | null =>
   oidc === undefined || oidc.issuerUrl !== undefined
     ? null
     : { realm: oidc.realm ?? null, groupsClaim: oidc.groupsClaim };
@@ -61,15 +61,17 @@ export const identityAfter = (before: ClusterIdentity, event: StoredEvent): Clus
 /** A manifest that asks for something else has not been tried yet. */
 export const withoutBlock = ({ blocked: _former, ...identity }: ClusterIdentity): ClusterIdentity => identity;
 
-/** The client that answers to a wish; undefined: there is none yet. */
-export const clientFor = ({ ready }: ClusterIdentity, wish: RealmWish): RealmClient | undefined =>
-  ready !== undefined && (wish.realm === null || wish.realm === ready.realm) && wish.groupsClaim === ready.groupsClaim
+/** The client at the realm that is selected; undefined: there is none yet. */
+export const clientFor = ({ ready }: ClusterIdentity, selection: RealmSelection): RealmClient | undefined =>
+  ready !== undefined &&
+  (selection.realm === null || selection.realm === ready.realm) &&
+  selection.groupsClaim === ready.groupsClaim
     ? ready
     : undefined;
 
 /** Whether a cluster waits for a client at a realm. */
-export const isIdentityAwaited = (identity: ClusterIdentity, wish: RealmWish | null): boolean =>
-  wish !== null && clientFor(identity, wish) === undefined;
+export const isIdentityAwaited = (identity: ClusterIdentity, selection: RealmSelection | null): boolean =>
+  selection !== null && clientFor(identity, selection) === undefined;
 
 type Bindings = NonNullable<Oidc['roleBindings']>;
 
@@ -87,8 +89,8 @@ export const effectiveOidc = (declared: DeclaredOidc | undefined, identity: Clus
   if (declared === undefined) return undefined;
   const { realm: _realm, accessRole = DEFAULT_ACCESS_ROLE, issuerUrl, clientId, ...rules } = declared;
   if (issuerUrl !== undefined && clientId !== undefined) return { issuerUrl, clientId, ...rules };
-  const wish = realmWishOf(declared);
-  const client = wish === null ? undefined : clientFor(identity, wish);
+  const selection = realmSelectionOf(declared);
+  const client = selection === null ? undefined : clientFor(identity, selection);
   if (client === undefined) return undefined;
   return {
     issuerUrl: client.issuerUrl,

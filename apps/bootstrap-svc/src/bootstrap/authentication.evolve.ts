@@ -3,7 +3,7 @@ import {
   identityAfter,
   isIdentityAwaited,
   NO_IDENTITY,
-  realmWishOf,
+  realmSelectionOf,
   type DeclaredOidc,
   type EventData,
   type NodeName,
@@ -42,7 +42,7 @@ const withOidc = (cluster: Cluster, oidc: Oidc | undefined): Cluster => {
 /** Until the client at a realm is there, the API servers keep what they have. */
 const resolved = (cluster: Cluster): Cluster => {
   const { declared, identity = NO_IDENTITY } = cluster.authentication ?? NOTHING;
-  if (isIdentityAwaited(identity, realmWishOf(declared))) return cluster;
+  if (isIdentityAwaited(identity, realmSelectionOf(declared))) return cluster;
   return withOidc(cluster, effectiveOidc(declared, identity));
 };
 

@@ -7,7 +7,7 @@ import type {
   NodeNetworkView,
   NodeRole,
   OperationKind,
-  RealmWish,
+  RealmSelection,
   UnsignedHook,
   UpgradePhase,
 } from '@fairlead/contracts';
@@ -103,7 +103,7 @@ export interface ConditionFacts {
   readonly lease?: LeaseView & { readonly since: string; readonly changedAt: string };
   /** Its client at an identity realm; absent: it has nothing to do with one. */
   readonly identity?: {
-    readonly wish: RealmWish | null;
+    readonly selection: RealmSelection | null;
     readonly has: ClusterIdentity;
     readonly since: string;
   };

@@ -650,7 +650,7 @@ const whole: Read = (facts) => {
 
 /** Of a cluster whose users sign in at an identity realm. While it is created, it waits; later its users keep what they have. */
 const identityReady: Read = ({ identity, phase, createdAt }) => {
-  const { wish = null, has = { held: {} }, since = createdAt } = identity ?? {};
+  const { selection = null, has = { held: {} }, since = createdAt } = identity ?? {};
   const { blocked } = has;
   if (blocked !== undefined)
     return found({
@@ -660,7 +660,7 @@ const identityReady: Read = ({ identity, phase, createdAt }) => {
       since: blocked.since,
       ...(phase === 'Provisioned' ? { calls: 'Degraded' } : {}),
     });
-  if (!isIdentityAwaited(has, wish)) return holds(since);
+  if (!isIdentityAwaited(has, selection)) return holds(since);
   return { status: 'Unknown', reason: 'InProgress', message: '', lastTransitionTime: since };
 };
 

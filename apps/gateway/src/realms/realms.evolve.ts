@@ -18,7 +18,7 @@ export type RealmDocs = Readonly<Record<string, RealmDoc>>;
 const found = (realms: RealmDocs, event: StoredEvent<'RealmReady' | 'RealmNotReady'>): RealmDocs => {
   const { realm, registration } = event.data;
   const doc = realms[realm];
-  // A look at a realm that was registered anew meanwhile says nothing about it.
+  // A look at a realm that was registered again meanwhile says nothing about it.
   if (doc?.registration !== registration) return realms;
   const problem =
     event.type === 'RealmReady' ? {} : { problem: { reason: event.data.reason, message: event.data.message } };

@@ -30,7 +30,7 @@ export class RealmQueries {
     const found = await this.database.query<{ name: string }[]>(
       `select doc->>'name' as name from clusters
         where namespace = $1
-          and (doc->'identity'->'wish'->>'realm' = $2 or doc->'identity'->'has'->'held' ? $2)
+          and (doc->'identity'->'selection'->>'realm' = $2 or doc->'identity'->'has'->'held' ? $2)
         order by key`,
       [namespace, realm],
     );

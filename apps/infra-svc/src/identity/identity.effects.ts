@@ -1,4 +1,4 @@
-import { fnv1a32, type RealmClient, type RealmName, type RealmWish } from '@fairlead/contracts';
+import { fnv1a32, type RealmClient, type RealmName, type RealmSelection } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter, type TaskContext, type TaskPolicy } from '@fairlead/event-sourcing/jetstream';
 import { Controller, Inject } from '@nestjs/common';
 import { RealmLooks } from '../realms/looks.effects.js';
@@ -40,7 +40,7 @@ const desiredOf = (task: IdentityTask, { clientId, group, groupsClaim }: RealmCl
   return { namespace, cluster, uid: presentOf(task).uid, clientId, group, groupsClaim };
 };
 
-const notFound = (namespace: string, { realm }: RealmWish): string =>
+const notFound = (namespace: string, { realm }: RealmSelection): string =>
   realm === null
     ? `the namespace ${namespace} has no realm. Register one with "fairlead realm register"`
     : `the namespace ${namespace} has no realm ${realm}. Register it with "fairlead realm register ${realm}"`;
@@ -55,17 +55,21 @@ export class IdentityEffects {
 
   @OnTask(ENSURE_IDENTITY, IDENTITY_POLICY)
   async ensureIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
-    const { uid, wish } = presentOf(task);
-    if (wish === null) return undefined;
-    const realm = await this.chosen(task, wish);
+    const { uid, selection } = presentOf(task);
+    if (selection === null) return undefined;
+    const realm = await this.chosen(task, selection);
     if (realm === undefined) {
-      const message = notFound(task.namespace, wish);
-      return this.blocked(task, { realm: wish.realm as RealmName | null, reason: 'RealmNotFound', message }, AGAIN_MS);
+      const message = notFound(task.namespace, selection);
+      return this.blocked(
+        task,
+        { realm: selection.realm as RealmName | null, reason: 'RealmNotFound', message },
+        AGAIN_MS,
+      );
     }
     if (await isAtWork(task, `${DELETE_IDENTITY}/${realm.name}`)) return task.requeueAfter(BUSY_AGAIN_MS, 'deleting');
     return this.unlessFailed(task, realm.name, AGAIN_MS, async () => {
       const session = await this.looks.open(realm, task.cause);
-      const client = clientAt(task, realm, wish);
+      const client = clientAt(task, realm, selection);
       await task.record({ type: 'Request', data: { uid, ...client } });
       const desired = desiredOf(task, client);
       await session.ensureGroup(desired, task.signal);
@@ -74,7 +78,7 @@ export class IdentityEffects {
     });
   }
 
-  /** The client first: nobody signs in any more when the group goes. */
+  /** The client first: no user can sign in any more when the group goes. */
   @OnTask(DELETE_IDENTITY, IDENTITY_POLICY)
   async deleteIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
     const { uid, identity } = presentOf(task);
@@ -96,7 +100,7 @@ export class IdentityEffects {
   }
 
   /** A realm that was chosen once stays the one of the cluster as long as it is registered. */
-  private async chosen(task: IdentityTask, { realm: named }: RealmWish): Promise<KnownRealm | undefined> {
+  private async chosen(task: IdentityTask, { realm: named }: RealmSelection): Promise<KnownRealm | undefined> {
     const realms = await this.realms.of(task.namespace);
     if (named !== null) return realms.find(({ name }) => name === named);
     const { ready, held } = presentOf(task).identity;
@@ -134,7 +138,7 @@ export class IdentityEffects {
 const isAtWork = async (task: IdentityTask, key: string): Promise<boolean> =>
   (await task.othersAtWork()).some((other) => other === key || other.startsWith(`${key}/`));
 
-const clientAt = (task: IdentityTask, realm: KnownRealm, { groupsClaim }: RealmWish): RealmClient => {
+const clientAt = (task: IdentityTask, realm: KnownRealm, { groupsClaim }: RealmSelection): RealmClient => {
   const { name, issuerUrl, ca } = realm;
   const clientId = nameOf(task);
   return { realm: name, issuerUrl, ...(ca === undefined ? {} : { ca }), clientId, group: `/${clientId}`, groupsClaim };

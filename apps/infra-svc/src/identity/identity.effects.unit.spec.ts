@@ -30,7 +30,7 @@ const taskOf = (uid: string): IdentityTask =>
     state: {
       stage: 'accepted',
       uid: uid as ClusterUid,
-      wish: { realm: null, groupsClaim: 'groups' },
+      selection: { realm: null, groupsClaim: 'groups' },
       identity: { held: {} },
     },
     signal: new AbortController().signal,

@@ -17,16 +17,16 @@ export interface IdentityData {
 
 const tasksOf = (state: Identity): readonly Task[] => {
   if (state.stage === 'absent') return [];
-  const { stage, wish, identity: has } = state;
+  const { stage, selection, identity: has } = state;
   const deletions = unneededIn(state).map((realm): Task => {
     const reason =
       stage === 'dismantled' ? 'the cluster is dismantled' : 'its manifest asks for another realm, or none';
     const data: IdentityData = { realm };
     return { type: DELETE_IDENTITY, key: `${DELETE_IDENTITY}/${realm}`, reason, data, groups: GROUPS };
   });
-  if (stage !== 'accepted' || wish === null || !isIdentityAwaited(has, wish)) return deletions;
-  const key = `${ENSURE_IDENTITY}/${wish.realm ?? 'first'}/${wish.groupsClaim}`;
-  const reason = `users are to sign in at ${wish.realm === null ? 'a realm of the namespace' : `realm ${wish.realm}`}`;
+  if (stage !== 'accepted' || selection === null || !isIdentityAwaited(has, selection)) return deletions;
+  const key = `${ENSURE_IDENTITY}/${selection.realm ?? 'first'}/${selection.groupsClaim}`;
+  const reason = `users are to sign in at ${selection.realm === null ? 'a realm of the namespace' : `realm ${selection.realm}`}`;
   return [...deletions, { type: ENSURE_IDENTITY, key, reason, data: {}, groups: GROUPS }];
 };
 

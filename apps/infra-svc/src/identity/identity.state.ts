@@ -3,11 +3,11 @@ import {
   identityAfter,
   isIdentityAwaited,
   NO_IDENTITY,
-  realmWishOf,
+  realmSelectionOf,
   withoutBlock,
   type ClusterIdentity,
   type ClusterUid,
-  type RealmWish,
+  type RealmSelection,
   type StoredEvent,
 } from '@fairlead/contracts';
 
@@ -16,7 +16,7 @@ export interface PresentIdentity {
   readonly stage: 'requested' | 'accepted' | 'leaving' | 'dismantled';
   readonly uid: ClusterUid;
   /** null: its manifest asks for no realm. */
-  readonly wish: RealmWish | null;
+  readonly selection: RealmSelection | null;
   readonly identity: ClusterIdentity;
 }
 
@@ -27,20 +27,22 @@ export const ABSENT: Identity = { stage: 'absent' };
 const fresh = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Identity => ({
   stage: 'requested',
   uid,
-  wish: null,
+  selection: null,
   identity: NO_IDENTITY,
 });
 
 const at = (state: PresentIdentity, stage: PresentIdentity['stage']): PresentIdentity => ({ ...state, stage });
 
-const sameWish = (one: RealmWish | null, other: RealmWish | null): boolean =>
+const sameSelection = (one: RealmSelection | null, other: RealmSelection | null): boolean =>
   one === other || (one !== null && other !== null && JSON.stringify(one) === JSON.stringify(other));
 
 const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => {
   switch (event.type) {
     case 'ClusterSpecChanged': {
-      const wish = realmWishOf(event.data.spec.authentication?.oidc);
-      return sameWish(state.wish, wish) ? state : { ...state, wish, identity: withoutBlock(state.identity) };
+      const selection = realmSelectionOf(event.data.spec.authentication?.oidc);
+      return sameSelection(state.selection, selection)
+        ? state
+        : { ...state, selection, identity: withoutBlock(state.identity) };
     }
     case 'ClusterRetryRequested': // A request that was corrected is checked again.
       return event.data.correction === undefined ? state : at(state, 'requested');
@@ -66,11 +68,11 @@ export const evolve = (state: Identity, event: StoredEvent): Identity => {
   return evolvePresent(state, event);
 };
 
-/** Realms that may have a client of the cluster which nobody needs. A client that is replaced stays until the other one is there. */
-export const unneededIn = ({ stage, wish, identity }: PresentIdentity): readonly string[] => {
+/** Realms that may have a client of the cluster which is not needed. A client that is replaced stays until the other one is there. */
+export const unneededIn = ({ stage, selection, identity }: PresentIdentity): readonly string[] => {
   const held = Object.keys(identity.held);
   if (stage === 'dismantled') return held;
-  if (stage !== 'accepted' || isIdentityAwaited(identity, wish)) return [];
-  const needed = wish === null ? undefined : clientFor(identity, wish)?.realm;
+  if (stage !== 'accepted' || isIdentityAwaited(identity, selection)) return [];
+  const needed = selection === null ? undefined : clientFor(identity, selection)?.realm;
   return held.filter((realm) => realm !== needed);
 };

@@ -2,7 +2,7 @@ import {
   isHeld,
   isIdentityAwaited,
   NO_IDENTITY,
-  realmWishOf,
+  realmSelectionOf,
   type ConnectionName,
   type NodeName,
 } from '@fairlead/contracts';
@@ -141,7 +141,7 @@ const isAwaiting = (cluster: Cluster, now: string): boolean =>
 
 /** No machine is requested before it is known where users sign in, and by which client. */
 const awaitsIdentity = ({ declared, identity = NO_IDENTITY }: Cluster): boolean =>
-  isIdentityAwaited(identity, realmWishOf(declared?.spec.authentication?.oidc));
+  isIdentityAwaited(identity, realmSelectionOf(declared?.spec.authentication?.oidc));
 
 const creationsOf = (cluster: Cluster, now: string): readonly Task[] => {
   if (cluster.planned.length === 0 && isHeld(cluster.hooks, { point: 'BeforeCreate' })) return [];

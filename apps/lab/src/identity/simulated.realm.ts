@@ -12,7 +12,7 @@ interface Device {
   readonly clientId: string;
   readonly userCode: string;
   readonly untilMs: number;
-  /** Who signed in; absent: nobody yet. */
+  /** Who signed in; absent: no one yet. */
   userId?: string;
 }
 
@@ -23,7 +23,7 @@ export interface TokenClaims {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** A simulation of one realm of Keycloak: its clients, groups and users, and the device flow. Nobody has a password. */
+/** A simulation of one realm of Keycloak: its clients, groups and users, and the device flow. Users have no passwords. */
 export class SimulatedRealm {
   private readonly devices = new Map<string, Device>();
 

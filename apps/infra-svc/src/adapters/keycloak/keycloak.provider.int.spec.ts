@@ -174,7 +174,7 @@ describe('a realm of Keycloak is not ready', () => {
   });
 });
 
-/** A provider that answers what it is told to, by the end of the path. */
+/** A provider with given answers, by the end of the path. */
 const answering = (answers: Readonly<Record<string, HttpAnswer>>): RealmHttp & { readonly asked: string[] } => {
   const asked: string[] = [];
   return {
