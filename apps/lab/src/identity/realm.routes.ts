@@ -52,7 +52,7 @@ const discovery = (issuerUrl: string) => ({
 const PAGE = (userCode: string): string => `<!doctype html>
 <title>Simulated sign-in</title>
 <h1>Simulated sign-in</h1>
-<p>This identity provider is a simulation of Fairlead's lab: nobody has a password.</p>
+<p>This identity provider is a simulation of Fairlead's lab: its users have no passwords.</p>
 <form method="post"><label>Code <input name="user_code" value="${userCode}"></label>
 <label>User <input name="username"></label> <button>Sign in</button></form>`;
 

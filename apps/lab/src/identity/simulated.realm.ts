@@ -12,7 +12,7 @@ interface Device {
   readonly clientId: string;
   readonly userCode: string;
   readonly untilMs: number;
-  /** Who signed in; absent: no one yet. */
+  /** Who signed in. Absent: it is still waiting. */
   userId?: string;
 }
 
