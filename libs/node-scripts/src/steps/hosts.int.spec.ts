@@ -5,7 +5,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { itWith } from '../../../../test/recorded/checkers.js';
 import { TestHost } from './host.fixtures.js';
 import { AGENT_CONFIG, CONTROL_PLANE, NATS_CREDENTIALS } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
