@@ -5,6 +5,7 @@ import { NodeQueries } from '../nodes/nodes.queries.js';
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { clusterKey, type ClusterAddress } from '../common/cluster.address.js';
+import { TemplateQueries } from '../templates/templates.queries.js';
 import { manifestView } from './manifest.view.js';
 
 @Injectable()
@@ -13,6 +14,7 @@ export class ManifestQueries {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(NodeQueries) private readonly nodes: NodeQueries,
+    @Inject(TemplateQueries) private readonly templates: TemplateQueries,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -23,6 +25,8 @@ export class ManifestQueries {
     const view = await this.clusters.one(namespace, cluster);
     if (row === undefined || view === undefined) return undefined;
     const nodes = await this.nodes.all(namespace, cluster);
-    return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString() });
+    const { template } = row.doc;
+    const isDeprecated = template !== undefined && (await this.templates.isDeprecated(namespace, template.name));
+    return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString(), isDeprecated });
   }
 }

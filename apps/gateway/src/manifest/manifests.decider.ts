@@ -27,6 +27,7 @@ import {
   type PlanStep,
   type PoolMember,
   type Refusal,
+  type TemplateUse,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
@@ -46,6 +47,8 @@ export type ApplyManifest = Command<
   'ApplyManifest',
   Named & {
     readonly spec: DeclaredSpec;
+    /** The template that the spec was resolved from; absent: the one that the cluster has. */
+    readonly template?: TemplateUse;
     /** What the caller was shown, or would be: it is carried out as it is, or not at all. */
     readonly plan: readonly PlanStep[];
     /** Nodes that are removed before others of their pools. */
@@ -85,6 +88,7 @@ export interface ManifestState {
 type ManifestFact = Fact<
   | 'ClusterRequested'
   | 'ClusterSpecChanged'
+  | 'ClusterTemplateChosen'
   | 'ClusterPaused'
   | 'ClusterResumed'
   | 'NodesAbandoned'
@@ -170,9 +174,15 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
     ...(requested as readonly ManifestFact[]),
     ...pause,
     ...holdFacts(uid, [], spec.pools),
+    ...chosenFacts(uid, data.template),
     specChanged({ uid, revision: 1, spec }, data.labels),
   ];
 };
+
+const chosenFacts = (uid: ClusterUid, template: TemplateUse | undefined): readonly ManifestFact[] =>
+  template === undefined
+    ? []
+    : [{ type: 'ClusterTemplateChosen', data: { uid, template: template.name, revision: template.revision } }];
 
 const DECLARED = 'declared in the manifest';
 const paused = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterPaused', data: { uid, reason: DECLARED } });
@@ -278,7 +288,7 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused)$/;
+  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused|template)$/;
 
 /** Health checks, drain rules, virtual addresses, what nodes accept, how users sign in, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
@@ -374,7 +384,9 @@ const change = (
   const changed = specChanged({ uid, revision: revision + 1, spec: data.spec }, data.labels ?? declared.labels);
   if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
   const facts = changeFacts({ ...state, cluster: { ...cluster, pause: null } }, declared, command);
-  return isRefusal(facts) ? facts : [...pause, ...facts, changed];
+  if (isRefusal(facts)) return facts;
+  const chosen = sameJson(data.template ?? null, declared.template ?? null) ? [] : chosenFacts(uid, data.template);
+  return [...pause, ...facts, ...chosen, changed];
 };
 
 /** What is requested for a change of anything but the pause. */

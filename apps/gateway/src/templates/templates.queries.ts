@@ -1,0 +1,51 @@
+import type { ClusterTemplate, ClusterTemplates } from '@fairlead/contracts';
+import { DATABASE } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { clusterKey } from '../common/cluster.address.js';
+
+export interface TemplateRow {
+  readonly template: ClusterTemplate;
+  /** Names of the clusters that have it. */
+  readonly clusters: readonly string[];
+}
+
+@Injectable()
+export class TemplateQueries {
+  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+
+  async all(namespace: string): Promise<readonly TemplateRow[]> {
+    const [row] = await this.database.query<{ doc: ClusterTemplates }[]>(
+      'select doc from cluster_templates where key = $1',
+      [namespace],
+    );
+    if (row === undefined) return [];
+    const users = await this.users(namespace);
+    return Object.values(row.doc)
+      .map((template) => ({ template, clusters: users.get(template.name) ?? [] }))
+      .toSorted((one, other) => (one.template.name < other.template.name ? -1 : 1));
+  }
+
+  async one(namespace: string, name: string): Promise<TemplateRow | undefined> {
+    return (await this.all(namespace)).find(({ template }) => template.name === name);
+  }
+
+  async isDeprecated(namespace: string, name: string): Promise<boolean> {
+    const [row] = await this.database.query<{ deprecated: boolean | null }[]>(
+      `select (doc->$2->>'deprecated')::bool as deprecated from cluster_templates where key = $1`,
+      [namespace, name],
+    );
+    return row?.deprecated === true;
+  }
+
+  /** Names of clusters by their templates. */
+  private async users(namespace: string): Promise<ReadonlyMap<string, readonly string[]>> {
+    const prefix = clusterKey(namespace, '');
+    const rows = await this.database.query<{ template: string; clusters: string[] }[]>(
+      `select doc->'template'->>'name' as template, array_agg(substr(key, $2) order by key) as clusters
+         from manifests where starts_with(key, $1) and doc ? 'template' group by 1`,
+      [prefix, prefix.length + 1],
+    );
+    return new Map(rows.map(({ template, clusters }) => [template, clusters]));
+  }
+}
