@@ -39,7 +39,6 @@ import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
 import { faultsOfCluster } from '../clusters/clusters.rules.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
-import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
@@ -104,7 +103,6 @@ const METADATA = { apiVersion: MANIFEST_API_VERSION, kind: MANIFEST_KIND } as co
 export class ManifestCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
     @Inject(ChangeChecks) private readonly checks: ChangeChecks,
     @Inject(TemplateChoices) private readonly templates: TemplateChoices,
@@ -278,7 +276,7 @@ export class ManifestCommands {
     { namespace, cluster }: ClusterAddress,
     { state, manifest, named, caller }: Wanted & { readonly state: ManifestState; readonly caller: Caller },
   ): Promise<Prepared> {
-    const known = await this.registry.latest();
+    const known = await this.clusters.registered();
     const { declared } = state;
     const sets = poolsOfSets(manifest.spec);
     const isNew = declared === undefined;

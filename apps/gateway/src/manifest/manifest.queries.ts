@@ -5,7 +5,6 @@ import { NodeQueries } from '../nodes/nodes.queries.js';
 import { CLOCK, DATABASE, type Clock } from '@fairlead/service-kit';
 import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { clusterKey, type ClusterAddress } from '../common/cluster.address.js';
-import { TemplateQueries } from '../templates/templates.queries.js';
 import { manifestView } from './manifest.view.js';
 
 @Injectable()
@@ -14,19 +13,20 @@ export class ManifestQueries {
     @Inject(DATABASE) private readonly database: DataSource,
     @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(NodeQueries) private readonly nodes: NodeQueries,
-    @Inject(TemplateQueries) private readonly templates: TemplateQueries,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async one({ namespace, cluster }: ClusterAddress): Promise<ClusterManifestView | undefined> {
-    const [row] = await this.database.query<{ doc: Declared }[]>('select doc from manifests where key = $1', [
-      clusterKey(namespace, cluster),
-    ]);
+    const [row] = await this.database.query<{ doc: Declared; deprecated: boolean | null }[]>(
+      `select doc, (select (templates.doc->(manifests.doc->'template'->>'name')->>'deprecated')::bool
+                      from cluster_templates as templates where templates.key = $2) as deprecated
+         from manifests where key = $1`,
+      [clusterKey(namespace, cluster), namespace],
+    );
     const view = await this.clusters.one(namespace, cluster);
     if (row === undefined || view === undefined) return undefined;
     const nodes = await this.nodes.all(namespace, cluster);
-    const { template } = row.doc;
-    const isDeprecated = template !== undefined && (await this.templates.isDeprecated(namespace, template.name));
+    const isDeprecated = row.deprecated === true;
     return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString(), isDeprecated });
   }
 }

@@ -33,7 +33,8 @@ export const namespaces: Decider<
       case 'DeleteNamespace': {
         const { clusters } = command.data;
         if (state === 'absent') return refuse('namespace.unknown', { namespace: name });
-        if (clusters.length > 0) return refuse('namespace.not-empty', { namespace: name, clusters: shownNames(clusters) });
+        if (clusters.length > 0)
+          return refuse('namespace.not-empty', { namespace: name, clusters: shownNames(clusters) });
         return [{ type: 'NamespaceDeleted', data: { name } }];
       }
     }

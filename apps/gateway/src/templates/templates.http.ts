@@ -17,7 +17,6 @@ import { accept, showSeq, untilShown } from '../http/answers.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { Refused } from '../http/refused.js';
-import { NamespaceQueries } from '../namespaces/namespaces.queries.js';
 import { TemplateCommands } from './templates.commands.js';
 import { TemplateQueries } from './templates.queries.js';
 import { TemplateUsers } from './template.users.js';
@@ -62,7 +61,6 @@ export class TemplatesHttp {
     @Inject(TemplateCommands) private readonly commands: TemplateCommands,
     @Inject(TemplateQueries) private readonly queries: TemplateQueries,
     @Inject(TemplateUsers) private readonly users: TemplateUsers,
-    @Inject(NamespaceQueries) private readonly namespaces: NamespaceQueries,
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
@@ -80,9 +78,8 @@ export class TemplatesHttp {
     @Query({ schema: ReadQuery }) { minSeq = 0 }: ReadQuery,
   ): Promise<ClusterTemplateList> {
     await untilShown(this.positions, minSeq);
-    if ((await this.namespaces.one(namespace)) === undefined)
-      throw new Refused(refuse('namespace.unknown', { namespace }));
     const rows = await this.queries.all(namespace);
+    if (rows === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
     return { kind: 'ClusterTemplateList', items: rows.map((row) => templateView(namespace, row)) };
   }
 

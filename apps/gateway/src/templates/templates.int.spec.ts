@@ -165,6 +165,8 @@ describe('a cluster template', () => {
     expect((await patchCluster('steps', { template: 'v1-35-4' }, '?dryRun=All')).body.plan).toMatchObject([
       { action: 'upgrade' },
     ]);
+    const upgrade = await gateway.ask('POST', '/ns/default/clusters/steps/upgrades', { body: { version: 'v1.35.4' } });
+    expect([upgrade.status, upgrade.body['reason']]).toEqual([409, 'template.version-fixed']);
     // A node that was held out of upgrades.
     const { uid } = (await readCluster('steps')).metadata;
     const software = { kubelet: '1.33.13' };

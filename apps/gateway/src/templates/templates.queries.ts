@@ -1,4 +1,4 @@
-import type { ClusterTemplate, ClusterTemplates } from '@fairlead/contracts';
+import { NO_TEMPLATES, type ClusterTemplate, type ClusterTemplates } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -14,28 +14,22 @@ export interface TemplateRow {
 export class TemplateQueries {
   constructor(@Inject(DATABASE) private readonly database: DataSource) {}
 
-  async all(namespace: string): Promise<readonly TemplateRow[]> {
-    const [row] = await this.database.query<{ doc: ClusterTemplates }[]>(
-      'select doc from cluster_templates where key = $1',
+  /** undefined: there is no such namespace. */
+  async all(namespace: string): Promise<readonly TemplateRow[] | undefined> {
+    const [row] = await this.database.query<{ doc: ClusterTemplates | null }[]>(
+      `select cluster_templates.doc from namespaces left join cluster_templates on cluster_templates.key = namespaces.key
+        where namespaces.key = $1`,
       [namespace],
     );
-    if (row === undefined) return [];
+    if (row === undefined) return undefined;
     const users = await this.users(namespace);
-    return Object.values(row.doc)
+    return Object.values(row.doc ?? NO_TEMPLATES)
       .map((template) => ({ template, clusters: users.get(template.name) ?? [] }))
       .toSorted((one, other) => (one.template.name < other.template.name ? -1 : 1));
   }
 
   async one(namespace: string, name: string): Promise<TemplateRow | undefined> {
-    return (await this.all(namespace)).find(({ template }) => template.name === name);
-  }
-
-  async isDeprecated(namespace: string, name: string): Promise<boolean> {
-    const [row] = await this.database.query<{ deprecated: boolean | null }[]>(
-      `select (doc->$2->>'deprecated')::bool as deprecated from cluster_templates where key = $1`,
-      [namespace, name],
-    );
-    return row?.deprecated === true;
+    return (await this.all(namespace))?.find(({ template }) => template.name === name);
   }
 
   /** Names of clusters by their templates. */

@@ -75,7 +75,7 @@ interface Rule {
   readonly isKept: boolean;
 }
 
-/** The template has the last word, and whoever declares something else is told. What is declared now may be sent back. */
+/** The value is the template's, and another one is refused. What is declared now may be sent back. */
 const resolvePart = ({ path, fields, given, fixed, current }: Part, { template, isKept }: Rule): Resolved<Json> => {
   const outcomes = Object.entries(fixed).map(([name, value]) => {
     const own = given[name];
