@@ -99,6 +99,64 @@ describe('a cluster that is declared', () => {
   });
 
   it(
+    'whose request was rejected is created by a corrected manifest, also where that changes what a cluster keeps',
+    async () => {
+      const corrected = '/ns/default/clusters/corrected/manifest';
+      const body = (podCidr: string, controlPlane = machines) => ({
+        ...manifest(web(1)),
+        metadata: { name: 'corrected' },
+        spec: {
+          serviceType: 'single',
+          network: { podCidr },
+          controlPlane: { replicas: 1, ...controlPlane },
+          pools: [web(1)],
+        },
+      });
+      const put = (manifestOf: object) => system.call<ErrorView>('PUT', corrected, manifestOf);
+      // That of the lab's machines is in it.
+      expect((await put(body('192.168.0.0/16'))).status).toBe(202);
+      const { meta, data } = await system.until('corrected', ({ type }) => type === 'ClusterRejected', TIMEOUT_MS);
+      expect(data).toMatchObject({ code: 'cluster.network-overlap' });
+      expect((await put(body('10.244.0.0/16'))).status).toBe(202);
+      const isReady = (event: StoredEvent): boolean => event.type === 'ClusterReady' && event.meta.seq > meta.seq;
+      const ready = await system.until('corrected', isReady, TIMEOUT_MS);
+      const { body: view } = await system.call<ClusterManifestView>('GET', `${corrected}?minSeq=${ready.meta.seq}`);
+      expect(view).toMatchObject({
+        spec: { network: { podCidr: '10.244.0.0/16' } },
+        status: { phase: 'Provisioned', pools: [{ name: 'web', readyReplicas: 1 }] },
+      });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'whose machines the provider refuses is not changed any more: the refusal says how to go on, and a retry does',
+    async () => {
+      const stuck = '/ns/default/clusters/stuck';
+      const body = (machineType: string) => ({
+        ...manifest(),
+        metadata: { name: 'stuck' },
+        spec: {
+          serviceType: 'single',
+          controlPlane: { replicas: 1, ...machines },
+          pools: [{ ...web(1), machineType }],
+        },
+      });
+      const put = (manifestOf: object) => system.call<ErrorView>('PUT', `${stuck}/manifest`, manifestOf);
+      await system.lab('PUT', '/v1/faults', { items: [{ kind: 'quota' }] });
+      expect((await put(body('lab.medium'))).status).toBe(202);
+      await system.until('stuck', ({ type }) => type === 'ClusterFailed', TIMEOUT_MS);
+      await system.lab('DELETE', '/v1/faults');
+      const refused = await put(body('lab.large'));
+      expect([refused.status, refused.body.reason]).toEqual([409, 'cluster.creation-failed']);
+      expect(refused.body.help).toContain('fairlead cluster retry stuck');
+      expect((await system.call('POST', `${stuck}/retry`)).status).toBe(202);
+      await system.until('stuck', ({ type }) => type === 'ClusterReady', TIMEOUT_MS);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'and one that was made by a request have manifests alike: sent back, they change nothing',
     async () => {
       const asked = clusterBody('plain', { controlPlanes: 1, workers: 1 });

@@ -143,6 +143,8 @@ export interface ApiProbe {
   /** How many requests were begun at or after a moment. */
   requestsSince(at: number): number;
   failuresSince(at: number): readonly ApiFailure[];
+  /** When the first good answer came to a request that was begun at or after a moment. */
+  answeredSince(at: number): number | undefined;
   end(): Promise<void>;
 }
 
@@ -199,19 +201,22 @@ export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
   const read = readOf(kubeconfig);
   const begun: number[] = [];
   const failures: ApiFailure[] = [];
+  const answered: { readonly at: number; readonly until: number }[] = [];
   const stop = new AbortController();
   const probing = (async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const at = Date.now();
       begun.push(at);
       const words = await failureOf(read);
-      if (words !== undefined) failures.push({ at, words });
+      if (words === undefined) answered.push({ at, until: Date.now() });
+      else failures.push({ at, words });
       await sleep(PROBE_EVERY_MS);
     }
   })();
   return {
     requestsSince: (moment) => begun.filter((at) => at >= moment).length,
     failuresSince: (moment) => failures.filter(({ at }) => at >= moment),
+    answeredSince: (moment) => answered.find(({ at }) => at >= moment)?.until,
     end: async () => {
       stop.abort();
       await probing;

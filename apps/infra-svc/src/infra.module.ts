@@ -1,11 +1,20 @@
 import {
   JOB_FAILURES,
+  JobsProgress,
   TASK_LEASES,
   type Job,
   type RecordJobFailure,
   type TaskLeases,
 } from '@fairlead/event-sourcing/jetstream';
-import { LogOwnership, METRICS, SECRETS, type SecretStore, type ServiceMetrics } from '@fairlead/service-kit';
+import {
+  CLOCK,
+  LogOwnership,
+  METRICS,
+  SECRETS,
+  type Clock,
+  type SecretStore,
+  type ServiceMetrics,
+} from '@fairlead/service-kit';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import { labKind } from './adapters/lab/lab.kind.js';
@@ -15,6 +24,7 @@ import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import type { Settings } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionsQueries } from './connections/connections.queries.js';
+import { ConnectionPlaces } from './connections/places.effects.js';
 import { LogTenancy } from './connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
 import { Adoption } from './machines/adoption.effects.js';
@@ -117,6 +127,12 @@ const providersOf = (settings: Settings): Provider[] => [
   FindingsLog,
   ConnectionLook,
   ConnectionAnswers,
+  {
+    provide: ConnectionPlaces,
+    useFactory: (progress: JobsProgress, log: ResourcesLog, clock: Clock) =>
+      new ConnectionPlaces({ progress, log, clock }),
+    inject: [JobsProgress, ResourcesLog, CLOCK],
+  },
   {
     provide: ProviderWatch,
     useFactory: (...[eye, answers, queries, leases, metrics]: WatchParts) =>

@@ -145,7 +145,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterSpecChanged: ({ revision, spec }) =>
     `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
   ClusterTemplateChosen: ({ template }) => `the cluster has the values of template ${template}`,
-  ClusterRetryRequested: () => 'the failed cluster was asked to go on',
+  ClusterRetryRequested: ({ correction }) =>
+    correction === undefined
+      ? 'the failed cluster was asked to go on'
+      : 'the request for the cluster was corrected, and is checked again',
   ClusterPaused: ({ reason }) => `the cluster was paused${because(reason)}`,
   ClusterResumed: ({ reason }) => `the cluster was resumed${because(reason)}`,
   NodesAbandoned: ({ nodes, superseded }) =>
@@ -266,6 +269,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterDeleted: () => 'nothing of the cluster is left but its history',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,
+  ConnectionBusy: ({ connection, tasks, places, since }) =>
+    `${count(tasks, 'task')} ${tasks === 1 ? 'waits' : 'wait'} for one of the ${places} places of connection ${connection} since ${since}`,
+  ConnectionFree: ({ connection }) => `no task waits for a place of connection ${connection} any more`,
   ConnectionUnverified: ({ connection, cause }) => `connection ${connection} cannot be used: ${sentenceOf(cause)}`,
   NetworkEnsured: ({ network, cidr }) => `network ${network} (${cidr}) exists`,
   FirewallEnsured: ({ firewall }) => `firewall ${firewall} exists`,

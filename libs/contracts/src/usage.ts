@@ -100,8 +100,13 @@ const claimAfter = (claim: Claim, event: StoredEvent): Claim => {
       const { controlPlane, workers } = event.data.spec;
       return { ...claim, asked: [...claim.asked, event.meta.seq], desired: [controlPlane, ...workers] };
     }
-    case 'ClusterRetryRequested':
-      return { ...claim, asked: [...claim.asked, event.meta.seq] };
+    case 'ClusterRetryRequested': {
+      const asked = [...claim.asked, event.meta.seq];
+      if (event.data.correction === undefined) return { ...claim, asked };
+      const { controlPlane, workers } = event.data.correction.spec;
+      // It asks for something else from here on: what others have asked for meanwhile comes first.
+      return { ...claim, asked: [event.meta.seq], desired: [controlPlane, ...workers] };
+    }
     case 'ClusterRejected':
       return { ...claim, rejectedSeq: event.meta.seq };
     case 'NodesRequested': {

@@ -55,6 +55,15 @@ describe('a quota', () => {
     expect(verdict({ clusters: 1 }, usage, cluster('second'))).toBeDefined();
   });
 
+  it('counts a request that was corrected as it is now, behind those that were asked for meanwhile', () => {
+    const spec = { controlPlane: set(1), workers: [set(9)] };
+    const corrected = fact(4, 'ClusterRetryRequested', { uid: 'one', correction: { spec, requestHash: 'h' } });
+    const usage = usageOf(asked(2, 'one'), asked(3, 'two'), corrected);
+    expect(verdict({ nodes: 15 }, usage, cluster(undefined))).toContain('13 are taken');
+    expect(verdict({ clusters: 1 }, usage, cluster('two'))).toBeUndefined();
+    expect(verdict({ clusters: 1 }, usage, cluster('one'))).toBeDefined();
+  });
+
   it('is not passed by two requests for workers at once, of one cluster or of two', () => {
     const more = (seq: number, uid: string, requestId: string) =>
       fact(seq, 'NodesRequested', { uid, requestId, workers: [set(1)] });

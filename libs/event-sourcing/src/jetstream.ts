@@ -15,7 +15,7 @@ export { readStates, type Ask } from './jetstream/partition.store.js';
 export type { Stall } from './jetstream/partition.progress.js';
 export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { PartitionConsumers, type Partitions } from './jetstream/partition.consumers.js';
-export { JobsProgress } from './jetstream/jobs.progress.js';
+export { JobsProgress, WAIT_SHOWN_AFTER_MS, type GroupWait } from './jetstream/jobs.progress.js';
 export { TaskQueue, type Attempted, type Pending } from './jetstream/task.queue.js';
 export type { JobOutcome, Meter } from './jetstream/meter.js';
 export { PostgresLeases } from './jetstream/postgres.leases.js';

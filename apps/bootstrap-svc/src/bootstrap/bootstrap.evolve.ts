@@ -327,9 +327,13 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
 };
 
 /** Every step that is still desired is asked for again; nodes that were kept are on their way again. */
-const retried = (cluster: Cluster, time: string): Cluster =>
+const retried = (
+  cluster: Cluster,
+  { data: { correction }, meta: { time } }: StoredEvent<'ClusterRetryRequested'>,
+): Cluster =>
   retriedHosts({
     ...withKeysUnstuck(withRenewalsDue(cluster, time)),
+    spec: correction?.spec ?? cluster.spec,
     run: cluster.run + 1,
     runStartedAt: time,
     agentRefused: [],
@@ -379,7 +383,7 @@ const withRemoval = (cluster: Cluster, node: NodeName): Cluster => {
 const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterRetryRequested':
-      return retried(cluster, event.meta.time);
+      return retried(cluster, event as StoredEvent<'ClusterRetryRequested'>);
     case 'ClusterResumed': // Nothing was done for hosts while the cluster was paused.
       return { ...cluster, runStartedAt: event.meta.time };
     case 'VmsCreated':

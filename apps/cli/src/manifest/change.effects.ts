@@ -114,8 +114,11 @@ export const carryOut = async (
   if (options.wait !== true && options.timeout !== undefined)
     throw usageFailure('--timeout limits the watching, and nothing would be watched', 'Leave it out, or wait.');
   const { before, planned } = await change.plan();
-  if (before !== undefined && diffLines(before, planned, io.colors).length === 0)
+  if (before !== undefined && diffLines(before, planned, io.colors).length === 0) {
+    if (before.status?.phase === 'Failed')
+      io.err(`Its creation has failed. "fairlead cluster retry ${at.cluster}" continues it as it is declared.\n`);
     return answerOf(at, planned, 'unchanged');
+  }
   io.err(`${changeText(before, planned, io.colors)}\n`);
   const upgrade = await planUpgrade(session, at, { before, planned });
   if (upgrade !== undefined) {

@@ -126,6 +126,15 @@ describe('fairlead apply', () => {
     expect(changes()).toEqual([]);
   });
 
+  it('says how a creation that has failed goes on when everything is as declared', async () => {
+    gateway.on('GET', PATH, { body: { ...manifestOf(2), status: { phase: 'Failed', pools: [] } } });
+    const same = await ask(['apply', '-f', '-'], applyIo(2));
+    expect([same.code, same.stdout]).toEqual([0, 'cluster/demo unchanged\n']);
+    expect(same.stderr).toBe(
+      'Its creation has failed. "fairlead cluster retry demo" continues it as it is declared.\n',
+    );
+  });
+
   it('creates a cluster that there is not, and only if no one else has by then', async () => {
     gateway.on('GET', PATH, refusal(404, 'cluster.unknown', 'There is none'));
     gateway.on('PUT', PATH, (received) => plannedAt('', received));

@@ -35,7 +35,7 @@ export class AroundClusters {
   }
 
   async of(keys: readonly string[]): Promise<ReadonlyMap<string, AroundCluster>> {
-    const [upgrades, etcd, certificates, quarantined, unverified, secrets] = await Promise.all([
+    const [upgrades, etcd, certificates, quarantined, unverified, busy, secrets] = await Promise.all([
       this.upgrades(keys),
       this.byKey<NonNullable<AroundCluster['etcd']>>(
         `select key, jsonb_build_object('uid', doc->>'uid', 'requests', ${RUNNING}) as doc from etcd where key = any($1)`,
@@ -47,6 +47,7 @@ export class AroundClusters {
       ),
       this.quarantined(keys),
       this.unverified(),
+      this.busy(),
       this.hookSecrets(keys),
     ]);
     const around = keys.map((key): [string, AroundCluster] => [
@@ -57,6 +58,7 @@ export class AroundClusters {
         certificates: certificates.filter((row) => row.key === key).map(({ doc }) => doc),
         quarantined: quarantined.filter((row) => row.key === key),
         unverified,
+        busy,
         hookSecrets: secrets.get(namespaceOf(key)) ?? [],
       },
     ]);
@@ -95,6 +97,15 @@ export class AroundClusters {
       [...new Set(keys.map(namespaceOf))],
     );
     return new Map(rows.map(({ key, doc }) => [key, Object.keys(doc ?? {})]));
+  }
+
+  private async busy(): Promise<AroundCluster['busy']> {
+    type Busy = AroundCluster['busy'][number];
+    const rows = await this.database.query<{ name: string; busy: Omit<Busy, 'name'> }[]>(
+      `select doc->>'name' as name, doc->'busy' as busy from connections where doc->'busy'->>'until' > $1 order by key`,
+      [this.moment.now],
+    );
+    return rows.map(({ name, busy }): Busy => ({ name, ...busy }));
   }
 
   private async unverified(): Promise<AroundCluster['unverified']> {

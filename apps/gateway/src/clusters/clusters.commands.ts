@@ -41,6 +41,8 @@ export interface MachineAsker {
   readonly namespace: Namespace;
   readonly identity: Identity;
   readonly isNew: boolean;
+  /** Of one that asks again. */
+  readonly uid?: ClusterUid | undefined;
 }
 
 export const namespaceFaults = ({ namespaces }: Registered, namespace: Namespace): readonly Refusal[] =>
@@ -177,7 +179,7 @@ export class ClusterCommands {
   /** Why the caller's namespace cannot have these machines: connections, sizes, quotas. */
   async machineFaults(
     known: Registered,
-    { namespace, identity, isNew }: MachineAsker,
+    { namespace, identity, isNew, uid }: MachineAsker,
     requested: readonly { readonly field: string; readonly sets: readonly NodeSet[] }[],
   ): Promise<readonly Refusal[]> {
     const offered = usable(known, namespace, await this.connections.all());
@@ -186,7 +188,7 @@ export class ClusterCommands {
       ...requested.flatMap(({ field, sets }) => closedConnections(known, namespace, { sets, field, identity })),
       ...requested.flatMap(({ field, sets }) => unknownSpecs(offered, sets, field)),
       ...requested.flatMap(({ field, sets }) => unknownZones(offered, sets, field)),
-      ...(await this.capacityRefusals(known, { namespace, uid: undefined, more: !isNew, machines })),
+      ...(await this.capacityRefusals(known, { namespace, uid, more: !isNew, machines })),
     ];
   }
 

@@ -109,7 +109,11 @@ export type ReplaceNode = Command<
 >;
 /** A node that was asked to leave stays. */
 export type CancelRemoval = Command<'CancelRemoval', Named & { readonly node: NodeName; readonly reason: string }>;
-export type RetryCluster = Command<'RetryCluster', Named>;
+/** `correction`: another request in its place, of a cluster of which nothing was made. */
+export type RetryCluster = Command<
+  'RetryCluster',
+  Named & { readonly correction?: { readonly spec: ClusterSpec; readonly requestHash: string } }
+>;
 export type DeleteCluster = Command<'DeleteCluster', Named>;
 /** Its creation failed, and its request asked for a cleanup in this case. */
 export type CleanUpCluster = Command<'CleanUpCluster', Named & { readonly uid: ClusterUid }>;
@@ -170,6 +174,8 @@ interface Present {
   readonly actor: string;
   readonly phase: ClusterPhase;
   readonly creation: Creation | undefined;
+  /** Its creation stopped before a machine was named: its request can still be corrected. */
+  readonly unmade: boolean;
   /** undefined: it has no end, or is being deleted. */
   readonly lifetime: Lifetime | undefined;
   /** null: it is not paused. */
@@ -375,7 +381,12 @@ const retry = (state: ClusterState, { data }: RetryCluster): readonly ClusterReq
     return refuseBeside(upgrade, named(data), 'retry the rollout of a pool');
   const isWaiting = state.phase === 'Failed' || state.stuck.size > 0 || isKept(state.additions);
   if (!isWaiting) return refuse('cluster.not-failed', { phase: state.phase });
-  return refuseWhilePaused(state.pause, data, 'retry') ?? [{ type: 'ClusterRetryRequested', data: { uid: state.uid } }];
+  const { uid, pause } = state;
+  const correction =
+    data.correction === undefined
+      ? {}
+      : { correction: { ...data.correction, spec: withNodeCidrMask(data.correction.spec) } };
+  return refuseWhilePaused(pause, data, 'retry') ?? [{ type: 'ClusterRetryRequested', data: { uid, ...correction } }];
 };
 
 const end = (state: ClusterState, { data }: DeleteCluster): readonly ClusterRequestFact[] | Refusal => {
@@ -472,6 +483,28 @@ const stays = (state: Present, name: string): Present => {
   return { ...state, members: new Map(state.members).set(name, { ...kept, removing: false }) };
 };
 
+/**
+ * infra-svc names no machine after the first two until a retry is requested. It may have reserved some for a cluster with a lease, and not
+ * know it.
+ */
+const unmadeAfter = ({ unmade, members, creation, lifetime }: Present, event: StoredEvent): boolean => {
+  switch (event.type) {
+    case 'ClusterRejected':
+      return members.size === 0;
+    case 'InfrastructureFailed':
+      return members.size === 0 && creation?.isOver === false && lifetime === undefined;
+    case 'ClusterRetryRequested':
+    case 'VmsPlanned':
+      return false;
+    default:
+      return unmade;
+  }
+};
+
+/** Whether the request of a cluster whose creation has failed can be replaced by another: there is nothing of it. */
+export const isCorrectable = (state: ClusterState): boolean =>
+  state.status === 'present' && state.phase === 'Failed' && state.unmade;
+
 const newMember = { ready: false, lost: false, removing: false, joined: false } as const;
 
 /** What an event says about the nodes and the requests for nodes of the present cluster. */
@@ -522,6 +555,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): Present => ({
   actor: event.meta.actor,
   phase: 'Pending',
   creation: creationAfter(undefined, event),
+  unmade: false,
   lifetime: lifetimeAfter(undefined, event),
   pause: null,
   members: new Map(),
@@ -578,7 +612,9 @@ export const clusters: Decider<ClusterState, ClusterCommand, ClusterRequestFact>
       {
         ...state,
         phase: phaseAfter(phase, event),
+        ...(event.type === 'ClusterRetryRequested' ? event.data.correction : {}),
         creation: creationAfter(state.creation, event),
+        unmade: unmadeAfter(state, event),
         lifetime: lifetimeAfter(state.lifetime, event),
         pause: pauseAfter(state.pause, event),
         upgrade: latestUpgradeAfter(upgrade, event),

@@ -5,6 +5,7 @@ import type { EtcdDoc } from '../etcd/etcd.projection.js';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { isAway, nodeProgress } from '../nodes/nodes.view.js';
 import { kindOf } from '../operations/course.js';
+import { PROVIDER_STEPS } from '../operations/steps.js';
 import type { OperationDoc } from '../operations/operation.evolve.js';
 import type { OperationsDoc } from '../operations/operations.projection.js';
 import { operationView } from '../operations/operations.view.js';
@@ -29,6 +30,8 @@ export interface AroundCluster {
   readonly quarantined: ConditionFacts['quarantined'];
   /** Connections that could not be verified, of any cluster. */
   readonly unverified: ConditionFacts['unverified'];
+  /** Connections of which all places are taken while tasks wait for one, of any cluster. */
+  readonly busy: ConditionFacts['busy'];
   /** Names of the hook secrets of its namespace; undefined: not known. */
   readonly hookSecrets: readonly string[] | undefined;
 }
@@ -39,6 +42,7 @@ export const NOTHING_AROUND: AroundCluster = {
   certificates: [],
   quarantined: [],
   unverified: [],
+  busy: [],
   hookSecrets: undefined,
 };
 
@@ -74,7 +78,9 @@ const UNLIMITED: ReadonlySet<string> = new Set(['approve', 'rollout', 'replace-n
 const stepsOf = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): OperationFacts['steps'] =>
   operationView(uid, operation, nodes)
     .steps.flatMap(({ name, title, state, startedAt }) =>
-      state !== 'running' || startedAt === null || UNLIMITED.has(name) ? [] : [{ title, startedAt }],
+      state !== 'running' || startedAt === null || UNLIMITED.has(name)
+        ? []
+        : [{ title, startedAt, ofProvider: PROVIDER_STEPS.has(name) }],
     )
     .toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
 
@@ -96,7 +102,7 @@ const leaseFacts = (doc: LeaseDoc): NonNullable<ConditionFacts['lease']> => ({
 /** What the conditions of a cluster follow from, by its rows. */
 export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: ConditionRows): ConditionFacts => {
   const { uid, spec, pause = null, resumedAt = null, signed, lease: leaseDoc, ...others } = cluster;
-  const { upgrade, etcd, certificates, quarantined, unverified, hookSecrets } = around;
+  const { upgrade, etcd, certificates, quarantined, unverified, busy, hookSecrets } = around;
   const connections = new Set([spec.controlPlane, ...spec.workers].map(({ connection }) => connection as string));
   for (const { connection } of nodes) connections.add(connection);
   return {
@@ -123,5 +129,6 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
       ? {}
       : { unsigned: { since: signed.since, hooks: unsignedHooks(signed.hooks, hookSecrets) } }),
     unverified: unverified.filter(({ name }) => connections.has(name)),
+    busy: busy.filter(({ name }) => connections.has(name)),
   };
 };

@@ -265,8 +265,10 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
       return { ...doc, reason: '', message: '' };
     case 'VmDeleted':
       return doc.reason === DELETION_REASON ? { ...doc, reason: '', message: '' } : doc;
-    case 'ClusterRetryRequested':
-      return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), reason: '', message: '' };
+    case 'ClusterRetryRequested': {
+      const { spec = doc.spec } = event.data.correction ?? {};
+      return { ...(doc.phase === 'Provisioned' ? doc : withoutMark(doc)), spec, reason: '', message: '' };
+    }
     case 'ClusterPaused':
       return { ...doc, pause: pauseAfter(doc.pause ?? null, event) };
     case 'ClusterResumed':

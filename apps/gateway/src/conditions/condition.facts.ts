@@ -53,6 +53,8 @@ export interface AddressFacts {
 export interface StepFacts {
   readonly title: string;
   readonly startedAt: string;
+  /** It is what providers are asked for. */
+  readonly ofProvider: boolean;
 }
 
 export interface OperationFacts {
@@ -139,6 +141,15 @@ export interface ConditionFacts {
   readonly quarantined: readonly { readonly service: string; readonly error: string; readonly since: string }[];
   /** Connections of the cluster that could not be verified. */
   readonly unverified: readonly { readonly name: string; readonly problem: string; readonly since: string }[];
+  /** Connections of the cluster of which all places are taken while tasks wait for one, in a replica of infra-svc. */
+  readonly busy: readonly {
+    readonly name: string;
+    readonly tasks: number;
+    readonly places: number;
+    readonly since: string;
+    readonly takenSince: string;
+    readonly until: string;
+  }[];
   readonly now: string;
   /** A step in progress for longer is stalled. */
   readonly stalledAfterMs: number;

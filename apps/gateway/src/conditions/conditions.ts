@@ -9,7 +9,7 @@ import {
   type ConditionType,
   type ConditionView,
 } from '@fairlead/contracts';
-import type { ConditionFacts, NodeFacts } from './condition.facts.js';
+import type { ConditionFacts, NodeFacts, StepFacts } from './condition.facts.js';
 
 /** A condition as it is now, and which state of life it calls for; absent: none. */
 export interface Reading extends Omit<ConditionView, 'type'> {
@@ -604,6 +604,33 @@ const connectionsVerified: Read = ({ unverified, marks, createdAt }) => {
   });
 };
 
+const providerStep = ({ operations }: ConditionFacts): StepFacts | undefined =>
+  operations.flatMap(({ steps }) => steps).find(({ ofProvider }) => ofProvider);
+
+/** Statements of a replica that has ended are over by themselves. */
+const busyNow = ({ busy, now }: ConditionFacts): ConditionFacts['busy'] => busy.filter(({ until }) => until > now);
+
+const LIFE_OF: Readonly<Partial<Record<ConditionFacts['phase'], ClusterLifeState>>> = {
+  Deleting: 'Deleting',
+  Provisioned: 'Maintaining',
+};
+
+/** Of a cluster that is in a step of its provider: whether it waits for a place or has one, only the replica knows. */
+const waitingForConnection: Read = (facts) => {
+  const [first] = busyNow(facts);
+  const step = providerStep(facts);
+  if (first === undefined || step === undefined) return isNot(facts.createdAt);
+  const { name, tasks, places, since, takenSince } = first;
+  const wait = `${tasks} task${tasks === 1 ? ' waits' : 's wait'} for one of the ${places} places of connection ${name}`;
+  return found({
+    status: 'True',
+    reason: 'ConnectionBusy',
+    message: `${wait}, and some have been taken since ${takenSince}: its provider answers slowly, or not at all. The step "${step.title}" of the cluster waits for a place or has one, and goes on by itself`,
+    since: latestOf([since, step.startedAt], since),
+    calls: LIFE_OF[facts.phase] ?? 'Provisioning',
+  });
+};
+
 const whole: Read = (facts) => {
   const base = stage('ready')(facts);
   const away = facts.nodes.filter(({ isReady, isRemoving }) => !isReady && !isRemoving);
@@ -661,6 +688,11 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'Stalled', read: stalled },
   { type: 'CertificatesValid', read: certificatesValid },
   { type: 'ConnectionsVerified', read: connectionsVerified },
+  {
+    type: 'WaitingForConnection',
+    read: waitingForConnection,
+    isShown: (facts) => busyNow(facts).length > 0 && providerStep(facts) !== undefined,
+  },
   { type: 'Quarantined', read: quarantined },
 ];
 

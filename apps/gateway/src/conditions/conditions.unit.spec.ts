@@ -54,6 +54,7 @@ const HEALTHY: ConditionFacts = {
   certificates: [{ node: 'cp-1', name: 'apiserver', expiresAt: inDays(300) }],
   quarantined: [],
   unverified: [],
+  busy: [],
   now: NOW,
   stalledAfterMs: STALLED_AFTER_MS,
 };
@@ -65,10 +66,15 @@ const address = (change: Partial<AddressFacts> = {}): AddressFacts => ({
 });
 const running = (kind: OperationFacts['kind'], since: string, title = 'Machines'): OperationFacts => ({
   ...{ kind, state: 'running', node: kind === 'remove-node' ? 'w-2' : null, message: '', since },
-  steps: [{ title, startedAt: since }],
+  steps: [{ title, startedAt: since, ofProvider: title === 'Machines' }],
 });
 const upgrade = (phase: NonNullable<ConditionFacts['upgrade']>['phase']): Partial<ConditionFacts> => ({
   upgrade: { id: 'u-1', phase, message: '', since: minutesAgo(10) },
+});
+
+const busy = (change: Partial<ConditionFacts['busy'][number]> = {}): ConditionFacts['busy'][number] => ({
+  ...{ name: 'lab', tasks: 12, places: 40, since: minutesAgo(2), takenSince: minutesAgo(4), until: inDays(1) },
+  ...change,
 });
 
 interface Row {
@@ -259,6 +265,11 @@ const TABLE: readonly Row[] = [
     'HookAsksForTime',
     'HookBlocked',
   ]),
+  row('waits for a place of its connection', { busy: [busy()], operations: [running('add-nodes', minutesAgo(3))] }, [
+    'Maintaining',
+    'ConnectionBusy',
+    'WaitingForConnection',
+  ]),
   row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
   row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
     'Maintaining',
@@ -332,7 +343,17 @@ describe('the state of a cluster', () => {
     const health = { since: MADE, suspended: {} };
     const nodes = instead(node('w-1', { network: network('applied') }));
     const unsigned = { since: MADE, hooks: [] };
-    const all = { health, nodes, addresses: [address()], hooks: {}, unsigned, backups: BACKUPS, lease: lease() };
+    const waits = { busy: [busy()], operations: [running('add-nodes', MADE)] };
+    const all = {
+      health,
+      nodes,
+      addresses: [address()],
+      hooks: {},
+      unsigned,
+      backups: BACKUPS,
+      lease: lease(),
+      ...waits,
+    };
     expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);
     const types = read({}).map(({ type }) => type);
     expect(types).not.toContain('RemediationAllowed');
@@ -469,7 +490,10 @@ describe('a step that takes longer than the limit', () => {
 
   it('is no longer stalled when it ends, or hands over to another step [azimuth 24]', () => {
     expect(of({}, 'Stalled').status).toBe('False');
-    const handedOver = { ...running('add-nodes', since), steps: [{ title: 'Nodes Ready', startedAt: minutesAgo(2) }] };
+    const handedOver = {
+      ...running('add-nodes', since),
+      steps: [{ title: 'Nodes Ready', startedAt: minutesAgo(2), ofProvider: false }],
+    };
     expect(of({ operations: [handedOver] }, 'Stalled').status).toBe('False');
   });
 
@@ -495,5 +519,39 @@ describe('a step that takes longer than the limit', () => {
     expect([of(blocked, 'Stalled').status, of(blocked, 'HookBlocked').status]).toEqual(['False', 'True']);
     expect(of({ ...late, hooks: {}, hooksLetGoAt: minutesAgo(3) }, 'Stalled').status).toBe('False');
     expect(of({ ...late, hooks: {}, hooksLetGoAt: minutesAgo(30) }, 'Stalled').status).toBe('True');
+  });
+});
+
+describe('a cluster on a connection whose places are taken', () => {
+  const create: Partial<ConditionFacts> = {
+    phase: 'Pending',
+    marks: {},
+    operations: [running('create', minutesAgo(5))],
+  };
+  const waiting = (facts: Partial<ConditionFacts>): Condition | undefined =>
+    conditionsOf({ ...HEALTHY, ...facts }).find(({ type }) => type === 'WaitingForConnection');
+
+  it('says that its step waits, since when and why, while it is one of its provider', () => {
+    expect(waiting({ ...create, busy: [busy()] })).toMatchObject({
+      status: 'True',
+      reason: 'ConnectionBusy',
+      lastTransitionTime: minutesAgo(2),
+      calls: 'Provisioning',
+      message: `12 tasks wait for one of the 40 places of connection lab, and some have been taken since ${minutesAgo(4)}: its provider answers slowly, or not at all. The step "Machines" of the cluster waits for a place or has one, and goes on by itself`,
+    });
+    expect(waiting({ ...create, phase: 'Deleting', busy: [busy()] })?.calls).toBe('Deleting');
+    expect(waiting({ operations: [running('add-nodes', minutesAgo(1))], busy: [busy()] })).toMatchObject({
+      calls: 'Maintaining',
+      lastTransitionTime: minutesAgo(1),
+    });
+  });
+
+  it('says nothing of it while it needs nothing of its provider, and no longer than the statement holds', () => {
+    expect(waiting({ busy: [busy()] })).toBeUndefined();
+    expect(
+      waiting({ operations: [running('add-nodes', minutesAgo(1), 'Join workers')], busy: [busy()] }),
+    ).toBeUndefined();
+    expect(waiting({ ...create, busy: [busy({ until: minutesAgo(1) })] })).toBeUndefined();
+    expect(waiting(create)).toBeUndefined();
   });
 });

@@ -1,4 +1,12 @@
-import type { ConnectionView, ErrorView, Fact, NamespaceList, SecretRef, SpecList } from '@fairlead/contracts';
+import type {
+  ClusterView,
+  ConnectionView,
+  ErrorView,
+  Fact,
+  NamespaceList,
+  SecretRef,
+  SpecList,
+} from '@fairlead/contracts';
 import { NatsSecrets } from '@fairlead/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
@@ -103,6 +111,29 @@ describe('a connection', () => {
     }
     const { body } = await gateway.ask<ConnectionView>('GET', '/connections/walled');
     expect([body.hosts?.[0]?.address, body.hasSecret]).toEqual(['198.51.100.99', true]);
+  });
+
+  it('of which all places are taken is the reason of clusters that need one, until there are places or the statement ends', async () => {
+    const { headers } = await gateway.ask('POST', '/ns/default/clusters', { body: request('waiting') });
+    const busy = (until: string): Fact => ({
+      type: 'ConnectionBusy',
+      data: {
+        ...{ connection: 'lab' as never, tasks: 12, places: 40, until },
+        ...{ since: '2026-01-01T00:00:00.000Z', takenSince: '2026-01-01T00:00:00.000Z' },
+      },
+    });
+    const read = async (seq: number): Promise<ClusterView> =>
+      (await gateway.ask<ClusterView>('GET', `/ns/default/clusters/waiting?minSeq=${seq}`)).body;
+    const waits = ({ conditions }: ClusterView) => conditions.find(({ type }) => type === 'WaitingForConnection');
+    expect(waits(await read(Number(headers.get('x-fairlead-seq'))))).toBeUndefined();
+    const stated = await gateway.state(busy('2100-01-01T00:00:00.000Z'), NOWHERE);
+    const view = await read(stated.meta.seq);
+    expect(waits(view)).toMatchObject({ status: 'True', reason: 'ConnectionBusy' });
+    expect(view.status).toMatchObject({ state: 'Provisioning', reasons: expect.arrayContaining(['ConnectionBusy']) });
+    const free = await gateway.state({ type: 'ConnectionFree', data: { connection: 'lab' as never } }, NOWHERE);
+    expect(waits(await read(free.meta.seq))).toBeUndefined();
+    const over = await gateway.state(busy('2026-01-01T00:05:00.000Z'), NOWHERE);
+    expect(waits(await read(over.meta.seq))).toBeUndefined();
   });
 
   it('is not known to those whose namespaces may not use it: not its name, its specs, or that there is one', async () => {
@@ -488,7 +519,10 @@ describe('a namespace', () => {
 
   it('stays while it holds a cluster, and is not called just anything', async () => {
     const { status, body } = await gateway.ask<ErrorView>('DELETE', '/ns/default');
-    expect([status, body.message]).toEqual([409, "The namespace 'default' still holds clusters: on-based, user"]);
+    expect([status, body.message]).toEqual([
+      409,
+      "The namespace 'default' still holds clusters: on-based, user, waiting",
+    ]);
     const wrong = await gateway.ask<ErrorView>('POST', '/ns', { body: { name: 'Not This' } });
     expect([wrong.status, wrong.body.reason, wrong.body.field]).toEqual([400, 'namespace.name-invalid', 'name']);
   });

@@ -13,6 +13,7 @@ import {
   type ConnectionOffer,
   type ConnectionSshKey,
   type ConnectionView,
+  type EventData,
   type Quota,
   type SpecList,
   type StoredEvent,
@@ -43,6 +44,8 @@ export interface ConnectionDoc {
   readonly offer: ConnectionOffer | null;
   readonly verifiedAt: string | null;
   readonly problem: string;
+  /** Tasks wait for a place among those of the connection; absent: none does for long. */
+  readonly busy?: Omit<EventData<'ConnectionBusy'>, 'connection'>;
   /** Hosts of its inventory that are not free, by name. */
   readonly stock: Readonly<Record<string, StockEntry>>;
   /** The namespace that had a host last, by the host's name. Absent in rows of earlier releases. */
@@ -135,6 +138,8 @@ const withSshKey = (doc: ConnectionDoc, event: StoredEvent): ConnectionDoc => {
   return after === before ? doc : { ...doc, sshKey: after };
 };
 
+const withoutBusy = ({ busy: _over, ...doc }: ConnectionDoc): ConnectionDoc => doc;
+
 export const connectionsProjection: Projection<ConnectionDoc> = {
   name: 'connections',
   table: 'connections',
@@ -148,6 +153,8 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
         return [event.data.name];
       case 'ConnectionVerified':
       case 'ConnectionUnverified':
+      case 'ConnectionBusy':
+      case 'ConnectionFree':
       case 'HostsTaken':
       case 'HostReturned':
       case 'HostWithheld':
@@ -183,6 +190,12 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
         return { ...before, offer: event.data.offer, verifiedAt: event.meta.time, problem: '' };
       case 'ConnectionUnverified':
         return { ...before, problem: sentenceOf(event.data.cause) };
+      case 'ConnectionBusy': {
+        const { connection: _name, ...busy } = event.data;
+        return { ...before, busy };
+      }
+      case 'ConnectionFree':
+        return withoutBusy(before);
       case 'HostKeyPinned':
         return withHostKey(before, event.data, { fingerprint: event.data.hostKey, source: 'first-seen' });
       case 'HostKeyAccepted':

@@ -19,6 +19,7 @@ export const CHANGE_REFUSALS: readonly RefusalCode[] = [
   'cluster.manifest-address',
   'cluster.deleting',
   'cluster.not-ready',
+  'cluster.creation-failed',
   'cluster.busy',
   'cluster.paused',
   'cluster.pause-with-changes',
@@ -104,7 +105,7 @@ const endOf = (requested: readonly StoredEvent[]): ((event: StoredEvent) => bool
   const leaving = new Set(requested.flatMap((one) => (one.type === 'NodeRemovalRequested' ? [one.data.node] : [])));
   const upgrade = requested.find(({ type }) => type === 'UpgradeRequested');
   let isUpgraded = upgrade === undefined;
-  let isCreated = !requested.some(({ type }) => type === 'ClusterRequested');
+  let isCreated = !requested.some(({ type }) => type === 'ClusterRequested' || type === 'ClusterRetryRequested');
   let additions = requested.reduce(additionsAfter, NO_ADDITIONS);
   return (event) => {
     if (ENDED.has(event.type)) return true;

@@ -48,7 +48,14 @@ import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
 import { issuerCertificateFaults } from './authentication.checks.js';
 import { ChangeChecks } from './change.checks.js';
 import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
-import { isDeclared, manifests, planFor, type ManifestState } from './manifests.decider.js';
+import {
+  creationFault,
+  isCorrection,
+  isDeclared,
+  manifests,
+  planFor,
+  type ManifestState,
+} from './manifests.decider.js';
 
 /** How often a change is planned again when the cluster has changed while it was planned. */
 const PLANS_MAX = 5;
@@ -236,6 +243,8 @@ export class ManifestCommands {
       ...staleness(state, manifest, address),
     ]);
     const { spec, plan, connectionFaults, warnings } = await this.prepare(address, { state, manifest, named, caller });
+    if ((exactly || adopts !== undefined) && isCorrection(state, spec))
+      throw new Refused(refuse('cluster.not-ready', { action: 'change a pool', phase: 'Failed' }));
     if (exactly && removalsOf(plan).some((node) => !named.includes(node)))
       throw new Refused(refuse('cluster.busy', { ...address, action: 'remove these nodes' }));
     if (adopts !== undefined && !isOneNode(plan))
@@ -279,19 +288,25 @@ export class ManifestCommands {
     const known = await this.clusters.registered();
     const { declared } = state;
     const sets = poolsOfSets(manifest.spec);
-    const isNew = declared === undefined;
-    if (isNew) {
+    const refuseUnlessNew = (): void => {
       const faults = faultsOfCluster(requestOfManifest(manifest), namespaceFaults(known, namespace));
       refuseAny([...inManifest(faults, sets), ...controlPlaneRolloutFaults(manifest.spec)]);
-    }
-    if (!isNew) refuseAny(versionFaults(manifest.spec));
+    };
+    if (declared === undefined) refuseUnlessNew();
+    else refuseAny(versionFaults(manifest.spec));
     const spec = specOfManifest(manifest.spec, declared?.spec);
+    const corrects = isCorrection(state, spec);
+    if (corrects) refuseUnlessNew();
+    const isNew = declared === undefined || corrects;
     const plan = planFor(state, spec, named);
     const { hookSecrets = [] } = known.namespaces.get(namespace) ?? {};
     const warnings = unsignedHooks(spec.hooks ?? [], hookSecrets).map(unsignedSentence);
     if (isDeclared(state, spec)) return { spec, plan, connectionFaults: [], warnings };
-    if (!isNew) refuseAny(changeFaults(specBeforeUpgrade(declared), spec));
-    const change = { before: declared?.spec, after: spec };
+    if (!isNew) {
+      const stopped = creationFault(state, spec, { cluster });
+      refuseAny(stopped === undefined ? changeFaults(specBeforeUpgrade(declared), spec) : [stopped]);
+    }
+    const change = { before: isNew ? undefined : declared.spec, after: spec };
     refuseAny(await this.checks.faults({ namespace, cluster }, change, known));
     const { controlPlane, workers } = clusterSpecOf(cluster, spec);
     const added = addedControlPlanes(plan, spec);
@@ -304,7 +319,11 @@ export class ManifestCommands {
           { field: 'worker', sets: [...additionsOf(plan, spec), ...surgesOf(plan, spec)] },
           { field: 'controlPlane', sets: [added, controlPlaneSurgeOf(plan, spec)].filter((set) => set !== undefined) },
         ];
-    const faults = await this.clusters.machineFaults(known, { namespace, identity: caller.identity, isNew }, asked);
+    const faults = await this.clusters.machineFaults(
+      known,
+      { namespace, identity: caller.identity, isNew, ...(corrects ? { uid: declared?.uid } : {}) },
+      asked,
+    );
     const places = isNew ? sets : asked[0]!.sets.map(({ pool }) => spec.pools.findIndex(({ name }) => name === pool));
     return { spec, plan, connectionFaults: inManifest(faults, places), warnings };
   }

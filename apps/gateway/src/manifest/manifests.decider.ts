@@ -30,7 +30,7 @@ import {
   type TemplateUse,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
-import { busy, clusters, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
+import { busy, clusters, isCorrectable, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
 import { sameJson } from '../common/json.js';
 import { failedRolloutOf, isGrowing, isReplacing, isRollingOut } from '../lifecycle/additions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
@@ -87,6 +87,7 @@ export interface ManifestState {
 
 type ManifestFact = Fact<
   | 'ClusterRequested'
+  | 'ClusterRetryRequested'
   | 'ClusterSpecChanged'
   | 'ClusterTemplateChosen'
   | 'ClusterPaused'
@@ -111,6 +112,18 @@ export const poolMembers = ({ cluster, declared }: ManifestState): readonly Pool
   });
 };
 
+/** They say nothing of what is made, so a creation that has stopped does not go on because of them. */
+const BESIDE_CREATION = /^(onFailure|paused)$/;
+
+/** Nothing was made of the cluster, and its request becomes another one: everything in it may change. */
+export const isCorrection = ({ cluster, declared }: ManifestState, spec: DeclaredSpec): boolean =>
+  declared !== undefined &&
+  isCorrectable(cluster) &&
+  changedFields(declared.spec, spec).some(({ field }) => !BESIDE_CREATION.test(field));
+
+const isUnnamed = ({ cluster }: ManifestState): boolean =>
+  cluster.status === 'present' && cluster.members.size === 0 && cluster.creation?.isOver === false;
+
 /** What has to be done so that the cluster is as declared. */
 export const planFor = (
   state: ManifestState,
@@ -119,7 +132,10 @@ export const planFor = (
 ): readonly PlanStep[] => {
   if (isDeclared(state, spec)) return [];
   const requests = state.declared?.requests ?? {};
-  return planOf(state.declared?.spec, spec, { members: poolMembers(state), requests, named });
+  const before = isCorrection(state, spec) ? undefined : state.declared?.spec;
+  const plan = planOf(before, spec, { members: poolMembers(state), requests, named });
+  // The machines of a creation are asked for already, and have no names yet.
+  return before !== undefined && isUnnamed(state) ? plan.filter(({ action }) => action !== 'add-nodes') : plan;
 };
 
 /** The order of pools means nothing. `labels` absent: as they are. */
@@ -174,15 +190,46 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
     ...(requested as readonly ManifestFact[]),
     ...pause,
     ...holdFacts(uid, [], spec.pools),
-    ...chosenFacts(uid, data.template),
+    ...chosenFacts(uid, data),
     specChanged({ uid, revision: 1, spec }, data.labels),
   ];
 };
 
-const chosenFacts = (uid: ClusterUid, template: TemplateUse | undefined): readonly ManifestFact[] =>
-  template === undefined
+/** The choice of another template than it has. */
+const chosenFacts = (
+  uid: ClusterUid,
+  { template }: Pick<ApplyManifest['data'], 'template'>,
+  before?: TemplateUse,
+): readonly ManifestFact[] =>
+  template === undefined || sameJson(template, before ?? null)
     ? []
     : [{ type: 'ClusterTemplateChosen', data: { uid, template: template.name, revision: template.revision } }];
+
+/** The creation begins again with the corrected request, under the same uid. */
+const correct = (
+  cluster: PresentState,
+  declared: Declared,
+  command: ApplyManifest,
+): readonly ManifestFact[] | Refusal => {
+  const { namespace, cluster: name, spec, requestHash, connectionFaults } = command.data;
+  const pause = pauseFacts(cluster, declared, command.data);
+  const unusable = isRefusal(pause) ? pause : connectionFaults[0];
+  if (unusable !== undefined) return unusable;
+  const correction = { spec: clusterSpecOf(name, spec), requestHash };
+  const retried = clusters.decide(
+    { ...cluster, pause: null },
+    { type: 'RetryCluster', data: { namespace, cluster: name, correction } },
+  );
+  if (isRefusal(retried)) return retried;
+  const { uid, revision } = declared;
+  return [
+    ...(pause as readonly ManifestFact[]),
+    ...(retried as readonly ManifestFact[]),
+    ...holdFacts(uid, declared.spec.pools, spec.pools),
+    ...chosenFacts(uid, command.data, declared.template),
+    specChanged({ uid, revision: revision + 1, spec }, command.data.labels ?? declared.labels),
+  ];
+};
 
 const DECLARED = 'declared in the manifest';
 const paused = (uid: ClusterUid): ManifestFact => ({ type: 'ClusterPaused', data: { uid, reason: DECLARED } });
@@ -294,6 +341,19 @@ const POLICY_FIELD =
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
   changedFields(before, after).every(({ field }) => POLICY_FIELD.test(field));
 
+/** A creation that has stopped goes on as it was declared, or not at all, once there may be something of it. */
+export const creationFault = (
+  { cluster: state, declared }: ManifestState,
+  spec: DeclaredSpec,
+  { cluster }: Pick<Named, 'cluster'>,
+): Refusal | undefined =>
+  state.status === 'absent' ||
+  declared === undefined ||
+  state.phase !== 'Failed' ||
+  changesPoliciesAlone(declared.spec, spec)
+    ? undefined
+    : refuse('cluster.creation-failed', { action: 'apply a manifest', cluster });
+
 const AUTHENTICATION_FIELD = /^authentication\./;
 
 /** Clusters of earlier releases have API servers without the file. */
@@ -374,6 +434,9 @@ const change = (
   const exceeds = namedFault(data.plan, data, poolMembers(state));
   if (exceeds !== undefined) return exceeds;
   if (isDeclared(state, data.spec, data.labels) || isRepetition(state, data)) return nothing;
+  if (isCorrection(state, data.spec)) return correct(cluster, declared, command);
+  const stopped = creationFault(state, data.spec, data);
+  if (stopped !== undefined) return stopped;
   const [fault] = changeFaults(specBeforeUpgrade(declared), data.spec);
   if (fault !== undefined) return fault;
   const reserved = reservedFault(cluster, data.spec);
@@ -385,8 +448,7 @@ const change = (
   if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
   const facts = changeFacts({ ...state, cluster: { ...cluster, pause: null } }, declared, command);
   if (isRefusal(facts)) return facts;
-  const chosen = sameJson(data.template ?? null, declared.template ?? null) ? [] : chosenFacts(uid, data.template);
-  return [...pause, ...facts, ...chosen, changed];
+  return [...pause, ...facts, ...chosenFacts(uid, data, declared.template), changed];
 };
 
 /** What is requested for a change of anything but the pause. */

@@ -277,6 +277,14 @@ describe('a manifest that is applied', () => {
     expect(log.apply(spec, { seenSeq: 1 })).toBe('conflict.concurrent');
   });
 
+  it('changes what a failure leads to before the machines have names, and asks for none again', () => {
+    const log = new Log();
+    log.say(...(log.apply(declared(pool('web', 2))) as readonly Fact[]));
+    const cleanup: DeclaredSpec = { ...declared(pool('web', 2)), onFailure: 'cleanup' };
+    expect(planFor(log.state, cleanup)).toEqual([]);
+    expect(typesOf(log.apply(cleanup))).toEqual(['ClusterSpecChanged']);
+  });
+
   it('waits for what is under way', () => {
     const building = new Log();
     building.say(...(building.apply(declared(pool('web', 2))) as readonly Fact[]));
@@ -456,6 +464,90 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
     }
   },
 );
+
+describe('a manifest of a cluster whose creation has failed', () => {
+  const cause = { operation: 'kubeadm init', target: 'demo-1', message: 'no' };
+  const rejected: Fact = { type: 'ClusterRejected', data: { uid, code: 'cluster.spec-cpu', message: 'too small' } };
+  const infrastructureFailed: Fact = { type: 'InfrastructureFailed', data: { uid, step: 's', reason: 'r', cause } };
+  const failed: Fact = { type: 'ClusterFailed', data: { uid, step: 's', reason: 'r', cause } };
+  const web = declared(pool('web', 2));
+  const requested = (): Log => {
+    const log = new Log();
+    return log.say(...(log.apply(web) as readonly Fact[]));
+  };
+  const planned = (log: Log): Log => {
+    const named = ['control-plane', 'web', 'web'].map((name, at) => ({ name: `demo-${at}`, pool: name, ...machines }));
+    const data = { uid, machines: named };
+    return log.say({ type: 'ClusterAccepted', data: { uid } }, { type: 'VmsPlanned', data } as unknown as Fact);
+  };
+  const other: DeclaredSpec = {
+    ...declared(pool('web', 1), pool('batch', 1)),
+    network: { ...web.network, podCidr: '10.200.0.0/16' },
+    controlPlane: { ...web.controlPlane, replicas: 3, machineType: 'lab.large' },
+  };
+
+  it('corrects the request while nothing was made of it, also what a cluster keeps otherwise: it is checked again', () => {
+    for (const stop of [[rejected], [infrastructureFailed, failed]]) {
+      const log = requested().say(...stop);
+      expect(planFor(log.state, other)[0]).toMatchObject({ action: 'create-cluster', count: 3 });
+      const facts = log.apply(other);
+      expect(typesOf(facts)).toEqual(['ClusterRetryRequested', 'ClusterSpecChanged']);
+      const [retry] = facts as readonly Fact[];
+      expect(retry?.data).toMatchObject({
+        uid,
+        correction: {
+          requestHash: 'hash',
+          spec: {
+            controlPlane: { count: 3, spec: 'lab.large' },
+            workers: [{ pool: 'web', count: 1 }, { pool: 'batch' }],
+            kubernetes: { podCidr: '10.200.0.0/16', nodeCidrMask: 25 },
+          },
+        },
+      });
+      log.say(...(facts as readonly Fact[]));
+      expect(log.state.cluster).toMatchObject({
+        phase: 'Provisioning',
+        unmade: false,
+        spec: { controlPlane: { count: 3 } },
+      });
+      expect(log.apply(web)).toBe('cluster.field-immutable');
+      expect(log.apply(other)).toEqual([]);
+    }
+  });
+
+  it('is refused where a connection has no room for it', () => {
+    const full = refuse('connection.unknown', { connection: 'lab' });
+    const log = requested().say(rejected);
+    expect(log.apply(other, { connectionFaults: [full] })).toBe('connection.unknown');
+  });
+
+  it('declares what a failure leads to, without another try', () => {
+    const log = requested().say(rejected);
+    expect(typesOf(log.apply({ ...web, onFailure: 'cleanup' }))).toEqual(['ClusterSpecChanged']);
+  });
+
+  it('resumes a cluster that was paused in the same decision, and pauses none', () => {
+    const log = requested().say(rejected, { type: 'ClusterPaused', data: { uid, reason: '' } });
+    expect(log.apply({ ...other, paused: true })).toBe('cluster.paused');
+    expect(typesOf(log.apply(other))).toEqual(['ClusterResumed', 'ClusterRetryRequested', 'ClusterSpecChanged']);
+  });
+
+  it('is refused once machines were named, with both commands that lead on; policies change all the same', () => {
+    for (const stop of [[failed], [infrastructureFailed, failed]]) {
+      const log = planned(requested()).say(...stop);
+      expect(log.apply(other)).toBe('cluster.creation-failed');
+      expect(log.apply(declared(pool('web', 3)))).toBe('cluster.creation-failed');
+      expect(typesOf(log.apply({ ...web, onFailure: 'cleanup' }))).toEqual(['ClusterSpecChanged']);
+    }
+    const { message, help } = refuse('cluster.creation-failed', { action: 'apply a manifest', cluster: 'demo' });
+    expect(message).toContain("the creation of the cluster 'demo' has failed");
+    expect(help).toContain('fairlead cluster retry demo');
+    expect(help).toContain('fairlead cluster delete demo --wait');
+  });
+
+  it('is refused when it failed without the machines being given up: more may come', () =>
+    expect(requested().say(failed).apply(other)).toBe('cluster.creation-failed'));
+});
 
 describe('the cancellation of a removal', () => {
   const cancel = (log: Log, node: string) => {

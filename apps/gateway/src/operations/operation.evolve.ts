@@ -1,6 +1,7 @@
 import {
   replacementIn,
   type Cause,
+  type ClusterSpec,
   type EventType,
   type OperationKind,
   type OperationPhase,
@@ -82,14 +83,20 @@ const NONE_PLANNED: Planned = { all: 0, follower: 0, worker: 0 };
 
 const sumOf = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, { count }) => sum + count, 0);
 
+const specIn = (event: Requested): ClusterSpec | undefined => {
+  if (event.type === 'ClusterRequested') return event.data.spec;
+  return event.type === 'ClusterRetryRequested' ? event.data.correction?.spec : undefined;
+};
+
 const requestedBy = (event: Requested): Planned => {
   if (event.type === 'NodesRequested') {
     const { workers, controlPlane } = event.data;
     const [worker, follower] = [sumOf(workers), controlPlane?.count ?? 0];
     return { all: worker + follower, follower, worker };
   }
-  if (event.type !== 'ClusterRequested') return NONE_PLANNED;
-  const { controlPlane, workers } = event.data.spec;
+  const spec = specIn(event);
+  if (spec === undefined) return NONE_PLANNED;
+  const { controlPlane, workers } = spec;
   const worker = sumOf(workers);
   return { all: controlPlane.count + worker, follower: controlPlane.count - 1, worker };
 };
@@ -159,5 +166,7 @@ export const retried = (event: Requested, failed: OperationDoc | undefined): Ope
     ...(pool === undefined ? {} : { pool }),
     ...(machines === undefined ? {} : { machines }),
   };
-  return { ...fresh, ...kept, kind: 'retry', retries: retries + 1 };
+  // What was passed of a request is checked again once it is corrected.
+  const again = specIn(event) === undefined ? {} : { marks: {}, requested: fresh.requested };
+  return { ...fresh, ...kept, ...again, kind: 'retry', retries: retries + 1 };
 };

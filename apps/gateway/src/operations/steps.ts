@@ -161,6 +161,19 @@ const NEW_NODE: readonly StepDefinition[] = [
   ...part('New node', [JOIN_WORKERS, { ...NODES_READY, closedBy: 'NodeReplacementReady' }]),
 ];
 
+/** Steps of tasks that call providers. */
+export const PROVIDER_STEPS: ReadonlySet<string> = new Set([
+  'validate',
+  'reserve-machines',
+  'shared-resources',
+  'plan-machines',
+  'create-machines',
+  'load-balancer',
+  'delete-machine',
+  'delete-load-balancer',
+  'delete-machines',
+]);
+
 /** What each kind of operation consists of, in order. A retry has the steps of what it retries. */
 export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
   create: CREATE,

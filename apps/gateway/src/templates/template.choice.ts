@@ -86,6 +86,8 @@ export class TemplateChoices {
     const refused = deprecated ? [refuse('template.deprecated', { template }, 'spec.template')] : [];
     if (declared === undefined) return refused;
     const nodes = await this.nodes.all(namespace, cluster);
+    // Of a cluster without nodes nothing was made: its request is corrected, and nothing is upgraded.
+    if (nodes.length === 0) return refused;
     const kubelets = nodes.map((node) => ({ node: node.name, version: versionOf(node) }));
     const before = specBeforeUpgrade(declared).version;
     return [...refused, ...templateVersionFaults({ template, before, after: values.version, kubelets })];

@@ -1,7 +1,22 @@
-import { CONNECTIONS_STREAM, WorldFailure, type ClusterUid, type ConnectionName } from '@fairlead/contracts';
+import {
+  CONNECTIONS_STREAM,
+  WorldFailure,
+  type ClusterUid,
+  type ConnectionName,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { ConcurrencyGroups, groupsOf } from '@fairlead/event-sourcing';
-import { JobsProgress, TaskQueue, type Attempted, type Job, type Pending } from '@fairlead/event-sourcing/jetstream';
+import {
+  FoldCache,
+  JobsProgress,
+  makeHandle,
+  TaskQueue,
+  type Attempted,
+  type Job,
+  type Pending,
+} from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
+import { systemClock } from '@fairlead/service-kit';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
 import { clusterSpec, nodeSet, registered, requested } from '../../test/fixtures.js';
@@ -15,6 +30,8 @@ import {
   type Replica,
 } from '../../test/memory.service.js';
 import type { ProviderKind } from '../providers/provider.ports.js';
+import { ResourcesLog } from '../resources/resources.log.effects.js';
+import { ConnectionPlaces } from './places.effects.js';
 
 const CONCURRENCY = 8;
 const GROUP_LIMIT = 4;
@@ -60,6 +77,8 @@ class Service {
       new MemoryLeases().of('replica'),
     );
     const { progress } = this;
+    const log = new ResourcesLog(makeHandle(this.log, new FoldCache(CLUSTERS)));
+    new ConnectionPlaces({ progress, log, clock: systemClock }).onApplicationBootstrap();
     this.queue = new TaskQueue({
       concurrency: CONCURRENCY,
       groups: new ConcurrencyGroups(groupLimit),
@@ -188,6 +207,30 @@ describe('a connection whose calls hang for 20 minutes', () => {
         /^\d+ tasks wait for connection far since 9 min: its 4 places are taken, for 1 min by ValidateCluster of default/,
       ),
     ]);
+  });
+
+  it('is stated once in a while as long as tasks wait for its places, and once when none does', async () => {
+    const service = new Service(GROUP_LIMIT);
+    service.hungUntilMs = Date.now() + HUNG_MS;
+    const stated = () =>
+      service.log.events.filter(({ type }) => type === 'ConnectionBusy' || type === 'ConnectionFree');
+    await service.begin([...far, ...near]);
+    await service.pass(50 * SECOND_MS);
+    expect(stated()).toEqual([]);
+    await service.pass(20 * SECOND_MS);
+    expect(stated()).toMatchObject([{ type: 'ConnectionBusy', data: { connection: 'far', places: GROUP_LIMIT } }]);
+    const { data } = stated()[0] as StoredEvent<'ConnectionBusy'>;
+    expect(data.tasks).toBeGreaterThanOrEqual(CLUSTERS - GROUP_LIMIT);
+    expect(Date.now() - Date.parse(data.since)).toBeGreaterThanOrEqual(MINUTE_MS);
+    await service.pass(30 * MINUTE_MS);
+    const types = stated().map(({ type }) => type);
+    expect(types.at(-1)).toBe('ConnectionFree');
+    // Far fewer than tasks, and each holds until the next.
+    const busy = stated().filter((event): event is StoredEvent<'ConnectionBusy'> => event.type === 'ConnectionBusy');
+    expect(busy.length).toBeLessThan(10);
+    for (const [at, { data: later }] of busy.slice(1).entries())
+      if (later.since === busy[at]!.data.since) expect(later.until > busy[at]!.data.until).toBe(true);
+    expect(stated().filter(({ data: of }) => 'connection' in of && of.connection === 'near')).toEqual([]);
   });
 
   it('makes each call a failure with its operation, the connection and its own words, and is used again once it answers', async () => {

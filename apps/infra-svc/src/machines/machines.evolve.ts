@@ -92,6 +92,12 @@ const resumed = (state: PresentMachines, time: string): Machines => {
   }
 };
 
+/** Nothing of the cluster was made: it is checked again as it is requested now. */
+const corrected = ({ cluster }: PresentMachines, spec: Cluster['spec'], time: string): Machines => {
+  const { reservations: _none, ...others } = cluster;
+  return { status: 'requested', cluster: { ...others, spec, run: cluster.run + 1, desiredSince: time } };
+};
+
 const failed = (state: PresentMachines): Machines => {
   const { cluster } = state;
   switch (state.status) {
@@ -320,6 +326,8 @@ const evolvePresent = (state: PresentMachines, event: StoredEvent): Machines => 
   const { cluster } = state;
   switch (event.type) {
     case 'ClusterRetryRequested': {
+      const { correction } = event.data;
+      if (correction !== undefined) return corrected(state, correction.spec, event.meta.time);
       const rollouts = rolloutsAfter(cluster.rollouts, event, () => true);
       const reservations = reservationsAfter(cluster.reservations, event);
       return resumed({ ...state, cluster: { ...cluster, rollouts, reservations } }, event.meta.time);

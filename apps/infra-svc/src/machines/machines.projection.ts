@@ -118,6 +118,9 @@ export interface ClusterRow {
   readonly failure: Cause | null;
 }
 
+const retriedAs = ({ status }: ClusterRow, { data }: StoredEvent<'ClusterRetryRequested'>): ClusterRow['status'] =>
+  status === 'rejected' || data.correction !== undefined ? 'requested' : 'desired';
+
 const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefined => {
   switch (event.type) {
     case 'ClusterAccepted':
@@ -137,7 +140,7 @@ const clusterAfter = (row: ClusterRow, event: StoredEvent): ClusterRow | undefin
     case 'InfrastructureFailed':
       return { ...row, status: row.status === 'leaving' ? 'leaving' : 'failed', failure: event.data.cause };
     case 'ClusterRetryRequested':
-      return { ...row, status: row.status === 'rejected' ? 'requested' : 'desired', failure: null };
+      return { ...row, status: retriedAs(row, event), failure: null };
     case 'ClusterDeletionRequested':
       return { ...row, status: 'leaving', failure: null };
     case 'ClusterDeleted':

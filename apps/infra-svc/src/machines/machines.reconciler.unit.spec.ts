@@ -89,6 +89,21 @@ describe('the tasks of a cluster', () => {
     expect(after(requested(), rejected, retry)).toEqual(['ValidateCluster']);
   });
 
+  it('validate a request that was corrected, and name the machines that it asks for', () => {
+    const rejected: Fact = { type: 'ClusterRejected', data: { uid: UID, code: 'c', message: 'm' } };
+    const spec = { ...clusterSpec(), workers: [nodeSet(7)] };
+    const corrected: Fact = {
+      type: 'ClusterRetryRequested',
+      data: { uid: UID, correction: { spec, requestHash: 'h' } },
+    };
+    for (const stop of [[rejected], [accepted, failed]]) {
+      expect(after(requested(), ...stop, corrected)).toEqual(['ValidateCluster']);
+      expect(after(requested(), ...stop, corrected, accepted)).toEqual(['PlanMachines']);
+      const { evolve, initial } = machinesReconciler.decider;
+      expect(eventsOf([requested(), ...stop, corrected]).reduce(evolve, initial)).toMatchObject({ cluster: { spec } });
+    }
+  });
+
   it('name the machines of a request for more nodes, and then make them', () => {
     const request: Fact = { type: 'NodesRequested', data: { uid: UID, requestId: 'r1', workers: [nodeSet(1)] } };
     const cluster = {

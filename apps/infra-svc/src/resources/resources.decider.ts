@@ -4,6 +4,8 @@ import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 export type ResourceFact = Fact<
   | 'ConnectionVerified'
   | 'ConnectionUnverified'
+  | 'ConnectionBusy'
+  | 'ConnectionFree'
   | 'NetworkEnsured'
   | 'FirewallEnsured'
   | 'SshKeyEnsured'
@@ -29,6 +31,9 @@ const thingOf = (fact: ResourceFact): string => {
     case 'ConnectionVerified':
     case 'ConnectionUnverified':
       return 'connection';
+    case 'ConnectionBusy':
+    case 'ConnectionFree':
+      return 'places';
     case 'SpecEnsured':
       return `spec ${fact.data.spec}`;
     case 'NetworkEnsured':
@@ -52,6 +57,8 @@ const same = (first: unknown, second: unknown): boolean => {
 const TYPES: ReadonlySet<string> = new Set<ResourceFact['type']>([
   'ConnectionVerified',
   'ConnectionUnverified',
+  'ConnectionBusy',
+  'ConnectionFree',
   'NetworkEnsured',
   'FirewallEnsured',
   'SshKeyEnsured',
@@ -67,6 +74,8 @@ export const resources: Decider<Resources, RecordResource, ResourceFact> = {
   initial: {},
   decide: (state, { data: fact }) => {
     const last = state[thingOf(fact)];
+    // Nothing was said of its places.
+    if (last === undefined && fact.type === 'ConnectionFree') return nothing;
     return last?.type === fact.type && same(last.data, fact.data) ? nothing : [fact];
   },
   evolve: (state, { type, data }) => {

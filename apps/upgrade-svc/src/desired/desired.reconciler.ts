@@ -151,8 +151,10 @@ const evolveKnown = (state: Known, event: StoredEvent): Desired => {
       const kept = state.kept.filter((name) => name !== node);
       return { ...state, inTheMaking: [...state.inTheMaking, node], kept };
     }
-    case 'ClusterRetryRequested':
-      return { ...state, inTheMaking: [...state.inTheMaking, ...state.kept], kept: [] };
+    case 'ClusterRetryRequested': {
+      const version = event.data.correction?.spec.kubernetes.version ?? state.version;
+      return { ...state, version, inTheMaking: [...state.inTheMaking, ...state.kept], kept: [] };
+    }
     case 'UpgradePlanned':
       return coming(state, event.data);
     case 'SurgeRequested':

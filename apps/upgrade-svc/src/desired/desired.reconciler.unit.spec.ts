@@ -42,6 +42,14 @@ describe('the versions of new machines', () => {
     expect(tasksAfter(...made, set, deleted)).toEqual([]);
   });
 
+  it('are those of a request that was corrected', () => {
+    const { spec, requestHash } = clusterRequested(uid, 'v1.33.13').data;
+    const corrected: Fact = { type: 'ClusterRetryRequested', data: { uid, correction: { spec, requestHash } } };
+    expect(tasksAfter(clusterRequested(), corrected, vmsCreated(uid, 'demo-w-1-aaaaa'))).toMatchObject([
+      { data: { nodes: ['demo-w-1-aaaaa'], software: { kubelet: '1.33.13' } } },
+    ]);
+  });
+
   it('are not asked for on behalf of a cluster that is gone', () => {
     const gone: Fact = { type: 'ClusterDeleted', data: { uid } };
     expect(tasksAfter(clusterRequested(), gone, vmsCreated(uid, 'demo-w-1-aaaaa'))).toEqual([]);

@@ -4,6 +4,7 @@ import { outdated, planner } from './network.planner.js';
 import {
   basisAfter,
   NO_NETWORK,
+  podNetworkOf,
   withServing,
   type Network,
   type NetworkBasis,
@@ -35,8 +36,7 @@ const begin = ({ data: { uid, spec } }: StoredEvent<'ClusterRequested'>): Networ
   uid,
   basis: {
     uid,
-    cni: spec.kubernetes.networkCni,
-    podCidr: spec.kubernetes.podCidr,
+    ...podNetworkOf(spec),
     declared: {},
     balancer: null,
     jumps: [],

@@ -2,6 +2,7 @@ import {
   isAddress,
   replacedIn,
   without,
+  type ClusterSpec,
   type ClusterUid,
   type Cni,
   type DeclaredSpec,
@@ -186,6 +187,11 @@ export const withServing = (basis: NetworkBasis, node: NodeName, addresses: read
   return { ...basis, serving: addresses.length === 0 ? others : { ...others, [node]: addresses } };
 };
 
+/** What is decided of the network of pods when the cluster is requested. */
+export const podNetworkOf = ({
+  kubernetes: { networkCni, podCidr },
+}: ClusterSpec): Pick<NetworkBasis, 'cni' | 'podCidr'> => ({ cni: networkCni, podCidr });
+
 /** The same object where the event changes nothing of what nodes are to have. */
 export const basisAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasis => {
   switch (event.type) {
@@ -198,6 +204,8 @@ export const basisAfter = (basis: NetworkBasis, event: StoredEvent): NetworkBasi
       };
       return { ...basis, declared, routerIds: keptIds(basis, virtualAddresses) };
     }
+    case 'ClusterRetryRequested':
+      return event.data.correction === undefined ? basis : { ...basis, ...podNetworkOf(event.data.correction.spec) };
     case 'LoadBalancerReady': {
       const { host, port, placement } = event.data;
       return { ...basis, balancer: { host, port, ...(placement === undefined ? {} : { placement }) } };

@@ -57,6 +57,14 @@ describe('the network configuration of nodes', () => {
     expect(outdated(known(...cluster({})).basis, {})).toEqual([]);
   });
 
+  it('knows the network of pods of a request that was corrected', () => {
+    const { spec, requestHash } = clusterRequested().data;
+    const kubernetes = { ...spec.kubernetes, podCidr: '10.200.0.0/16', networkCni: 'cilium' as const };
+    const correction = { spec: { ...spec, kubernetes }, requestHash };
+    const { basis } = known(clusterRequested(), { type: 'ClusterRetryRequested', data: { uid, correction } });
+    expect(basis).toMatchObject({ cni: 'cilium', podCidr: '10.200.0.0/16' });
+  });
+
   it('is given to every node whose agent runs, when it is declared', () => {
     expect(due(...cluster({ firewall: FIREWALL }))).toEqual([[CP, W1]]);
     expect(due(...cluster({ sshd: { hardening: true } }))).toEqual([[CP, W1]]);

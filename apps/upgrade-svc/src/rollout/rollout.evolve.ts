@@ -21,6 +21,8 @@ const withUpgrade = (cluster: ClusterState, event: StoredEvent): ClusterState =>
 
 /** The version of the cluster is that of its control planes: new machines get it, too. */
 const withVersion = (cluster: ClusterState, event: StoredEvent): ClusterState => {
+  const corrected = event.type === 'ClusterRetryRequested' ? event.data.correction : undefined;
+  if (corrected !== undefined) return { ...cluster, version: corrected.spec.kubernetes.version };
   if (event.type !== 'OperationCompleted') return cluster;
   const operation = cluster.upgrade?.plan?.operations.find(({ id }) => id === event.data.operation);
   const version = operation?.kind === 'addons' ? operation.to['kubernetes'] : undefined;

@@ -1976,6 +1976,7 @@ export interface components {
         | 'Stalled'
         | 'CertificatesValid'
         | 'ConnectionsVerified'
+        | 'WaitingForConnection'
         | 'Quarantined';
       /** @enum {string} */
       status: 'True' | 'False' | 'Unknown';
@@ -9045,7 +9046,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9201,7 +9202,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9493,7 +9494,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9646,7 +9647,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -13165,7 +13166,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, template.version-fixed, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

@@ -388,6 +388,27 @@ export const machinesEvents = {
     doc: 'The connection cannot be used now; its last offer may no longer hold.',
     data: z.strictObject({ connection, cause: Cause }),
   }),
+  ConnectionBusy: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'Tasks have waited for a while for one of the places that tasks of the connection have in a replica; stated again while they do.',
+    data: z.strictObject({
+      connection,
+      tasks: z.int().min(1).describe('How many wait'),
+      places: z.int().min(0).describe('How many have a place'),
+      since: z.iso.datetime().describe('Since when tasks wait'),
+      takenSince: z.iso.datetime().describe('Since when the task that has had its place longest has it'),
+      until: z.iso.datetime().describe('Unless it is stated again, it is over then'),
+    }),
+  }),
+  ConnectionFree: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'resources-<connection>',
+    doc: 'No task waits any more for a place among the tasks of the connection.',
+    data: z.strictObject({ connection }),
+  }),
   NetworkEnsured: defineEvent({
     version: 1,
     writer: 'infra-svc',

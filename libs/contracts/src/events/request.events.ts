@@ -214,7 +214,15 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     doc: 'Someone asked what failed to be tried again: the cluster, nodes that were kept, removals, deletions.',
-    data: z.strictObject({ uid }),
+    data: z.strictObject({
+      uid,
+      correction: z
+        .strictObject({ spec: ClusterSpec, requestHash: z.string() })
+        .optional()
+        .describe(
+          'The request as it is from now on: its creation stopped before a machine was named. Absent: as it was',
+        ),
+    }),
   }),
   ClusterPaused: defineEvent({
     version: 1,

@@ -18,6 +18,11 @@ export const CLUSTER_REFUSALS = {
     'Unable to {action}: the cluster is {phase}',
     'Wait until the cluster is Provisioned. One that is Failed is retried, or deleted and created again.',
   ),
+  'cluster.creation-failed': definition(
+    409,
+    "Unable to {action}: the creation of the cluster '{cluster}' has failed, and there may be machines of it",
+    'Remove the cause and run "fairlead cluster retry {cluster}" to continue as it was declared. For another declaration, run "fairlead cluster delete {cluster} --wait" and apply the manifest again.',
+  ),
   'cluster.busy': definition(
     409,
     'Unable to {action}: another request for nodes is not finished',

@@ -54,6 +54,7 @@ export const CONDITION_TYPES = [
   'Stalled',
   'CertificatesValid',
   'ConnectionsVerified',
+  'WaitingForConnection',
   'Quarantined',
 ] as const;
 export type ConditionType = (typeof CONDITION_TYPES)[number];
@@ -94,6 +95,7 @@ export const CONDITION_REASONS = [
   'StepTimedOut',
   'CertificatesEnding',
   'ConnectionUnverified',
+  'ConnectionBusy',
   'EventsQuarantined',
 ] as const;
 export type ConditionReason = (typeof CONDITION_REASONS)[number];

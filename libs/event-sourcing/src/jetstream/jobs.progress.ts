@@ -67,25 +67,37 @@ interface GroupQueue {
 }
 
 /** Shorter waits are ordinary. */
-const WAIT_SHOWN_AFTER_MS = MINUTE_MS;
+export const WAIT_SHOWN_AFTER_MS = MINUTE_MS;
 
-/** What waits for groups, a sentence for each. */
-export const waitsReport = (
-  queues: readonly GroupQueue[],
-  atWork: readonly JobAtWork[],
-  nowMs: number,
-): readonly string[] =>
-  queues
-    .filter(({ sinceMs }) => nowMs - sinceMs >= WAIT_SHOWN_AFTER_MS)
-    .map(({ group, count, sinceMs }) => {
-      const inGroup = atWork.filter(({ groups }) => groups.includes(group));
-      const [longest] = inGroup.toSorted((one, other) => one.sinceMs - other.sinceMs);
+/** What waits for a group, and what has its places. */
+export interface GroupWait {
+  readonly group: string;
+  readonly count: number;
+  /** How long something has waited. */
+  readonly waitedMs: number;
+  readonly places: number;
+  /** What has had its place longest; undefined: nothing has one. */
+  readonly longest: { readonly what: string; readonly takenMs: number } | undefined;
+}
+
+const waitOf = ({ group, count, sinceMs }: GroupQueue, atWork: readonly JobAtWork[], nowMs: number): GroupWait => {
+  const inGroup = atWork.filter(({ groups }) => groups.includes(group));
+  const [first] = inGroup.toSorted((one, other) => one.sinceMs - other.sinceMs);
+  const longest = first && { what: first.what, takenMs: nowMs - first.sinceMs };
+  return { group, count, waitedMs: nowMs - sinceMs, places: inGroup.length, longest };
+};
+
+/** What has waited for long, a sentence for each group. */
+const waitsReport = (waits: readonly GroupWait[]): readonly string[] =>
+  waits
+    .filter(({ waitedMs }) => waitedMs >= WAIT_SHOWN_AFTER_MS)
+    .map(({ group, count, waitedMs, places, longest }) => {
       const tasks = count === 1 ? '1 task waits' : `${count} tasks wait`;
       const why =
         longest === undefined
           ? ''
-          : `: its ${inGroup.length} places are taken, for ${minutes(nowMs - longest.sinceMs)} by ${longest.what}`;
-      return `${tasks} for ${group} since ${minutes(nowMs - sinceMs)}${why}`;
+          : `: its ${places} places are taken, for ${minutes(longest.takenMs)} by ${longest.what}`;
+      return `${tasks} for ${group} since ${minutes(waitedMs)}${why}`;
     });
 
 /** Gathers the statistics of one replica. */
@@ -96,6 +108,7 @@ export class JobsProgress {
   private lastEndMs: number;
   private readonly waitingSinceMs = new Map<WaitingIn, number>();
   private blockedSinceMs: number | null = null;
+  private readonly groupListeners: (() => void)[] = [];
   private limits = { concurrency: 1, longestMs: 0 };
 
   constructor(private readonly nowMs: () => number) {
@@ -119,6 +132,17 @@ export class JobsProgress {
     for (const group of [...this.inGroups.values()].flat()) counts.set(group, (counts.get(group) ?? 0) + 1);
     const before = new Map(this.queues.map(({ group, sinceMs }) => [group, sinceMs]));
     this.queues = [...counts].map(([group, count]) => ({ group, count, sinceMs: before.get(group) ?? this.nowMs() }));
+    const isSame = counts.size === before.size && [...counts.keys()].every((group) => before.has(group));
+    if (!isSame) for (const listener of this.groupListeners) listener();
+  }
+
+  /** Called when something begins or ceases to wait for a group. */
+  onGroupWaits(listener: () => void): void {
+    this.groupListeners.push(listener);
+  }
+
+  groupWaits(): readonly GroupWait[] {
+    return this.queues.map((queue) => waitOf(queue, [...this.atWork.values()], this.nowMs()));
   }
 
   began(id: string, what: string, limitMs: number, groups: readonly string[] = []): void {
@@ -137,7 +161,7 @@ export class JobsProgress {
 
   /** What waits although this replica is well; empty: nothing has waited for long. */
   waits(): readonly string[] {
-    return waitsReport(this.queues, [...this.atWork.values()], this.nowMs());
+    return waitsReport(this.groupWaits());
   }
 
   report(): string {

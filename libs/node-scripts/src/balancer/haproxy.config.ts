@@ -11,8 +11,11 @@ export interface ControlPlanePeer {
 export const MONITOR_PORT = 29_998;
 
 /**
- * haproxy in front of every API server. It passes TLS through, asks each for /readyz once a second, and takes one out after
- * three seconds without; then its connections end, so that clients find another one.
+ * haproxy in front of every API server. It passes TLS through, and asks each for /readyz. One that fails three checks is taken out, and
+ * its connections end, so that clients find another one: after three seconds where it does not run, after six where its host is gone
+ * (each check waits a second for its connection), and after eighteen where it accepts connections and does not answer. So long an API
+ * server may be slow: etcd alone has two seconds for its own check. Without `timeout check`, a check would have one second for
+ * everything. A connection that an API server does not accept goes to another one, which costs no client its request.
  */
 export const haproxyConfig = (
   listen: { readonly ipv6: boolean; readonly port: number },
@@ -25,7 +28,10 @@ global
 
 defaults
   mode tcp
-  timeout connect 5s
+  retries 2
+  option redispatch 1
+  timeout connect 2s
+  timeout check 5s
   # Watches are silent for minutes; TCP itself finds out who is gone.
   timeout client 1h
   timeout server 1h

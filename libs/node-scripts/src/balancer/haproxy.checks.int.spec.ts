@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect } from '@jest/globals';
+import {
+  ask,
+  askWhenItListens,
+  Balanced,
+  freePort,
+  HEALTHY,
+  HOST,
+  type Health,
+} from '../../../../test/balancers/balanced.js';
+import { itWith } from '../../../../test/recorded/checkers.js';
+import { API_PORT } from '../kubeadm/kubeadm.types.js';
+import { haproxyConfig, MONITOR_PORT } from './haproxy.config.js';
+
+const [FIRST, SECOND] = [HOST, '127.0.0.2'] as const;
+/** Longer than all checks that could take a server out. */
+const LONG_MS = 9_000;
+/** Three times: a second until the next check, and the time that the API server has to answer it. */
+const OUT_AFTER_MS = 3 * (1_000 + 5_000);
+const CASE_LIMIT_MS = 60_000;
+
+let balanced: Balanced;
+
+beforeEach(() => {
+  balanced = new Balanced();
+});
+afterEach(() => balanced.end());
+
+/** API servers at these addresses, and the haproxy of a control plane in front of them. Returns its port. */
+const balance = async (health: Readonly<Record<string, Health>>, answersAfterMs: number): Promise<number> => {
+  const [port, apiPort, monitorPort] = [await freePort(), await freePort(), await freePort()];
+  for (const [address, answers] of Object.entries(health))
+    await balanced.serve(address, apiPort, answers, answersAfterMs);
+  const peers = Object.keys(health).map((address, at) => ({ name: `cp-${at + 1}`, address }));
+  const own = haproxyConfig({ ipv6: false, port }, peers);
+  balanced.start(
+    own
+      .replaceAll(/^ {2}(user|group) haproxy\n/gm, '')
+      .replace(`bind *:${port}`, `bind ${HOST}:${port}`)
+      .replaceAll(`:${API_PORT}`, `:${apiPort}`)
+      .replace(`:${MONITOR_PORT}`, `:${monitorPort}`),
+  );
+  return port;
+};
+
+describe('haproxy on the control planes of own hosts', () => {
+  const busy: readonly (readonly [string, Health])[] = [
+    ['needs three seconds for each health check', () => ({ status: 200, afterMs: 3_000 })],
+    ['fails two health checks', (check) => ({ status: check === 2 || check === 3 ? 500 : 200, afterMs: 0 })],
+  ];
+  itWith('haproxy', '-v').each(busy)(
+    'leaves an API server the request that it answers when it %s: it is busy, not gone',
+    async (_what, health) => {
+      expect(await askWhenItListens(await balance({ [FIRST]: health }, LONG_MS))).toBe(200);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  itWith('haproxy', '-v')(
+    'ends the requests of an API server that fails three health checks, so that clients find another one',
+    async () => {
+      const health: Health = (check) => ({ status: check === 1 ? 200 : 500, afterMs: 0 });
+      expect(await askWhenItListens(await balance({ [FIRST]: health }, LONG_MS))).toBe('ECONNRESET');
+    },
+    CASE_LIMIT_MS,
+  );
+
+  itWith('haproxy', '-v')(
+    'ends the requests of an API server that accepts connections and answers nothing within 20 seconds',
+    async () => {
+      const health: Health = () => ({ status: 200, afterMs: CASE_LIMIT_MS });
+      const port = await balance({ [FIRST]: health }, CASE_LIMIT_MS);
+      const from = performance.now();
+      expect(await askWhenItListens(port)).toBe('ECONNRESET');
+      expect(performance.now() - from).toBeLessThan(OUT_AFTER_MS + 2_000);
+    },
+    CASE_LIMIT_MS,
+  );
+
+  itWith('haproxy', '-v')(
+    'sends a request elsewhere at once when the API server that was to get it has just stopped',
+    async () => {
+      const port = await balance({ [FIRST]: HEALTHY, [SECOND]: HEALTHY }, 0);
+      expect(await askWhenItListens(port)).toBe(200);
+      balanced.stopServing(SECOND);
+      const from = performance.now();
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask(port)));
+      expect(answers).toEqual(answers.map(() => 200));
+      expect(performance.now() - from).toBeLessThan(2_500);
+    },
+    CASE_LIMIT_MS,
+  );
+});
