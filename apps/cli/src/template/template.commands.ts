@@ -13,7 +13,7 @@ export const addTemplateCommands = (program: Command, io: Io): void => {
   const template = addGroup(
     program,
     'template',
-    'Cluster templates: what the clusters of a namespace that name one have in common',
+    'Manage cluster templates, which set fields of the clusters that use them',
   ).alias('templates');
   addList(template, io);
   addDescribe(template, io);
@@ -42,7 +42,7 @@ const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
     summary: 'List the cluster templates of a namespace',
-    examples: [['fairlead template list -n team-a', 'Which may be chosen, and how many clusters have each']],
+    examples: [['fairlead template list -n team-a', 'List the templates with how many clusters use each']],
   })
     .alias('ls')
     .action(runs(io, async ({ api, namespace }) => templatesAnswer(await api.templates(namespace))));
@@ -51,8 +51,8 @@ const addList = (parent: Command, io: Io): void => {
 const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <template>',
-    summary: 'Show what a cluster template declares, and which clusters have it',
-    examples: [['fairlead template describe small-1-34', 'Its values, field by field']],
+    summary: 'Show the values of a cluster template and the clusters that use it',
+    examples: [['fairlead template describe small-1-34', 'Show its values field by field']],
   }).action(
     runs(io, async ({ api, namespace }, name: string) => {
       const item = await api.template({ namespace, template: name });
@@ -64,8 +64,8 @@ const addDescribe = (parent: Command, io: Io): void => {
 const addExport = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'export <template>',
-    summary: 'Write the manifest of a cluster template',
-    examples: [['fairlead template export small-1-34 > template.yaml', 'To make the next one from it']],
+    summary: 'Print the manifest of a cluster template',
+    examples: [['fairlead template export small-1-34 > template.yaml', 'Save a template as the start of the next one']],
   }).action(
     runs(io, async ({ api, namespace }, name: string) => {
       const manifest = exportedTemplate(await api.template({ namespace, template: name }));
@@ -82,20 +82,21 @@ const setDeprecated = async (session: Session, template: string, deprecated: boo
   // What is read and changed is refused when someone else has changed it in between.
   const manifest = { ...others, metadata: { ...metadata, resourceVersion }, spec: { ...spec, deprecated } };
   const item = await session.api.putTemplate(at, manifest, { dryRun: false });
-  const words = deprecated ? 'is deprecated: no further cluster may choose it' : 'may be chosen';
+  const words = deprecated ? 'is deprecated' : 'is not deprecated';
   return { data: item, table: `The template ${template} ${words}.`, names: [template] };
 };
 
 const addDeprecate = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'deprecate <template>',
-    summary: 'Let no further cluster choose a template; clusters that have it keep it',
+    summary: 'Deprecate a cluster template: no other cluster can use it',
+    description: 'Clusters that use the template keep it.',
     examples: [
-      ['fairlead template deprecate small-1-33', 'There is a newer one'],
-      ['fairlead template deprecate small-1-33 --undo', 'It may be chosen again'],
+      ['fairlead template deprecate small-1-33', 'Deprecate a template'],
+      ['fairlead template deprecate small-1-33 --undo', 'Allow other clusters to use it again'],
     ],
   })
-    .option('--undo', 'let it be chosen again')
+    .option('--undo', 'allow other clusters to use it again')
     .action(
       runs(io, (session, name: string, { undo }: { readonly undo?: true }) =>
         setDeprecated(session, name, undo !== true),
@@ -106,8 +107,8 @@ const addDeprecate = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <template>',
-    summary: 'Delete a cluster template that no cluster has',
-    examples: [['fairlead template delete small-1-32', 'It is refused while a cluster has it, and names the cluster']],
+    summary: 'Delete a cluster template that no cluster uses',
+    examples: [['fairlead template delete small-1-32', 'Delete a template that no cluster uses']],
   });
   addConfirmOption(command).action(
     runs(io, (session, template: string, options: ConfirmOptions) =>

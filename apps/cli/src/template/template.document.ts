@@ -31,7 +31,7 @@ export const templateRows = ({ metadata, spec, status }: TemplateView): readonly
   return [
     line('Template', `${metadata.namespace}/${metadata.name}`),
     ...(spec.description === '' ? [] : [line('For', spec.description)]),
-    line('Deprecated', spec.deprecated ? 'yes: no further cluster may choose it' : 'no'),
+    line('Deprecated', spec.deprecated ? 'yes' : 'no'),
     line('Revision', String(status?.revision ?? '')),
     line('Clusters', clusters.length === 0 ? 'none' : clusters.join(', ')),
     'Values:',

@@ -66,7 +66,7 @@ describe('fairlead template', () => {
     gateway.on('GET', PATH, { body: view });
     gateway.on('PUT', PATH, { body: { ...view, spec: { ...spec, deprecated: true } } });
     const { code, stdout } = await fairlead('template', 'deprecate', 'small');
-    expect([code, stdout]).toEqual([0, 'The template small is deprecated: no further cluster may choose it.\n']);
+    expect([code, stdout]).toEqual([0, 'The template small is deprecated.\n']);
     expect([sent(0).body.metadata.resourceVersion, sent(0).body.spec.deprecated]).toEqual(['7', true]);
   });
 

@@ -68,7 +68,7 @@ export const actionEvents = {
     }),
   ),
   NodeActionCordoned: fact(
-    'The node takes no new pods; byRequest states whether this request did it, and so may undo it.',
+    'The node is cordoned; byRequest states whether this request cordoned it, and therefore uncordons it.',
     z.strictObject({ ...one, byRequest: z.boolean() }),
   ),
   NodeActionEvictionRefused: fact(
@@ -85,7 +85,7 @@ export const actionEvents = {
     z.strictObject({ ...one, evictedPods: z.int().min(0), tookMs: z.int().min(0) }),
   ),
   NodeActionUncordoned: fact(
-    'The node takes pods again.',
+    'The node was uncordoned.',
     z.strictObject({ ...one, cordonedBy: z.string().describe('The request whose cordon this was') }),
   ),
   NodeActionSucceeded: fact(

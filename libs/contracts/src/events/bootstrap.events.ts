@@ -103,7 +103,7 @@ export const bootstrapEvents = {
     doc: 'Another installation of Fairlead holds the log from now on; it switches the agents of the cluster to its own NATS.',
     data: z.strictObject({
       uid,
-      handover: z.uuid().describe('The hand-over'),
+      handover: z.uuid().describe('The handover'),
       epoch: z.int().min(2).describe('Of the installation that has taken over'),
     }),
   }),
@@ -351,7 +351,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A step of the bootstrap failed; it is tried again at nextAttemptAt, unless that is null.',
+    doc: 'A step of the bootstrap failed; it is retried at nextAttemptAt, unless that is null.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -474,7 +474,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'No bootstrap step of the cluster runs any more and what it held outside its machines is released; its machines may go.',
+    doc: 'All work on the cluster has stopped, and what it held outside of its machines is released; its machines can be deleted.',
     data: z.strictObject({
       uid,
       left: z

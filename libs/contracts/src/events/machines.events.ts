@@ -101,7 +101,7 @@ export const machinesEvents = {
     data: z.strictObject({
       uid,
       connection,
-      endsAt: z.iso.datetime().describe('The end that was asked for'),
+      endsAt: z.iso.datetime().describe('The requested end'),
       until: z.iso.datetime().optional().describe('The end that the reservation has; absent: there is none'),
       cause: Cause,
     }),
@@ -172,7 +172,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A provider failed at a step; it is tried again at nextAttemptAt, unless that is null.',
+    doc: 'A provider failed at a step; it is retried at nextAttemptAt, unless that is null.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -226,7 +226,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'No node of the pool is left to replace, except those that are held out of changes.',
+    doc: 'No node of the pool is left to replace, except those that are excluded from changes.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -308,7 +308,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Nothing of the cluster is left but its history; the name is free again.',
+    doc: 'The cluster is deleted: only its history is kept, and the name is free again.',
     data: z.strictObject({ uid }),
   }),
   SshKeyReplacementRequested: defineEvent({
@@ -350,7 +350,7 @@ export const machinesEvents = {
     writer: 'infra-svc',
     context: 'ssh-keys',
     scope: 'installation',
-    doc: 'A step of a rotation failed; it is tried again at nextAttemptAt, or, if that is null, when the rotation is requested again.',
+    doc: 'A step of a rotation failed; it is retried at nextAttemptAt, or, if that is null, when the rotation is requested again.',
     data: z.strictObject({
       connection,
       cause: Cause,

@@ -258,7 +258,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'The lease of the cluster ends soon: a warning that was asked for, recorded once for each end.',
+    doc: 'The lease of the cluster ends soon: a requested warning, recorded once for each end.',
     data: z.strictObject({
       uid,
       warning: Duration.describe('How long before the end it was to be recorded'),
@@ -270,7 +270,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone has let go what a hook holds: it is not asked again at this moment.',
+    doc: 'An operator skipped a hook: it is not called again at this point.',
     data: z.strictObject({
       uid,
       hook: PoolName,
@@ -418,7 +418,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: 'The client certificate of an autoscaler opens nothing any more.',
+    doc: 'The client certificate of an autoscaler was revoked.',
     data: z.strictObject({ uid, id: AutoscalerCredentialId }),
   }),
   ApiTokenCreated: defineEvent({

@@ -74,7 +74,7 @@ export const upgradeRequestEvents = {
     z.strictObject({ uid, upgradeId, node, reason: z.string() }),
   ),
   UpdatesDisabledSet: request(
-    'A node or a pool is held out of changes, or no longer is; others go on.',
+    'A node or a pool is excluded from changes, or no longer is; others are not affected.',
     z.strictObject({
       uid,
       scope: z.discriminatedUnion('kind', [
@@ -130,7 +130,7 @@ export const rolloutFactEvents = {
     }),
   ),
   EtcdSnapshotFailed: fact(
-    'A snapshot of etcd that was asked for could not be taken.',
+    'A requested snapshot of etcd could not be taken.',
     z.strictObject({ uid, requestId: z.string(), cause: Cause }),
   ),
   EtcdBackupFailed: fact(
@@ -167,7 +167,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, node, attempt: z.int().min(1).describe('The one that was blocked') }),
   ),
   EtcdRestoreStarted: fact(
-    'etcd begins to be set back to a snapshot; these will be its members, and nothing of them was touched yet.',
+    'The restore of etcd from a snapshot begins; these will be its members, none of which was changed yet.',
     z.strictObject({
       uid,
       requestId: z.string(),
@@ -191,7 +191,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string(), cause: Cause }),
   ),
   EtcdRestored: fact(
-    'etcd was set back to a snapshot.',
+    'etcd was restored from a snapshot.',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
   UpgradeCommandRefused: fact(
@@ -212,7 +212,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node: node.nullable(), tookMs: z.int().min(0) }),
   ),
   OperationFailed: fact(
-    'An operation of the plan failed; it is tried again at nextAttemptAt, unless that is null.',
+    'An operation of the plan failed; it is retried at nextAttemptAt, unless that is null.',
     z.strictObject({
       uid,
       upgradeId,
@@ -225,7 +225,7 @@ export const rolloutFactEvents = {
     }),
   ),
   OperationPostponed: fact(
-    'An operation that had begun gives way to the others of its kind; nothing of the node was touched.',
+    'A started operation is postponed in favour of others of its kind; the node was not changed.',
     z.strictObject({ uid, upgradeId, operation, node, by: z.enum(['leader', 'pause']), reason: z.string() }),
   ),
   NodesMarked: fact(
@@ -264,7 +264,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node }),
   ),
   NodeCordoned: fact(
-    'The node takes no new pods; byPlan states whether this plan did it, and so may undo it.',
+    'The node is cordoned; byPlan states whether this plan cordoned it, and therefore uncordons it.',
     z.strictObject({ uid, upgradeId, operation, node, byPlan: z.boolean() }),
   ),
   EvictionRefused: fact(
@@ -292,7 +292,7 @@ export const rolloutFactEvents = {
     }),
   ),
   DrainTimedOut: fact(
-    'The node could not be emptied in time.',
+    'The node could not be drained in time.',
     z.strictObject({
       uid,
       upgradeId,
@@ -330,14 +330,14 @@ export const rolloutFactEvents = {
       message: z.string(),
     }),
   ),
-  NodeUncordoned: fact('The node takes pods again.', z.strictObject({ uid, upgradeId, operation, node })),
+  NodeUncordoned: fact('The node was uncordoned.', z.strictObject({ uid, upgradeId, operation, node })),
   UpgradeWithdrawn: fact(
     'The permission to change the node is withdrawn; leftFailed: it stays cordoned as it is.',
     z.strictObject({ uid, upgradeId, operation, node, leftFailed: z.boolean() }),
   ),
   NodeSkipped: fact('The node is left as it is.', z.strictObject({ uid, upgradeId, node, reason: z.string() })),
   NodeQuarantined: fact(
-    'The node could not be emptied and stays cordoned; others go on.',
+    'The node could not be drained and stays cordoned; other nodes continue.',
     z.strictObject({ uid, upgradeId, node, pods: z.array(z.string()) }),
   ),
   UpgradeHookBlocked: fact(
@@ -373,7 +373,7 @@ export const rolloutFactEvents = {
     'No further node begins.',
     z.strictObject({ uid, upgradeId, by: z.enum(['user', 'probe', 'window', 'gate']), reason: z.string() }),
   ),
-  RolloutResumed: fact('The rollout goes on.', z.strictObject({ uid, upgradeId })),
+  RolloutResumed: fact('The rollout has resumed.', z.strictObject({ uid, upgradeId })),
   RolloutHalted: fact(
     'A rule says stop: nodes in flight are left as they are, and nothing starts until an operator decides.',
     z.strictObject({
@@ -386,7 +386,7 @@ export const rolloutFactEvents = {
     }),
   ),
   RolloutAborted: fact(
-    'The rollout has ended early; these nodes were left as failed.',
+    'The rollout was aborted; these nodes were left as failed.',
     z.strictObject({ uid, upgradeId, leftFailed: z.array(node) }),
   ),
   RolloutCompleted: fact(
