@@ -23,6 +23,7 @@ import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
 import { addPoolCommands } from './pool/pool.commands.js';
 import { addProvisionCommands } from './provision/provision.commands.js';
 import { addRealmCommands } from './realm/realm.commands.js';
+import { addTemplateCommands } from './template/template.commands.js';
 import { addTokenCommands } from './token/token.commands.js';
 import { addUpgradeCommands } from './upgrade/upgrade.commands.js';
 import { addUpCommands } from './up/up.commands.js';
@@ -57,6 +58,7 @@ export const buildProgram = (io: Io): Command => {
   addUpCommands(program, io);
   addClusterCommands(program, io);
   addManifestCommands(program, io);
+  addTemplateCommands(program, io);
   addNodeCommands(program, io);
   addPoolCommands(program, io);
   addAutoscalerCommands(program, io);

@@ -100,6 +100,11 @@ import { RealmCommands } from './realms/realms.commands.js';
 import { RealmQueries } from './realms/realms.queries.js';
 import { RealmsHttp } from './realms/realms.http.js';
 import { ReplacementsHttp } from './replacements/replacements.http.js';
+import { TemplateChoices } from './templates/template.choice.js';
+import { TemplateUsers } from './templates/template.users.js';
+import { TemplateCommands } from './templates/templates.commands.js';
+import { TemplatesHttp } from './templates/templates.http.js';
+import { TemplateQueries } from './templates/templates.queries.js';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
 import { UpgradeCommands } from './upgrades/upgrades.commands.js';
@@ -132,6 +137,7 @@ const CONTROLLERS: Type<unknown>[] = [
   RemovalHttp,
   AutoscalerHttp,
   SchemasHttp,
+  TemplatesHttp,
   ActionsHttp,
   ExecutionsHttp,
   NodesHttp,
@@ -217,6 +223,10 @@ const PROVIDERS: Provider[] = [
   OwnWrites,
   Registry,
   RequestLimits,
+  TemplateChoices,
+  TemplateCommands,
+  TemplateQueries,
+  TemplateUsers,
   TokenCommands,
   TokenSessions,
   TokenSlots,

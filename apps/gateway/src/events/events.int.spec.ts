@@ -92,7 +92,7 @@ describe('the events of a cluster', () => {
 });
 
 describe('the changes of a cluster', () => {
-  type Answer = ClusterChanges & Pick<ErrorView, 'reason' | 'detail'>;
+  type Answer = ClusterChanges & Pick<ErrorView, 'reason'>;
   const changes = (query: string) => gateway.ask<Answer>('GET', `${path}/changes?${query}`);
 
   it('name what differs between two moments, with the event, whom it was done by, and where to trace it', async () => {

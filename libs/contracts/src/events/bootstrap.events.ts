@@ -197,7 +197,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'kubeadm init has run on the leader; from now on the cluster must never be initialised again.',
+    doc: 'kubeadm init has run on the initial control plane; from now on the cluster must never be initialised again.',
     data: z.strictObject({
       uid,
       node,
@@ -211,7 +211,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A hook asked for more time: the step after it waits, and the hook is asked again.',
+    doc: 'A hook asked for more time: the step after it waits, and the hook is called again.',
     data: z.strictObject({ ...hookFields, message: z.string().max(HOOK_MESSAGE_MAX), nextAttemptAt: z.iso.datetime() }),
   }),
   HookSucceeded: defineEvent({
@@ -366,7 +366,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The cluster will not become ready by itself; retry goes on from the step, delete cleans up.',
+    doc: 'The cluster will not become ready by itself; retry continues from the step, delete cleans up.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -461,7 +461,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Kubernetes and etcd no longer know the node; its machine may go.',
+    doc: 'Kubernetes and etcd no longer know the node; its machine can be deleted.',
     data: z.strictObject({
       uid,
       node,

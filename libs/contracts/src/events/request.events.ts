@@ -8,8 +8,10 @@ import { Duration } from '../durations.js';
 import { HOOK_POINTS } from '../hook.points.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, UpgradeId } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
+import { TemplateCluster } from '../manifest/cluster.template.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { Labels } from '../manifest/pool.fields.js';
+import { TemplateName, TemplateUse } from '../manifest/template.use.js';
 import { HostKey } from '../own-hosts.js';
 import { PauseReason } from '../pause.request.js';
 import { Quota } from '../quota.js';
@@ -50,15 +52,50 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'The value of a hook secret is gone; hooks that name it fail.',
+    doc: 'The value of a hook secret was deleted; hooks that refer to it fail.',
     data: z.strictObject({ name: Namespace, secretName: PoolName }),
+  }),
+  ClusterTemplateCreated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'Clusters of the namespace may be declared with the values of this template, which never change.',
+    data: z.strictObject({
+      name: Namespace,
+      template: TemplateName,
+      description: z.string(),
+      deprecated: z.boolean(),
+      cluster: TemplateCluster,
+    }),
+  }),
+  ClusterTemplateChanged: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'A template has another description, or may be chosen for clusters from here on, or not any more.',
+    data: z.strictObject({
+      name: Namespace,
+      template: TemplateName,
+      description: z.string(),
+      deprecated: z.boolean(),
+    }),
+  }),
+  ClusterTemplateDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'A template that no cluster has is gone.',
+    data: z.strictObject({ name: Namespace, template: TemplateName }),
   }),
   NamespaceDeleted: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'An empty namespace is gone.',
+    doc: 'An empty namespace was deleted.',
     data: z.strictObject({ name: Namespace }),
   }),
   ConnectionRegistered: defineEvent({
@@ -86,7 +123,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'installation',
-    doc: 'Someone asked for another look at what the connection offers; hosts that were kept out of its stock are reset.',
+    doc: 'The verification of a connection was requested; hosts that were kept out of its stock are reset.',
     data: z.strictObject({ name: ConnectionName }),
   }),
   OrphanVmRemovalRequested: defineEvent({
@@ -146,7 +183,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a cluster. Nothing exists yet.',
+    doc: 'A cluster was requested. Nothing exists yet.',
     data: z.strictObject({
       uid,
       spec: ClusterSpec,
@@ -157,7 +194,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone applied a manifest: this is what the cluster must be. What has to be done for it is requested in the same decision.',
+    doc: 'A manifest was applied: the desired state of the cluster. What it requires is requested in the same decision.',
     data: z.strictObject({
       uid,
       revision: z.int().min(1).describe('How many manifests of the cluster were applied so far'),
@@ -165,11 +202,18 @@ export const requestEvents = {
       labels: Labels.optional().describe('Of the cluster itself; absent: none'),
     }),
   }),
+  ClusterTemplateChosen: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'From here on the cluster is declared with the values of a template; the manifest that it was resolved into follows in the same decision.',
+    data: z.strictObject({ uid, template: TemplateName, revision: TemplateUse.shape.revision }),
+  }),
   ClusterRetryRequested: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked what failed to be tried again: the cluster, nodes that were kept, removals, deletions.',
+    doc: 'A retry of what failed was requested: the cluster, nodes that were kept, removals, deletions.',
     data: z.strictObject({
       uid,
       correction: z
@@ -184,21 +228,21 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone paused the cluster: until it is resumed, no service acts on it.',
+    doc: 'The cluster was paused: no service acts on it until it is resumed.',
     data: z.strictObject({ uid, reason: PauseReason }),
   }),
   ClusterResumed: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone resumed a paused cluster: what was interrupted continues, and time limits start again.',
+    doc: 'A paused cluster was resumed: what was interrupted continues, and time limits start again.',
     data: z.strictObject({ uid, reason: PauseReason }),
   }),
   ClusterDeletionRequested: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'The deletion of a cluster was requested; everything that was created for it goes, its history stays.',
+    doc: 'The deletion of a cluster was requested; everything that was created for it is deleted, and its history is kept.',
     data: z.strictObject({
       uid,
       failure: CreationFailure.optional().describe(
@@ -241,7 +285,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for more workers, or for more control planes.',
+    doc: 'More workers or control planes were requested.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -260,7 +304,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone gave up a request for nodes that is not done: its nodes and machines go.',
+    doc: 'A request for nodes that is not complete was abandoned: its nodes and machines are deleted.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -275,7 +319,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a node to be drained and removed.',
+    doc: 'The removal of a node, after its drain, was requested.',
     data: z.strictObject({
       uid,
       node: NodeName,
@@ -291,7 +335,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a node that is being removed to stay. It stays if its drain has not ended by then.',
+    doc: 'The cancellation of the removal of a node was requested. The node stays if its drain has not ended by then.',
     data: z.strictObject({
       uid,
       node: NodeName,
@@ -302,7 +346,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a node to be replaced by a new one of its pool, which keeps its size.',
+    doc: 'The replacement of a node by a new one was requested; its pool keeps its size.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -317,7 +361,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. Or someone asked for nodes of a pool to be replaced. It supersedes an earlier one of the pool.',
+    doc: 'The machine template of a pool was changed, so nodes whose machines differ are replaced; or the replacement of nodes was requested. It supersedes an earlier rollout of the pool.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -343,14 +387,14 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: "Someone read the cluster's administrator kubeconfig.",
+    doc: 'The administrator kubeconfig of the cluster was read.',
     data: z.strictObject({ uid }),
   }),
   KubeconfigRequested: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: 'An operator asked for a kubeconfig with a client certificate of its own.',
+    doc: 'An operator requested a kubeconfig with a client certificate of its own.',
     data: z.strictObject({
       uid,
       requestId: z.uuid(),
@@ -395,7 +439,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'audit',
     scope: 'installation',
-    doc: 'The API token no longer opens anything.',
+    doc: 'The API token was revoked.',
     data: z.strictObject({ id: z.string() }),
   }),
 } as const;

@@ -43,7 +43,7 @@ export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
 /** Requests about upgrades. Written by the gateway. */
 export const upgradeRequestEvents = {
   UpgradeRequested: request(
-    'Someone asked for a change of software, certificates or boots. Nothing is touched yet.',
+    'A change of software, new certificates or reboots were requested. Nothing is changed yet.',
     z.strictObject({
       uid,
       upgradeId,
@@ -59,7 +59,7 @@ export const upgradeRequestEvents = {
     }),
   ),
   UpgradeApproved: request(
-    'Someone approved the plan with this hash.',
+    'The plan with this hash was approved.',
     z.strictObject({ uid, upgradeId, planHash: z.string() }),
   ),
   UpgradePauseRequested: request('No further node starts.', z.strictObject({ uid, upgradeId, reason: z.string() })),
@@ -114,9 +114,12 @@ export const rolloutFactEvents = {
     'This is what would be done, in order; it never changes.',
     z.strictObject({ uid, upgradeId, plan: UpgradePlan, planHash: z.string(), mode: z.enum(UPGRADE_MODES) }),
   ),
-  RolloutStarted: fact('The approved plan runs.', z.strictObject({ uid, upgradeId, planHash: z.string() })),
+  RolloutStarted: fact(
+    'The rollout of the approved plan has started.',
+    z.strictObject({ uid, upgradeId, planHash: z.string() }),
+  ),
   EtcdSnapshotTaken: fact(
-    'A snapshot of etcd lies off its node, its status was read.',
+    'A snapshot of etcd was stored off its node, and its status was read.',
     z.strictObject({
       uid,
       upgradeId: upgradeId.nullable(),
@@ -153,7 +156,7 @@ export const rolloutFactEvents = {
     }),
   ),
   ControlPlaneRemovalBlocked: fact(
-    'The control plane cannot leave now, and stays as it is. etcd is asked again and again; stated when the numbers change, not for each look.',
+    'The control plane cannot leave now, and stays as it is. etcd is checked repeatedly; recorded when the numbers change, not for each check.',
     z.strictObject({
       uid,
       node,
@@ -178,7 +181,7 @@ export const rolloutFactEvents = {
     }),
   ),
   EtcdRestoreAdvanced: fact(
-    'Every node has done what was asked of it in a restore of etcd; this step begins.',
+    'Every node has completed the previous step of a restore of etcd; this step begins.',
     z.strictObject({
       uid,
       requestId: z.string(),
@@ -195,7 +198,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
   UpgradeCommandRefused: fact(
-    'Something that was asked of an upgrade cannot be done; the upgrade is as it was.',
+    'A command for an upgrade was refused; the upgrade is unchanged.',
     z.strictObject({
       uid,
       upgradeId,
@@ -204,7 +207,7 @@ export const rolloutFactEvents = {
     }),
   ),
   OperationStarted: fact(
-    'An operation of the plan began.',
+    'An operation of the plan has started.',
     z.strictObject({ uid, upgradeId, operation, node: node.nullable() }),
   ),
   OperationCompleted: fact(
@@ -246,7 +249,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), reason: z.string() }),
   ),
   AddonsUpgraded: fact(
-    'What the cluster runs for itself fits the version of its control plane.',
+    'The addons of the cluster fit the version of its control plane.',
     z.strictObject({ uid, upgradeId, operation, addons: z.record(z.string(), z.string()) }),
   ),
   EtcdLeaderMoved: fact(
@@ -280,7 +283,7 @@ export const rolloutFactEvents = {
     }),
   ),
   NodeEmptied: fact(
-    'Every pod that must go has gone.',
+    'Every pod that must leave has left the node.',
     z.strictObject({
       uid,
       upgradeId,
@@ -303,7 +306,7 @@ export const rolloutFactEvents = {
     }),
   ),
   GatePassed: fact(
-    'A gate of the rules holds.',
+    'A gate passed.',
     z.strictObject({
       uid,
       upgradeId,
@@ -341,7 +344,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, node, pods: z.array(z.string()) }),
   ),
   UpgradeHookBlocked: fact(
-    'A hook of the upgrade asked for more time: the step after it waits, and the hook is asked again.',
+    'A hook of the upgrade asked for more time: the step after it waits, and the hook is called again.',
     z.strictObject({
       ...hookFields,
       upgradeId,
