@@ -253,7 +253,7 @@ describe('the nodes of a pool whose machine template changes', () => {
     expect([world.trouble(), planned(world), outdated(world).length]).toEqual([undefined, 1, 2]);
   });
 
-  it('are left out while they are held out of changes, which is reported', () => {
+  it('are left out while they are excluded from changes, which is reported', () => {
     const world = provisioned(3);
     const [held] = world.pool().machines;
     world.hold(held!.name, true);

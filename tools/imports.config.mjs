@@ -10,6 +10,7 @@ const LAYERS = {
     'ladybug',
     'quarantine',
     'autoscaler',
+    'changes',
     'manifest',
     'network',
     'hooks',

@@ -27,6 +27,16 @@ export const freePort = async (): Promise<number> => {
   return port;
 };
 
+/** What a stand-in for an API server at these addresses serves with. */
+export const servingCertificate = async (
+  addresses: readonly string[],
+): Promise<{ readonly cert: string; readonly key: string }> => {
+  const authority = await CertificateAuthority.create(Date.now());
+  const asked = { commonName: 'kube-apiserver', usage: 'server', sans: addresses } as const;
+  const { certPem, keyPem } = await authority.issue(asked, Date.now());
+  return { cert: certPem, key: keyPem };
+};
+
 /** Stand-ins for API servers, all at one port of several loopback addresses, and an haproxy in front of them. */
 export class Balanced {
   private readonly folder = newFolder('balancer');
@@ -35,11 +45,9 @@ export class Balanced {
 
   /** An API server that answers every request after so long, and its health checks as they say. */
   async serve(address: string, port: number, health: Health, answersAfterMs: number): Promise<void> {
-    const authority = await CertificateAuthority.create(Date.now());
-    const asked = { commonName: 'kube-apiserver', usage: 'server', sans: [address] } as const;
-    const { certPem, keyPem } = await authority.issue(asked, Date.now());
+    const certificate = await servingCertificate([address]);
     let checks = 0;
-    const server = createServer({ cert: certPem, key: keyPem }, async ({ url }, response) => {
+    const server = createServer(certificate, async ({ url }, response) => {
       const { status, afterMs } = url === '/readyz' ? health(++checks) : { status: 200, afterMs: answersAfterMs };
       await sleep(afterMs, undefined, { ref: false });
       response.writeHead(status).end();

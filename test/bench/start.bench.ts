@@ -66,7 +66,7 @@ const served = async (args: readonly string[]): Promise<number> => {
   const ended = once(child, 'exit');
   let seconds: number | undefined;
   for await (const line of createInterface(child.stderr)) {
-    if (seconds !== undefined || !line.startsWith('Serving ')) continue;
+    if (seconds !== undefined || !line.startsWith('Fairlead is ready at ')) continue;
     seconds = (performance.now() - startedAt) / 1_000;
     child.kill('SIGINT');
   }

@@ -776,7 +776,7 @@ export class GrowthWorld {
     if (task === undefined) return;
     const { node } = task.data as StepData;
     this.effects.push({ what: ref.key, after: this.events.length });
-    // Of a host that is down; it is tried again until it is up, and nothing is recorded.
+    // Of a host that is down; it is retried until it is up, and nothing is recorded.
     if (type === 'RenewCredential') return;
     if (this.failsAt(type, node)) {
       const cause = { operation: type, target: node ?? 'demo', message: 'no' };

@@ -443,7 +443,7 @@ describe('waiting', () => {
     const { code, stdout, stderr } = await ask(['cluster', 'delete', 'demo', '--yes', '--wait']);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'The cluster demo is deleted; nothing of it is left but its history.\n',
+      stdout: 'The cluster demo is deleted; only its history is kept.\n',
     });
     expect(stderr).not.toContain('kubeadm init');
     expect(stderr.trimEnd().endsWith('demo  Deleted')).toBe(true);
@@ -454,7 +454,7 @@ describe('waiting', () => {
     reach('requested');
     const { code, stderr } = await ask([...create, '--timeout', '200ms']);
     expect(code).toBe(8);
-    expect(stderr).toContain('Not done within 0.2s: the cluster demo goes on at the server');
+    expect(stderr).toContain('Not done within 0.2s: the cluster demo continues on the server');
   });
 
   it('ends with 8 although garbage is collected while nothing happens', async () => {
@@ -477,7 +477,7 @@ describe('waiting', () => {
     io.pressCtrlC();
     expect(await running).toMatchObject({
       code: 130,
-      stderr: expect.stringContaining('Stopped watching: the cluster demo goes on at the server'),
+      stderr: expect.stringContaining('Stopped watching: the cluster demo continues on the server'),
     });
     expect(gateway.asked('DELETE', '/ns/default/clusters/demo')).toEqual([]);
   });
@@ -748,7 +748,7 @@ describe('the others', () => {
       answers(unknown, unknown);
       const { code, stderr } = await ask([...set, '--timeout', '300ms']);
       expect(code).toBe(8);
-      expect(stderr).toContain('what it offers was not known within 0.3s');
+      expect(stderr).toContain('it was not verified within 0.3s');
     });
 
     it('unless --no-wait is given', async () => {

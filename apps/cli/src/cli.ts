@@ -52,7 +52,7 @@ const usageOf = ({ message }: CommanderError): CliFailure => {
     .join(' ')
     .trim()
     .replace(/^\((.*)\)$/, '$1');
-  return usageFailure(sentence, suggestion === '' ? 'Add --help to see what it takes.' : suggestion);
+  return usageFailure(sentence, suggestion === '' ? 'Add --help for its arguments and options.' : suggestion);
 };
 
 /** Known also when the command line could not be parsed. */

@@ -52,7 +52,7 @@ describe('what was not understood ends with 2', () => {
     [['create', 'cluster', 'demo'], "unknown command 'create'", 'Did you mean "fairlead cluster create"?'],
     [['get', 'nodes'], "unknown command 'get'", 'Did you mean '],
     [['stop'], "unknown command 'stop'", 'Did you mean "fairlead down"?'],
-    [['frobnicate'], "unknown command 'frobnicate'", '"fairlead --help" lists those that there are.'],
+    [['frobnicate'], "unknown command 'frobnicate'", '"fairlead --help" lists the commands.'],
     [['help', 'cluster', 'craete'], "unknown command 'craete'", 'Did you mean "fairlead cluster create"?'],
     [['--output', 'yaml', 'up'], "unknown option '--output'", 'Add --help'],
     [['--data', '/x', 'up'], '--data must stand after up', 'Add --help'],

@@ -2,15 +2,15 @@
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'done' },
   failed: { code: 1, meaning: 'the operation failed' },
-  usage: { code: 2, meaning: 'the command was not understood' },
+  usage: { code: 2, meaning: 'invalid usage' },
   unreachable: { code: 3, meaning: 'the server cannot be reached' },
-  unauthorised: { code: 4, meaning: 'not allowed: the token is missing, unknown or lacks the role' },
+  unauthorised: { code: 4, meaning: 'not authorized: the token is missing, invalid or lacks the role' },
   'not-found': { code: 5, meaning: 'the resource does not exist' },
-  conflict: { code: 6, meaning: 'something is in the way: a name is taken, a state does not fit, a folder is in use' },
+  conflict: { code: 6, meaning: 'conflict: a name is taken, the state does not allow it, or a folder is in use' },
   refused: { code: 7, meaning: 'the server refused the request' },
-  'timed-out': { code: 8, meaning: 'it did not end in time; it goes on at the server' },
-  halted: { code: 9, meaning: 'a rule halted a rollout: an operator must decide how to continue' },
-  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; the server continues the request' },
+  'timed-out': { code: 8, meaning: 'timed out; the operation continues on the server' },
+  halted: { code: 9, meaning: 'a rule halted a rollout; an operator must decide how to continue' },
+  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C; the operation continues on the server' },
 } as const;
 
 export type ExitClass = keyof typeof EXIT_CODES;

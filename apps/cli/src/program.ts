@@ -35,7 +35,7 @@ export const buildProgram = (io: Io): Command => {
       'Creates and operates Kubernetes clusters on any machines, and records what happened, when, why and on whose request.',
     )
     .version(VERSION, '-V, --version', 'print the version of this program')
-    .helpOption('-h, --help', 'explain a command')
+    .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
     .showSuggestionAfterError()
@@ -84,9 +84,9 @@ export const buildProgram = (io: Io): Command => {
 const addHelpCommand = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'help',
-    summary: 'Explain a command',
+    summary: 'Show help for a command',
     shared: 'none',
-    examples: [['fairlead help cluster create', 'The same as fairlead cluster create --help']],
+    examples: [['fairlead help cluster create', 'Show the help of a command']],
   })
     .argument('[command...]', 'the command, word by word')
     .action(runs(io, async (_session, words: readonly string[]) => commandNamed(program, words).outputHelp()));

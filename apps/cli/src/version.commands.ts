@@ -11,11 +11,11 @@ export const addVersionCommand = (program: Command, io: Io): void => {
     usage: 'version',
     summary: 'Print the versions of this program and of the server',
     examples: [
-      ['fairlead version', 'Both, and the Kubernetes versions and pod networks that the server can build'],
-      ['fairlead version --client', 'Without asking a server'],
+      ['fairlead version', 'Print both versions, and what the server supports'],
+      ['fairlead version --client', 'Print the version of this program only'],
     ],
   })
-    .option('--client', 'only that of this program')
+    .option('--client', 'print only the version of this program')
     .action(
       runs(io, async (session, { client }: { readonly client?: true }) => {
         const server = client === true ? undefined : await serverVersion(session);

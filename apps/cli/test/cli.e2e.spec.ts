@@ -171,7 +171,11 @@ describe('in the background', () => {
       (await succeeds(fairlead('node', 'list', 'demo', '--output', 'name'))).stdout.trimEnd().split('\n'),
     ).toHaveLength(5);
     expect((await succeeds(fairlead('audit', 'demo'))).stdout).toContain('ClusterRequested');
-    expect((await succeeds(fairlead('audit', 'verify', 'demo'))).stdout).toContain('nothing is changed or missing');
+    expect((await succeeds(fairlead('audit', 'verify', 'demo'))).stdout).toContain(
+      'no event was changed or is missing',
+    );
+    const created = await succeeds(fairlead('audit', 'diff', 'demo', '--from', '1'));
+    expect(created.stdout).toMatch(/Cluster demo +state +Provisioning +Running +ClusterReady \(\d+\)/);
     expect((await succeeds(fairlead('connection', 'list'))).stdout).toContain('a simulation');
     expect((await succeeds(fairlead('quarantine', 'list'))).stdout).toBe('Nothing is quarantined.\n');
     expect((await succeeds(fairlead('version'))).stdout).toMatch(/server +\d/);

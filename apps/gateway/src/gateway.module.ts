@@ -16,6 +16,8 @@ import { AutoscalerCalls } from './autoscaler/autoscaler.calls.js';
 import { AutoscalerServer } from './autoscaler/autoscaler.server.js';
 import { AutoscalerHttp } from './autoscaler/autoscaler.http.js';
 import { AutoscalerCredentials } from './autoscaler/credentials.commands.js';
+import { ChangesHttp } from './changes/changes.http.js';
+import { ChangeQueries } from './changes/changes.queries.js';
 import { CertificatesHttp } from './certificates/certificates.http.js';
 import { CertificateQueries } from './certificates/certificates.queries.js';
 import { RenewalEffects } from './certificates/renewal.effects.js';
@@ -113,6 +115,7 @@ const CONTROLLERS: Type<unknown>[] = [
   OrphansHttp,
   SpecsHttp,
   ClusterReadsHttp,
+  ChangesHttp,
   ClustersHttp,
   CleanupEffects,
   LifetimeEffects,
@@ -176,6 +179,7 @@ const PROVIDERS: Provider[] = [
   AroundClusters,
   ClusterQueries,
   PastClusters,
+  ChangeQueries,
   CommandAnswers,
   ConnectionAccess,
   ConnectionCommands,

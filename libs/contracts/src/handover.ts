@@ -14,7 +14,7 @@ export type HandoverTarget = z.infer<typeof HandoverTarget>;
 
 /**
  * At the source `fenced`, then `released`; at the target `importing`, `imported`, then `active`. The log is open only before the first
- * hand-over, and while it is `active`.
+ * handover, and while it is `active`.
  */
 export const HANDOVER_STATES = ['fenced', 'released', 'importing', 'imported', 'active'] as const;
 export type HandoverState = (typeof HANDOVER_STATES)[number];
@@ -36,7 +36,7 @@ export const HandoverRecord = z.strictObject({
 });
 export type HandoverRecord = z.infer<typeof HandoverRecord>;
 
-/** No hand-over: as if the installation had always held its log. */
+/** No handover: as if the installation had always held its log. */
 export const FIRST_EPOCH = 1;
 
 /** Whether the installation acts on clusters and takes commands. */
@@ -59,4 +59,4 @@ const WORDS: Readonly<Record<Exclude<HandoverState, 'active'>, string>> = {
 
 /** Why an installation that does not hold its log does nothing. */
 export const handoverWords = ({ state, id }: HandoverRecord): string =>
-  state === 'active' ? `hand-over ${id} is complete` : `hand-over ${id}: ${WORDS[state]}`;
+  state === 'active' ? `handover ${id} is complete` : `handover ${id}: ${WORDS[state]}`;

@@ -112,6 +112,7 @@ export * from './upgrade.requests.js';
 export * from './upgrades.js';
 export * from './gate.urls.js';
 export * from './views/address.views.js';
+export * from './views/change.views.js';
 export * from './views/cluster.views.js';
 export * from './views/connection.views.js';
 export * from './views/handover.views.js';

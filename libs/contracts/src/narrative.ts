@@ -46,7 +46,7 @@ const hookBlocked = ({ hook, point, node, message, nextAttemptAt }: EventData<'H
 const hookSucceeded = ({ hook, point, node, message }: EventData<'HookSucceeded'>): string =>
   `${hookOf(hook, point, node)} succeeded${because(message)}`;
 const hookFailed = ({ hook, point, node, cause, nextAttemptAt }: EventData<'HookFailed'>): string =>
-  `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not asked again' : `; next attempt at ${nextAttemptAt}`}`;
+  `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not called again' : `; next attempt at ${nextAttemptAt}`}`;
 
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
@@ -77,7 +77,7 @@ const desired = ({
     ...(kubernetes === undefined ? [] : [`Kubernetes ${kubernetes}`]),
     ...(software === undefined ? [] : [listed(software)]),
     ...(renewCertificates ? ['new certificates'] : []),
-    ...(reboot ? ['a boot of every node'] : []),
+    ...(reboot ? ['a reboot of every node'] : []),
   ].join(', ');
 
 const addressWords = (addresses: EventData<'VirtualAddressesProbed'>['addresses']): string =>
@@ -97,11 +97,11 @@ const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemoval
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
 
 const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
-  place: 'brings the snapshot to the control planes',
+  place: 'copies the snapshot to the control planes',
   stop: 'stops every API server and every member',
   restore: 'puts the data of the snapshot in place',
   start: 'starts every member again',
-  verify: 'waits until etcd and the API are well',
+  verify: 'waits until etcd and the API are healthy',
   refresh: 'restarts the kubelets of workers',
   undo: 'restores the previous data',
 };
@@ -115,7 +115,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
   ConnectionRegistered: ({ name, provider, region }) =>
     `connection ${name} to ${provider}${region === '' ? '' : ` (${region})`} was registered`,
-  ConnectionVerificationRequested: ({ name }) => `another look at connection ${name} was asked for`,
+  ConnectionVerificationRequested: ({ name }) => `the verification of connection ${name} was requested`,
   HostKeyAccepted: ({ name, host, hostKey }) =>
     `the SSH host key ${hostKey} of ${host ?? 'the jump host'} of connection ${name} was accepted`,
   HostAccepted: ({ name, host }) => `host ${host} of connection ${name} was accepted as it is`,
@@ -134,43 +134,44 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OrphanVmRemovalRequested: ({ name, id }) => `the deletion of the orphaned machine ${id} of ${name} was requested`,
   ConnectionRemoved: ({ name }) => `connection ${name} was removed`,
   ClusterRequested: ({ spec }) =>
-    `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was asked for`,
+    `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was requested`,
   ClusterSpecChanged: ({ revision, spec }) =>
     `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
   ClusterRetryRequested: ({ correction }) =>
     correction === undefined
-      ? 'the failed cluster was asked to go on'
+      ? 'a retry of the failed cluster was requested'
       : 'the request for the cluster was corrected, and is checked again',
   ClusterPaused: ({ reason }) => `the cluster was paused${because(reason)}`,
   ClusterResumed: ({ reason }) => `the cluster was resumed${because(reason)}`,
   NodesAbandoned: ({ nodes, superseded }) =>
-    `the request for nodes was ${superseded === true ? 'superseded by a newer one' : 'given up'}${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
+    `the request for nodes was ${superseded === true ? 'superseded by a newer one' : 'abandoned'}${nodes.length === 0 ? '' : `: ${nodes.join(', ')} will be removed`}`,
   ClusterDeletionRequested: ({ failure, lease }) => {
     if (lease !== undefined)
       return `the lease of the cluster ends at ${lease.endsAt}, and everything is deleted ${lease.gracePeriod} before`;
     return failure === undefined
-      ? 'the end of the cluster was asked for'
+      ? 'the deletion of the cluster was requested'
       : `the creation failed, and everything that was created is deleted (onFailure: cleanup): ${failure.message}`;
   },
   ClusterExpiring: ({ warning, endsAt, deletionAt }) =>
     `the lease of the cluster ends in ${warning}, at ${endsAt}; the cluster is deleted at ${deletionAt} unless its end is moved`,
   NodesRequested: ({ workers, controlPlane, adopts }) => {
     if (adopts !== undefined)
-      return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was asked for`;
+      return `the adoption of machine ${adopts} into pool ${workers[0]?.pool ?? ''} was requested`;
     const more = [
       ...(controlPlane === undefined ? [] : [count(controlPlane.count, 'more control plane')]),
       ...(workers.length === 0 ? [] : [count(total(workers), 'more worker')]),
     ];
-    return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} asked for`;
+    return `${more.join(' and ')} ${was(total(workers) + (controlPlane?.count ?? 0))} requested`;
   },
-  NodeRemovalRequested: ({ node, reason = '' }) => `the removal of ${node} was asked for${because(reason)}`,
-  NodeRemovalCancellationRequested: ({ node, reason }) => `${node} was asked to stay${because(reason)}`,
+  NodeRemovalRequested: ({ node, reason = '' }) => `the removal of ${node} was requested${because(reason)}`,
+  NodeRemovalCancellationRequested: ({ node, reason }) =>
+    `the cancellation of the removal of ${node} was requested${because(reason)}`,
   NodeRemovalCancelled: ({ node }) => `${node} stays: it is uncordoned, and was not drained`,
   NodeReplacementRequested: ({ node, order, reason }) =>
-    `the replacement of ${node} was asked for${order === 'remove-first' ? ', and it leaves first' : ''}${reason === '' ? '' : `: ${reason}`}`,
-  ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was let go on (${mode})`,
+    `the replacement of ${node} was requested${order === 'remove-first' ? ', and it leaves first' : ''}${reason === '' ? '' : `: ${reason}`}`,
+  ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was released (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
-    `${consumer} of ${service} could not take event ${eventSeq}: ${error}`,
+    `${consumer} of ${service} could not process event ${eventSeq}: ${error}`,
   HookSkipped: ({ hook, point, node, reason }) => `${hookOf(hook, point, node)} is skipped${because(reason)}`,
   HookBlocked: (data) => hookBlocked(data),
   HookSucceeded: (data) => hookSucceeded(data),
@@ -180,14 +181,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   UpgradeHookFailed: (data) => hookFailed(data),
   KubeconfigRead: () => 'the administrator kubeconfig was read',
   KubeconfigRequested: ({ user, ttlSeconds }) =>
-    `a kubeconfig for ${user} was asked for, valid for ${Math.round(ttlSeconds / 60)} min`,
+    `a kubeconfig for ${user} was requested, valid for ${Math.round(ttlSeconds / 60)} min`,
   KubeconfigIssued: ({ user, expiresAt }) => `a client certificate for ${user} was signed; it expires ${expiresAt}`,
   KubeconfigNotIssued: ({ user, cause }) => `no client certificate for ${user} was signed: ${sentenceOf(cause)}`,
   KubeconfigRemoved: ({ user }) => `a sealed kubeconfig of ${user} was deleted`,
   AutoscalerCredentialIssued: ({ id, expiresAt }) =>
     `a client certificate for an autoscaler was signed (${id}); it expires ${expiresAt}`,
   AutoscalerCredentialRevoked: ({ id }) => `the autoscaler's client certificate ${id} was revoked`,
-  ApiTokenCreated: ({ name }) => `an API token for ${name} was made`,
+  ApiTokenCreated: ({ name }) => `an API token for ${name} was created`,
   ApiTokenRevoked: ({ id }) => `API token ${id} was revoked`,
   SshKeyRotationRequested: ({ name }) => `a new SSH key for connection ${name} was requested`,
   SshKeyRotationForced: ({ name }) => `the end of the SSH key rotation of connection ${name} was forced`,
@@ -201,9 +202,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the former SSH key of connection ${connection} is destroyed${leftOut === 0 ? '' : `; ${count(leftOut, 'host')} ${was(leftOut)} left out`}`,
   SshKeyReplacementRequested: ({ connection }) => `the SSH key of hosts of connection ${connection} is to be replaced`,
   ClusterAccepted: ({ waits }) =>
-    waits === undefined
-      ? 'every check against the world passed'
-      : `every check against the world passed; ${waitsFor(waits)}`,
+    waits === undefined ? 'the request passed every check' : `the request passed every check; ${waitsFor(waits)}`,
   ReservationConfirmed: ({ connection, startsAt, endsAt, machines }) =>
     `${count(
       machines.reduce((sum, one) => sum + one.count, 0),
@@ -219,9 +218,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterRejected: ({ message }) => `the cluster was rejected: ${message}`,
   NodesRejected: ({ message }) => `the workers were rejected: ${message}`,
   VmsPlanned: ({ machines }) => `${count(machines.length, 'machine')} ${was(machines.length)} planned`,
-  VmCreated: ({ machine }) => `machine ${machine.name} runs at ${machine.publicIp}`,
-  VmsCreated: ({ machines }) => (machines.length === 1 ? 'the machine runs' : `all ${machines.length} machines run`),
-  LoadBalancerReady: ({ host, port, kind }) => `the API will be reached at ${host}:${port} (${kind})`,
+  VmCreated: ({ machine }) => `machine ${machine.name} is running at ${machine.publicIp}`,
+  VmsCreated: ({ machines }) =>
+    machines.length === 1 ? 'the machine is running' : `all ${machines.length} machines are running`,
+  LoadBalancerReady: ({ host, port, kind }) => `the load balancer of the API is ${host}:${port} (${kind})`,
   InfrastructureStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
   InfrastructureFailed: ({ cause }) => `provisioning failed: ${sentenceOf(cause)}`,
@@ -232,15 +232,15 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   SurgeFailed: ({ pool, cause }) => `no surge nodes for ${pool}: ${sentenceOf(cause)}`,
   LoadBalancerUpdated: ({ targets }) =>
     `the load balancer sends requests to ${targets.join(', ') || 'no control plane'}`,
-  LoadBalancerDeleted: () => 'the load balancer is gone',
-  VmDeleted: ({ name }) => `machine ${name} is gone`,
+  LoadBalancerDeleted: () => 'the load balancer was deleted',
+  VmDeleted: ({ name }) => `machine ${name} was deleted`,
   VmGone: ({ node, connection, repair, reason }) =>
     `machine ${node} no longer exists at ${connection}${repair === 'replace' ? '; it will be replaced' : `; it is not replaced automatically: ${reason}`}`,
   VmsMissing: ({ connection, missing, total, nodes }) =>
     `${connection} no longer lists ${missing} of ${total} machines (${nodes.join(', ')}); nothing is repaired automatically`,
   VmReturned: ({ node }) => `the provider lists machine ${node} again`,
   VmStopped: ({ node }) => `the provider reports that machine ${node} is stopped`,
-  VmStarted: ({ node }) => `machine ${node} runs again`,
+  VmStarted: ({ node }) => `machine ${node} is running again`,
   VmAddressChanged: ({ node, publicIp, privateIp }) =>
     `machine ${node} has new addresses: ${[...new Set([publicIp, privateIp])].filter((address) => address !== '').join(', ')}`,
   NodeMissing: ({ node }) => `Kubernetes has no Node object of ${node}, which is part of the cluster`,
@@ -257,8 +257,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the orphaned machine ${id} of ${connection} was adopted as node ${node} of ${namespace}/${cluster}`,
   OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
   OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
-  InfrastructureDeleted: () => 'every machine is gone, and hooks hold the end of the deletion',
-  ClusterDeleted: () => 'nothing of the cluster is left but its history',
+  InfrastructureDeleted: () => 'all machines are deleted; hooks delay the end of the deletion',
+  ClusterDeleted: () => 'the cluster is deleted; only its history is kept',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,
   ConnectionBusy: ({ connection, tasks, places, since }) =>
@@ -273,19 +273,19 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   HostReached: ({ node, attempts }) => `${node} answers over SSH (${count(attempts, 'attempt')})`,
   AuthorizedKeyAdded: ({ node }) => `${node} accepts the new SSH key`,
   AuthorizedKeyRemoved: ({ node }) => `${node} no longer accepts the former SSH key`,
-  AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} runs on ${node}`,
+  AgentStarted: ({ node, agentVersion }) => `agent ${agentVersion} is running on ${node}`,
   AgentCredentialIssued: ({ node }) => `the agent of ${node} has a new NATS credential`,
   AgentCredentialsRevoked: ({ users }) =>
     `${count(users.length, 'NATS credential')} of agents ${was(users.length)} revoked`,
-  AgentUpdateRequested: ({ agentVersion }) => `every node is to run agent ${agentVersion}`,
-  AgentUpdated: ({ node, agentVersion }) => `${node} runs agent ${agentVersion} now`,
+  AgentUpdateRequested: ({ agentVersion }) => `an update of all agents to ${agentVersion} was requested`,
+  AgentUpdated: ({ node, agentVersion }) => `the agent of ${node} was updated to ${agentVersion}`,
   ClusterTakenOver: ({ handover, epoch }) =>
-    `another installation has taken the cluster over (hand-over ${handover}, epoch ${epoch})`,
+    `another installation has taken the cluster over (handover ${handover}, epoch ${epoch})`,
   AgentTakenOver: ({ node }) => `the agent of ${node} is connected to the installation that has taken over`,
-  NodeBootstrapped: ({ node }) => `${node} has what kubeadm needs`,
+  NodeBootstrapped: ({ node }) => `${node} is prepared for kubeadm`,
   ApiBalanced: ({ node, controlPlanes }) =>
     `${node} balances the API over ${count(controlPlanes.length, 'control plane')}`,
-  EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} lies on ${node}`,
+  EtcdSnapshotPlaced: ({ node, snapshot }) => `${snapshot} was copied to ${node}`,
   EtcdSnapshotRemoved: ({ node }) => `the snapshot of the restore that failed is gone from ${node}`,
   EtcdSnapshotVerified: ({ snapshot, node, objects }) =>
     `${snapshot} was verified on ${node}: etcd was restored from it with ${count(objects, 'object')}`,
@@ -295,7 +295,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   EtcdMemberAdded: ({ node, members }) => `etcd has a member on ${node}, and ${members} in all`,
   ControlPlaneInitialized: ({ node, endpoint }) => `kubeadm init has run on ${node}; the API is at ${endpoint}`,
   KubeconfigRefreshed: ({ node, expiresAt }) =>
-    `the kubeconfig of the cluster is the one renewed on ${node}, and ends ${expiresAt}`,
+    `the kubeconfig of the cluster is the one renewed on ${node}, and expires ${expiresAt}`,
   NetworkReady: ({ cni, version }) => `the pod network is installed: ${cni} ${version}`,
   ControlPlaneJoined: ({ node }) => `control plane ${node} has joined`,
   ControlPlaneReady: ({ nodes }) =>
@@ -351,11 +351,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       : `${node} has left the cluster, but Kubernetes did not delete its Node: ${sentenceOf(undeleted)}`,
   ClusterDismantled: ({ left = [] }) =>
     left.length === 0
-      ? 'no step of the cluster runs any more'
-      : `no step of the cluster runs any more; not released in time, and to be deleted at the provider: ${left.join(', ')}`,
+      ? 'all work on the cluster has stopped'
+      : `all work on the cluster has stopped; not released in time, and to be deleted at the provider: ${left.join(', ')}`,
   DesiredVersionsSet: ({ node, revision, software, changesAllowed }) =>
     `desired versions of ${node} set: ${listed(software)} (revision ${revision}${changesAllowed ? '' : '; changes are not allowed yet'})`,
-  NodeLost: ({ node }) => `no heartbeat of ${node} comes any more`,
+  NodeLost: ({ node }) => `${node} has stopped sending heartbeats`,
   NodeRecovered: ({ node, lostForMs }) => `${node} sends heartbeats again after ${Math.round(lostForMs / 1000)} s`,
   AgentMessagesRejected: ({ node, count: number, detail }) =>
     `${count(number, 'message')} from the agent of ${node} ${was(number)} rejected: ${detail}`,
@@ -367,13 +367,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeDiverged: ({ node, differences }) =>
     `${node} differs from what is desired and may not be changed: ${differences.map((one) => `${one.item} ${one.what} is ${one.observed}, not ${one.desired}`).join('; ')}`,
   VersionChanged: ({ node, after }) => `software of ${node} changed to ${listed(after)}`,
-  NodeRebooted: ({ node }) => `${node} has booted`,
+  NodeRebooted: ({ node }) => `${node} has rebooted`,
   NodeChangeProgressed: ({ node, phase, status, message, tookMs }) =>
-    `${phase} on ${node} ${status === 'started' ? 'began' : status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
+    `${phase} on ${node} ${status}${tookMs === null ? '' : ` after ${seconds(tookMs)}`}${message === null ? '' : `: ${message}`}`,
   CertificatesReported: ({ node, certificates }) =>
-    `the certificates of ${node} end ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
+    `the certificates of ${node} expire at ${earliest(certificates.map(({ expiresAt }) => expiresAt))}`,
   VirtualAddressesProbed: ({ node, addresses }) => `${node} reports ${addressWords(addresses)}`,
-  NetworkRetryRequested: () => 'the network configuration was asked to be tried again where it failed',
+  NetworkRetryRequested: () => 'a retry of the network configuration was requested',
   DesiredNetworkSet: ({ node, revision, attempt }) =>
     `${node} must have the network configuration ${revision}${attempt === 1 ? '' : ` (attempt ${attempt})`}`,
   NodeNetworkApplied: ({ node, revision }) => `${node} has the network configuration ${revision}`,
@@ -382,25 +382,25 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ProbeFailed: ({ node, probe, message }) => `${probe} does not answer ${node}: ${message}`,
   ProbeRecovered: ({ node, probe, failedForMs }) => `${probe} answers ${node} again after ${seconds(failedForMs)}`,
   UpgradeRequested: ({ target, mode }) =>
-    `${mode === 'dry-run' ? 'a plan' : 'a change'} was asked for: ${desired(target)}`,
+    `${mode === 'dry-run' ? 'a plan' : 'a change'} was requested: ${desired(target)}`,
   UpgradeApproved: ({ planHash }) => `the plan ${planHash.slice(0, 12)} was approved`,
-  UpgradePauseRequested: ({ reason }) => `the rollout was asked to pause: ${reason}`,
-  UpgradeResumeRequested: () => 'the rollout was asked to go on',
-  UpgradeAbortRequested: ({ reason }) => `the end of the rollout was asked for: ${reason}`,
-  UpgradeRetryRequested: () => 'what failed in the rollout was asked to be tried again',
-  UpgradeNodeSkipRequested: ({ node, reason }) => `${node} was asked to be left out: ${reason}`,
+  UpgradePauseRequested: ({ reason }) => `a pause of the rollout was requested: ${reason}`,
+  UpgradeResumeRequested: () => 'the resumption of the rollout was requested',
+  UpgradeAbortRequested: ({ reason }) => `the abort of the rollout was requested: ${reason}`,
+  UpgradeRetryRequested: () => 'a retry of what failed in the rollout was requested',
+  UpgradeNodeSkipRequested: ({ node, reason }) => `skipping ${node} was requested: ${reason}`,
   UpdatesDisabledSet: ({ scope, disabled, reason }) =>
-    `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is held out of changes' : 'may be changed again'}: ${reason}`,
+    `${scope.kind === 'node' ? scope.node : `pool ${scope.pool}`} ${disabled ? 'is excluded from changes' : 'is included in changes again'}: ${reason}`,
   UpgradeRuleOverridden: ({ rule, reason }) => `an operator overrode rule ${rule}: ${reason}`,
-  NodeRollbackRequested: ({ node }) => `${node} was asked to get its former software back`,
-  EtcdSnapshotRequested: () => 'a snapshot of etcd was asked for',
+  NodeRollbackRequested: ({ node }) => `the rollback of ${node} was requested`,
+  EtcdSnapshotRequested: () => 'a snapshot of etcd was requested',
   EtcdSnapshotVerificationRequested: ({ snapshot }) => `the verification of ${snapshot} was requested`,
-  EtcdRestoreRequested: ({ snapshot }) => `etcd was asked to be set back to ${snapshot}`,
+  EtcdRestoreRequested: ({ snapshot }) => `the restore of etcd from ${snapshot} was requested`,
   UpgradeRejected: ({ findings }) =>
     `the change was refused: ${findings.map(({ rule, sentence }) => `${sentence} (${rule})`).join('; ')}`,
   UpgradePlanned: ({ plan, planHash }) =>
     `${count(plan.operations.length, 'operation')} ${was(plan.operations.length)} planned (${planHash.slice(0, 12)})`,
-  RolloutStarted: ({ planHash }) => `the plan ${planHash.slice(0, 12)} runs`,
+  RolloutStarted: ({ planHash }) => `the rollout of plan ${planHash.slice(0, 12)} has started`,
   EtcdSnapshotTaken: ({ snapshot, node, keys }) => `etcd on ${node} was saved as ${snapshot} (${count(keys, 'key')})`,
   EtcdSnapshotFailed: ({ cause }) => `no snapshot of etcd was taken: ${sentenceOf(cause)}`,
   EtcdBackupFailed: ({ scheduledAt, cause }) =>
@@ -408,20 +408,21 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   EtcdSnapshotDeleted: ({ snapshot, reason }) =>
     `${snapshot} was deleted: ${reason === 'age' ? 'it is older than snapshots are kept' : 'there are enough newer ones'}`,
   EtcdRestoreStarted: ({ snapshot, members }) =>
-    `etcd begins to be set back to ${snapshot} on ${members.map(({ node }) => node).join(', ')}`,
+    `the restore of etcd from ${snapshot} begins on ${members.map(({ node }) => node).join(', ')}`,
   EtcdRestoreAdvanced: ({ step, cause }) =>
     `the restore of etcd ${RESTORE_WORDS[step]}${cause === null ? '' : `: ${sentenceOf(cause)}`}`,
-  EtcdRestoreFailed: ({ snapshot, cause }) => `etcd was not set back to ${snapshot}: ${sentenceOf(cause)}`,
-  EtcdRestored: ({ snapshot }) => `etcd was set back to ${snapshot}`,
+  EtcdRestoreFailed: ({ snapshot, cause }) => `etcd was not restored from ${snapshot}: ${sentenceOf(cause)}`,
+  EtcdRestored: ({ snapshot }) => `etcd was restored from ${snapshot}`,
   UpgradeCommandRefused: ({ finding }) =>
-    `what was asked of the change cannot be done: ${finding.sentence} (${finding.rule})`,
-  OperationStarted: ({ operation, node }) => `${operation} began${node === null ? '' : ` on ${node}`}`,
+    `a command for the upgrade was refused: ${finding.sentence} (${finding.rule})`,
+  OperationStarted: ({ operation, node }) => `${operation} has started${node === null ? '' : ` on ${node}`}`,
   OperationCompleted: ({ operation, node, tookMs }) =>
     `${operation} is done${node === null ? '' : ` on ${node}`} after ${seconds(tookMs)}`,
   OperationFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
     `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
-  OperationPostponed: ({ operation, node, reason }) => `${operation} on ${node} gives way: ${reason}`,
-  NodesMarked: ({ nodes }) => `pods prefer other nodes than these ${nodes.length}, which are not yet changed`,
+  OperationPostponed: ({ operation, node, reason }) => `${operation} on ${node} is postponed: ${reason}`,
+  NodesMarked: ({ nodes }) =>
+    `${count(nodes.length, 'node')} that ${nodes.length === 1 ? 'is' : 'are'} not yet changed ${was(nodes.length)} marked, so that pods avoid ${nodes.length === 1 ? 'it' : 'them'}`,
   NodesUnmarked: ({ nodes }) => `pods no longer avoid ${nodes.join(', ')}`,
   SurgeRequested: ({ pool, count: number }) => `${count(number, 'surge node')} ${was(number)} requested for ${pool}`,
   SurgeReleased: ({ pool, nodes }) =>
@@ -429,37 +430,36 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       ? `${pool} no longer needs surge nodes`
       : `${pool} no longer needs surge nodes: ${nodes.join(', ')} will be deleted`,
   SurgeSkipped: ({ pool, reason }) => `${pool} continues without surge nodes: ${reason}`,
-  AddonsUpgraded: ({ addons }) => `addons fit the new version: ${listed(addons)}`,
+  AddonsUpgraded: ({ addons }) => `addons were upgraded: ${listed(addons)}`,
   EtcdLeaderMoved: ({ node, to }) => `${to} leads etcd in place of ${node}`,
   UpgradeAllowed: ({ node }) => `${node} may be changed`,
-  NodeCordoned: ({ node, byPlan }) => (byPlan ? `${node} takes no new pods` : `${node} took no new pods before`),
+  NodeCordoned: ({ node, byPlan }) => (byPlan ? `${node} was cordoned` : `${node} was already cordoned`),
   EvictionRefused: ({ node, budget, pods, message }) =>
     `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
-  NodeEmptied: ({ node, evictedPods }) => `${node} is empty (${count(evictedPods, 'pod')} evicted)`,
-  DrainTimedOut: ({ node, pods, policy }) => `${node} could not be emptied in time (${pods.join(', ')}): ${policy}`,
-  GatePassed: ({ gate, node }) => `gate ${gate} holds${node === null ? '' : ` on ${node}`}`,
-  GateFailed: ({ gate, node, message }) =>
-    `gate ${gate} does not hold${node === null ? '' : ` on ${node}`}: ${message}`,
-  NodeUncordoned: ({ node }) => `${node} takes pods again`,
+  NodeEmptied: ({ node, evictedPods }) => `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
+  DrainTimedOut: ({ node, pods, policy }) => `${node} could not be drained in time (${pods.join(', ')}): ${policy}`,
+  GatePassed: ({ gate, node }) => `gate ${gate} passed${node === null ? '' : ` on ${node}`}`,
+  GateFailed: ({ gate, node, message }) => `gate ${gate} failed${node === null ? '' : ` on ${node}`}: ${message}`,
+  NodeUncordoned: ({ node }) => `${node} was uncordoned`,
   UpgradeWithdrawn: ({ node, leftFailed }) =>
     `${node} may no longer be changed${leftFailed ? ' and stays as it is' : ''}`,
   NodeSkipped: ({ node, reason }) => `${node} is left as it is: ${reason}`,
-  NodeQuarantined: ({ node, pods }) => `${node} stays cordoned with ${pods.join(', ')}; others go on`,
-  RolloutPaused: ({ by, reason }) => `the rollout pauses (${by}): ${reason}`,
-  RolloutResumed: () => 'the rollout goes on',
+  NodeQuarantined: ({ node, pods }) => `${node} stays cordoned with ${pods.join(', ')}; other nodes continue`,
+  RolloutPaused: ({ by, reason }) => `the rollout is paused (${by}): ${reason}`,
+  RolloutResumed: () => 'the rollout has resumed',
   RolloutHalted: ({ rule, cause, nodes }) =>
     `the rollout has stopped by rule ${rule}: ${sentenceOf(cause)}${nodes.length === 0 ? '' : ` (${nodes.join(', ')})`}`,
   RolloutAborted: ({ leftFailed }) =>
     leftFailed.length === 0
-      ? 'the rollout has ended early'
-      : `the rollout has ended early; left as failed: ${leftFailed.join(', ')}`,
+      ? 'the rollout was aborted'
+      : `the rollout was aborted; left as failed: ${leftFailed.join(', ')}`,
   RolloutCompleted: ({ upgraded, tookMs }) =>
-    `the rollout is done: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
+    `the rollout is complete: ${count(upgraded.length, 'node')} in ${seconds(tookMs)}`,
   RemediationRequested: ({ node, action, attempt, reason }) =>
     `${node} is ${conditionSentence(reason.condition, reason.since)} and will be ${action === 'reboot' ? 'rebooted' : 'replaced'} (attempt ${attempt}; ${countSentence(reason)})`,
   RemediationSucceeded: ({ node, action, replacement, tookMs }) =>
     action === 'reboot'
-      ? `${node} is well again after ${seconds(tookMs)}`
+      ? `${node} is healthy again after ${seconds(tookMs)}`
       : `${node} was replaced${replacement === undefined ? '' : ` by ${replacement}`} in ${seconds(tookMs)}`,
   RemediationFailed: ({ cause }) => sentenceOf(cause),
   RemediationSkipped: ({ node, condition, since, reason }) =>
@@ -475,12 +475,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeActionHookBlocked: (data) => hookBlocked(data),
   NodeActionHookSucceeded: (data) => hookSucceeded(data),
   NodeActionHookFailed: (data) => hookFailed(data),
-  NodeActionCordoned: ({ node, byRequest }) =>
-    byRequest ? `${node} takes no new pods` : `${node} took no new pods before`,
+  NodeActionCordoned: ({ node, byRequest }) => (byRequest ? `${node} was cordoned` : `${node} was already cordoned`),
   NodeActionEvictionRefused: ({ node, budget, pods, message }) =>
     `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
-  NodeActionDrained: ({ node, evictedPods }) => `${node} is empty (${count(evictedPods, 'pod')} evicted)`,
-  NodeActionUncordoned: ({ node }) => `${node} takes pods again`,
+  NodeActionDrained: ({ node, evictedPods }) => `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
+  NodeActionUncordoned: ({ node }) => `${node} was uncordoned`,
   NodeActionSucceeded: ({ node, action, tookMs }) => `${node} was ${ACTION_PARTICIPLES[action]} in ${seconds(tookMs)}`,
   NodeActionFailed: ({ cause }) => sentenceOf(cause),
   NodeActionVoided: ({ node, action, reason }) => `${node} is not ${ACTION_PARTICIPLES[action]}: ${VOID_WORDS[reason]}`,
@@ -488,7 +487,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     purpose === 'logs'
       ? `the logs of ${node} are read: ${commandWords(command)}`
       : `a command is run on ${node}: ${commandWords(command)}`,
-  NodeExecStarted: ({ node }) => `the command begins on ${node}`,
+  NodeExecStarted: ({ node }) => `the command has started on ${node}`,
   NodeExecFinished: ({ node, exitCode, stdoutBytes, stderrBytes, tookMs }) =>
     `the command on ${node} ended with exit code ${exitCode} after ${seconds(tookMs)} (${count(stdoutBytes + stderrBytes, 'byte')} of output)`,
   NodeExecFailed: ({ cause }) => sentenceOf(cause),
@@ -496,7 +495,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeLogsFollowEnded: ({ node, reason, cause, bytes, skippedLines, tookMs }) =>
     `the log on ${node} is no longer followed, ${FOLLOW_ENDS[reason]}${cause === undefined ? '' : ` (${sentenceOf(cause)})`}, after ${seconds(tookMs)} (${count(bytes, 'byte')}${skippedLines === 0 ? '' : `, ${count(skippedLines, 'line')} skipped`})`,
   NodeExecOutputRemoved: ({ node }) => `the output of a command on ${node} was deleted`,
-  CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} end on ${date}`,
+  CertificatesExpiring: ({ node, earliest: date }) => `certificates of ${node} expire on ${date}`,
 };
 
 /** An event as a sentence for people, without a full stop. */

@@ -30,6 +30,6 @@ describe('the sentence of an event', () => {
         data: { uid: 'u', requestId: 'r', workers: workers(count) },
         meta: {},
       } as unknown as StoredEvent);
-    expect([asked(1), asked(2)]).toEqual(['1 more worker was asked for', '2 more workers were asked for']);
+    expect([asked(1), asked(2)]).toEqual(['1 more worker was requested', '2 more workers were requested']);
   });
 });

@@ -179,7 +179,7 @@ export type NodeSelection = z.infer<typeof NodeSelection>;
 export const NodeActionRequest = z
   .strictObject({
     action: NodeActionKind.describe(
-      'reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead',
+      'reboot: drained, rebooted once, and Ready again; drain: cordoned and drained; cordon: marked as unschedulable; uncordon: ends a cordon of Fairlead',
     ),
     select: NodeSelection,
     reason: text.default('').describe('Why; shown in the history'),
@@ -468,6 +468,12 @@ export const ClusterQuery = ReadQuery.extend({
     .describe('Show it as it was at this sequence of the log, or at this time (RFC 3339), folded from its events'),
 });
 export type ClusterQuery = z.infer<typeof ClusterQuery>;
+
+export const ChangesQuery = z.strictObject({
+  from: moment.describe('A sequence of the log, or a time (RFC 3339)'),
+  to: moment.optional().describe('A sequence of the log, or a time (RFC 3339); left out: now'),
+});
+export type ChangesQuery = z.infer<typeof ChangesQuery>;
 
 /** Items on a page of a list. */
 export const LIST_LIMIT = { default: 500, max: 1_000 };

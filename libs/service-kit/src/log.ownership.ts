@@ -28,7 +28,7 @@ export const whileHeld: MayServe = ({ record, sealed }) => holdsLog(record) && !
 /** What only answers, and refuses commands, also does so in an installation that was handed over: its history is there. */
 export const whileReadable: MayServe = ({ record }) => holdsLog(record) || isSource(record);
 
-/** Who holds the log, as far as this service has seen: followed all the time, because a hand-over begins while services run. */
+/** Who holds the log, as far as this service has seen: followed all the time, because a handover begins while services run. */
 export class LogOwnership {
   private seen: Seen = NEVER;
   private readonly stopping = new AbortController();

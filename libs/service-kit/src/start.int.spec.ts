@@ -196,7 +196,7 @@ describe('a service that starts', () => {
     expect(await service?.lost).toBe('the connection to NATS has ended for good: the connection was closed');
   });
 
-  it('does not start while the log is closed for a hand-over, ends when it is closed, and starts when it is open again [ORBITER 30]', async () => {
+  it('does not start while the log is closed for a handover, ends when it is closed, and starts when it is open again [ORBITER 30]', async () => {
     const admin = await environment.connect('admin');
     const signs: string[] = [];
     admin.subscribe('alive.*', { callback: (_error, message) => void signs.push(message.subject) });

@@ -221,7 +221,7 @@ export interface Cluster {
   readonly agent: DesiredAgent | null;
   /** Nodes on which the desired agent did not start: they wait for an operator or for the next agent. */
   readonly agentRefused: readonly NodeName[];
-  /** The last hand-over of the installation; absent: there was none. */
+  /** The last handover of the installation; absent: there was none. */
   readonly handover?: string;
   readonly restore: DesiredSnapshot | null;
   /** The snapshot of the restore that is under way or has failed: it may be on these control planes. */

@@ -17,7 +17,7 @@ const switched = (node: NodeName): Fact<'AgentTakenOver'> => ({ type: 'AgentTake
 const nodes = [cp(1), cp(2), cp(3), w(1), w(2)];
 
 describe('a cluster whose installation was taken over', () => {
-  it('is stated once for each hand-over, and only of the same incarnation', () => {
+  it('is stated once for each handover, and only of the same incarnation', () => {
     given(...wholeCluster())
       .when(takeOver())
       .then(takenOver);

@@ -16,6 +16,7 @@ export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenReq
 /** What the server answers. */
 export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
 export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
+export type ClusterChanges = Schemas['ClusterChanges'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -305,6 +306,11 @@ export interface Api {
   followEvents(at: ClusterAt, which: EventsWanted, signal: AbortSignal): AsyncIterable<EventView>;
   /** The history with its causes, and the verified hash chains, page by page. */
   auditPages(at: ClusterAt): AsyncIterable<AuditView>;
+  /** What differs between two moments of the log (a sequence, or a time); without \`to\`, between then and now. */
+  changes(
+    at: ClusterAt,
+    between: { readonly from: number | string; readonly to?: number | string },
+  ): Promise<ClusterChanges>;
 
   quarantined(): Promise<readonly QuarantinedClusterView[]>;
   rejected(): Promise<readonly RejectedView[]>;

@@ -564,7 +564,10 @@ const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, EtcdMeth
     ),
 });
 
-const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events' | 'followEvents' | 'auditPages'> => ({
+const eventMethods = (
+  access: Access,
+  client: FairleadClient,
+): Pick<Api, 'events' | 'followEvents' | 'auditPages' | 'changes'> => ({
   events: (address, { since, types = [] }) => {
     const type = types.length === 0 ? {} : { type: types.join(',') };
     const page = (after: number) =>
@@ -577,6 +580,11 @@ const eventMethods = (access: Access, client: FairleadClient): Pick<Api, 'events
     return allEvents(page, since);
   },
   followEvents: (address, which, signal) => followed(access, address, which, signal),
+  changes: (address, query) =>
+    dataOf(
+      access,
+      client.GET('/ns/{namespace}/clusters/{cluster}/changes', { params: { path: { ...address }, query } }),
+    ),
   auditPages: (address) =>
     pagesFrom(0, (after) =>
       dataOf(

@@ -10,7 +10,7 @@ import type { Answer } from '../output/format.js';
 import { secretManifest } from './secret.manifest.js';
 
 export const addAutoscalerCommands = (program: Command, io: Io): void => {
-  const autoscaler = addGroup(program, 'autoscaler', "Credentials for Kubernetes' Cluster Autoscaler");
+  const autoscaler = addGroup(program, 'autoscaler', 'Manage credentials for the Cluster Autoscaler');
   addCredentials(autoscaler, io);
   addList(autoscaler, io);
   addRevoke(autoscaler, io);
@@ -27,20 +27,23 @@ interface CredentialOptions {
 const addCredentials = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'credentials <cluster>',
-    summary: 'Get a client certificate with which Cluster Autoscaler scales the cluster',
+    summary: 'Issue a client certificate for the Cluster Autoscaler',
     description:
-      'Get a client certificate for Cluster Autoscaler (--cloud-provider=externalgrpc) as the Secret fairlead-autoscaler of the namespace kube-system, with the cloud configuration in it. The key is made here and is not sent. The certificate scales the pools of this cluster that have bounds, within them, and opens nothing else. Each is recorded in the history of the cluster.',
+      'Issue a client certificate for the Cluster Autoscaler (--cloud-provider=externalgrpc), printed as the Secret fairlead-autoscaler of the namespace kube-system together with its cloud configuration. The private key is generated locally and never sent. The certificate can only scale the pools of this cluster that have bounds, within those bounds. The history records each certificate.',
     shared: 'out-file',
     examples: [
-      ['fairlead autoscaler credentials demo | kubectl apply -f -', 'Into the cluster that kubectl is connected to'],
+      [
+        'fairlead autoscaler credentials demo | kubectl apply -f -',
+        'Create the Secret in the cluster that kubectl uses',
+      ],
       [
         'fairlead autoscaler credentials demo --ttl 90d -o autoscaler.yaml',
-        'For 90 days, into a file that only you may read',
+        'Write a Secret that is valid for 90 days to a file',
       ],
     ],
   })
-    .option('--ttl <duration>', 'how long the certificate is valid, 1d to 3650d (default: 365d)', duration)
-    .option('-o, --out <file>', 'write it there, with mode 0600, instead of standard output')
+    .option('--ttl <duration>', 'lifetime of the certificate, 1d to 3650d (default: 365d)', duration)
+    .option('-o, --out <file>', 'write to this file with mode 0600 instead of standard output')
     .action(runs(io, credentials));
 };
 
@@ -63,8 +66,8 @@ const credentials = async (session: Session, name: string, { ttl, out }: Credent
 const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list <cluster>',
-    summary: "List the valid client certificates of the cluster's autoscalers",
-    examples: [['fairlead autoscaler list demo', 'Which certificates scale its pools, and until when']],
+    summary: 'List the valid client certificates of autoscalers',
+    examples: [['fairlead autoscaler list demo', 'List the certificates with their expiry']],
   })
     .alias('ls')
     .action(
@@ -92,11 +95,11 @@ const addRevoke = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'revoke <cluster> <id>',
     summary: 'Revoke the client certificate of an autoscaler',
-    examples: [['fairlead autoscaler revoke demo 9f2c4e6a8b0d1f35', 'From now on it opens nothing']],
+    examples: [['fairlead autoscaler revoke demo 9f2c4e6a8b0d1f35', 'Revoke it with immediate effect']],
   }).action(
     runs(io, async (session, name: string, id: string) => {
       await session.api.revokeAutoscalerCredential(clusterAt(session, name), id);
-      return { data: { id, revoked: true }, table: `The certificate ${id} opens nothing any more.`, names: [id] };
+      return { data: { id, revoked: true }, table: `The certificate ${id} is revoked.`, names: [id] };
     }),
   );
 };

@@ -87,6 +87,6 @@ describe('fairlead autoscaler list and revoke', () => {
       EXPIRES,
     ]);
     const revoked = await ask(['revoke', 'demo', CREDENTIAL.id]);
-    expect([revoked.code, revoked.stdout]).toEqual([0, expect.stringContaining('opens nothing any more')]);
+    expect([revoked.code, revoked.stdout]).toEqual([0, expect.stringContaining('is revoked')]);
   });
 });

@@ -34,7 +34,11 @@ import type { Io, Region } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 
 export const addBundleCommands = (program: Command, io: Io): void => {
-  const bundle = addGroup(program, 'bundle', 'Kubernetes in one file, for hosts without any network');
+  const bundle = addGroup(
+    program,
+    'bundle',
+    'Create, sign and verify bundles of Kubernetes software for hosts without a network',
+  );
   addCreate(bundle, io);
   addInspect(bundle, io);
   addKey(bundle, io);
@@ -56,36 +60,39 @@ interface CreateOptions extends TrustOptions {
 
 const SIGNED_BY = [
   '--signed-by <key...>',
-  'public keys as "fairlead bundle key" prints them; one must have signed it',
+  'require a signature by one of these public keys, as printed by "fairlead bundle key"',
 ] as const;
 
 const addCreate = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'create <version...>',
-    summary: 'Create a bundle with the software of these versions',
+    summary: 'Create a bundle for one or more Kubernetes versions',
     description:
-      'Create a bundle with the software of these versions: programs, container images and packages, each verified by its SHA-256. The bundle appears whole or not at all; a download that was cut off goes on the next time.',
+      'Create a bundle with the binaries, container images and packages of these versions, each verified by its SHA-256. The file is written only when it is complete; an interrupted download resumes the next time.',
     shared: 'out-file-alone',
     examples: [
-      ['fairlead bundle create v1.34.4', 'From the mirror that "npm run kubernetes:build" made on this machine'],
+      ['fairlead bundle create v1.34.4', 'Use the mirror built by "npm run kubernetes:build" on this machine'],
       [
         'fairlead bundle create v1.33.13 v1.34.4 --from https://mirror.example/kubernetes --signed-by ed25519:... -o kubernetes.tar.gz',
-        'Two versions, of a mirror elsewhere whose catalogue this key has signed',
+        'Use a remote mirror whose catalogue is signed with this key, for two versions',
       ],
-      ['fairlead bundle create v1.34.4 --key signing.pem', 'Signed: kubernetes-v1.34.4.tar.gz.sig lies beside it'],
+      [
+        'fairlead bundle create v1.34.4 --key signing.pem',
+        'Sign the bundle; the signature is written to kubernetes-v1.34.4.tar.gz.sig',
+      ],
     ],
   })
-    .option('--from <mirror>', 'URL or folder of a mirror; else the one in the cache of this machine')
-    .option('--catalogue-sha256 <digest>', 'with --from: use the catalogue.json that has this SHA-256, and no other')
+    .option('--from <mirror>', 'URL or folder of a mirror (default: the mirror in the cache of this machine)')
+    .option('--catalogue-sha256 <digest>', 'with --from: require catalogue.json to have this SHA-256')
     .option(SIGNED_BY[0], `with --from: ${SIGNED_BY[1]}`)
     .addOption(
       new Option(
         '--unsigned',
-        'with --from: use a catalogue that is neither pinned nor signed; not over http',
+        'with --from: accept a catalogue that is neither pinned nor signed; not over http',
       ).conflicts(['catalogueSha256', 'signedBy']),
     )
-    .option('--key <file>', 'sign the bundle with this private key')
-    .option('-o, --out <file>', 'write it there; else kubernetes-<versions>.tar.gz here')
+    .option('--key <file>', 'sign the bundle with the private key in this file')
+    .option('-o, --out <file>', 'file to write (default: kubernetes-<versions>.tar.gz in the current folder)')
     .action(runs(io, create));
 };
 
@@ -150,7 +157,7 @@ const addInspect = (parent: Command, io: Io): void => {
     summary: 'Check every file of a bundle, and list its contents',
     shared: 'output',
     examples: [
-      ['fairlead bundle inspect kubernetes-v1.34.4.tar.gz', 'Its versions, what stands in for what, and its SHA-256'],
+      ['fairlead bundle inspect kubernetes-v1.34.4.tar.gz', 'List versions, files and the SHA-256 of a bundle'],
     ],
   }).action(
     runs(io, async (_: Session, name: string) => {
@@ -170,9 +177,9 @@ const addKey = (parent: Command, io: Io): void => {
     usage: 'key <file>',
     summary: 'Create a key that signs bundles and mirrors',
     description:
-      'Make an Ed25519 key: the private half goes to the file that only its owner may read; the public half is printed. Connections name it in signedBy. If the file exists, its public half is printed and nothing is changed.',
+      'Create an Ed25519 key. The private key is written to the file, readable only by its owner; the public key is printed, for signedBy of connections. If the file exists, its public key is printed and nothing is changed.',
     shared: 'output',
-    examples: [['fairlead bundle key signing.pem', 'Print what connections take as signedBy']],
+    examples: [['fairlead bundle key signing.pem', 'Create a key, and print the value for signedBy']],
   }).action(
     runs(io, async (_: Session, name: string) => {
       const file = resolve(io.cwd, name);
@@ -205,14 +212,14 @@ const addSign = (parent: Command, io: Io): void => {
     usage: 'sign <bundle|mirror>',
     summary: 'Sign a bundle, or the catalogue of a mirror in a folder',
     description:
-      'Write the signature beside what it is of: <bundle>.sig, or catalogue.json.sig in the folder of the mirror. All of a bundle is checked first.',
+      'Write a signature to <bundle>.sig, or to catalogue.json.sig in the folder of a mirror. Every file of a bundle is checked first.',
     shared: 'output',
     examples: [
       ['fairlead bundle sign kubernetes-v1.34.4.tar.gz --key signing.pem', 'Sign a bundle'],
-      ['fairlead bundle sign /srv/kubernetes --key signing.pem', 'Sign a mirror: the bytes of its catalogue.json'],
+      ['fairlead bundle sign /srv/kubernetes --key signing.pem', 'Sign the catalogue of a mirror'],
     ],
   })
-    .requiredOption('--key <file>', 'the private key')
+    .requiredOption('--key <file>', 'file with the private key')
     .action(
       runs(io, async (_: Session, name: string, { key }: { readonly key: string }) => {
         const target = resolve(io.cwd, name);
@@ -243,11 +250,13 @@ const signedAnswer = (file: string, signedBy: string): Answer => ({
 const addVerify = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'verify <bundle|mirror>',
-    summary: 'Check a signature, and every file of a bundle',
+    summary: 'Verify a signature and every file of a bundle',
     description:
-      'Check that one of the keys has signed the bundle or the catalogue of the mirror. Of a bundle every file is checked too; of a mirror only the catalogue.',
+      'Verify that one of the keys signed the bundle or the catalogue of the mirror. For a bundle, every file is checked too; for a mirror, only the catalogue.',
     shared: 'output',
-    examples: [['fairlead bundle verify kubernetes-v1.34.4.tar.gz --signed-by ed25519:...', 'Before it goes anywhere']],
+    examples: [
+      ['fairlead bundle verify kubernetes-v1.34.4.tar.gz --signed-by ed25519:...', 'Verify a bundle before use'],
+    ],
   })
     .requiredOption(...SIGNED_BY)
     .action(

@@ -7,11 +7,11 @@ import type { Answer } from '../output/format.js';
 import { addStartOptions, runUpgrade, type RunOptions } from '../upgrade/upgrade.commands.js';
 
 export const addCertificateCommands = (program: Command, io: Io): void => {
-  const certificates = addGroup(program, 'certificates', "See when a cluster's certificates end, and renew them");
+  const certificates = addGroup(program, 'certificates', 'List and renew the certificates of a cluster');
   addCommand(certificates, {
     usage: 'list <cluster>',
-    summary: 'List the certificates of control planes and kubelets, the first to expire first',
-    examples: [['fairlead certificates list demo', 'As the agents on the nodes said last']],
+    summary: 'List the certificates of control planes and kubelets by expiry',
+    examples: [['fairlead certificates list demo', 'List them as last reported by the agents']],
   })
     .alias('ls')
     .action(
@@ -22,10 +22,10 @@ export const addCertificateCommands = (program: Command, io: Io): void => {
   addStartOptions(
     addCommand(certificates, {
       usage: 'renew <cluster>',
-      summary: 'Renew the certificates of the control planes, one after the other',
+      summary: 'Renew the certificates of the control planes, one at a time',
       description:
-        'Renew the certificates of the control planes, one after the other: an upgrade that changes nothing else. It is planned, shown and approved as every upgrade is.',
-      examples: [['fairlead certificates renew demo --yes', 'And watch']],
+        'Renew the certificates of the control planes, one at a time. This is an upgrade that changes nothing else, and is planned and approved like any upgrade.',
+      examples: [['fairlead certificates renew demo --yes', 'Follow the rollout']],
     }),
   ).action(
     runs(io, (session, name: string, options: RunOptions) =>

@@ -43,45 +43,51 @@ const addCreate = (parent: Command, io: Io): void => {
     usage: 'create [name]',
     summary: 'Create a cluster',
     description:
-      'Create a cluster, from options, from a file (YAML or JSON, a ClusterRequest of docs/openapi.json), or from a file with some of it overridden. Without a file and counts: 3 control planes and 2 workers.',
+      'Create a cluster from options, from a file (YAML or JSON, a ClusterRequest of docs/openapi.json), or from a file with options that override it. The default is 3 control planes and 2 workers.',
     examples: [
       [
         'fairlead cluster create demo --connection lab --spec lab.medium --wait',
-        'Three control planes and two workers, and watch',
+        'Create 3 control planes and 2 workers, and wait until the cluster is Ready',
       ],
-      ['fairlead cluster create small --workers 0 --connection lab --spec lab.medium', 'One node that does everything'],
-      ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'What a file says'],
+      ['fairlead cluster create small --workers 0 --connection lab --spec lab.medium', 'Create a single-node cluster'],
+      ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'Read the request from a file'],
       [
         'fairlead cluster create demo --connection lab --spec lab.medium --on-failure cleanup',
-        'If it fails, nothing is left but its history',
+        'Delete everything if the creation fails',
       ],
-      ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'From standard input'],
+      ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'Read from standard input'],
     ],
   })
     .option('-f, --file <file>', 'cluster request in YAML or JSON; - reads standard input')
     .option(
       '--control-planes <count>',
-      'control planes: 1, 3, 5 or 7 (without workers: 1)',
+      'number of control planes: 1, 3, 5 or 7 (1 without workers)',
       integerBetween(1, CONTROL_PLANES_MAX),
     )
-    .option('--workers <count>', 'workers; 0 makes a cluster of a single node', integerBetween(0, WORKERS_MAX))
-    .option('--connection <name>', 'where the machines come from')
-    .option('--spec <name>', 'machine size, by the name of its provider')
+    .option('--workers <count>', 'number of workers; 0 creates a single-node cluster', integerBetween(0, WORKERS_MAX))
+    .option('--connection <name>', 'connection that provides the machines')
+    .option('--spec <name>', 'machine size, as the provider names it')
     .option('--worker-spec <name>', 'machine size of the workers (default: --spec)')
     .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
     .option('--cni <name>', 'pod network: calico, flannel or cilium (service type single), canal or kilo (multi)')
     .option('--service-type <type>', 'single: all machines on one connection; multi: on several')
-    .option('--etcd <kind>', 'local: kubeadm runs it; external: units beside it, with 3, 5 or 7 control planes')
-    .option('--pod-cidr <cidr>', 'network of the pods')
-    .option('--service-cidr <cidr>', 'network of the services')
-    .option('--description <text>', 'what it is for')
+    .option(
+      '--etcd <kind>',
+      'local: etcd in static pods; external: etcd in systemd units, with 3, 5 or 7 control planes',
+    )
+    .option('--pod-cidr <cidr>', 'pod network (CIDR)')
+    .option('--service-cidr <cidr>', 'service network (CIDR)')
+    .option('--description <text>', 'description of the namespace')
     .addOption(
       new Option(
         '--on-failure <what>',
-        'if the creation fails: keep everything for a retry, or delete everything that was created (default: keep)',
+        'if the creation fails, keep everything for a retry or delete everything (default: keep)',
       ).choices(ON_CREATION_FAILURES),
     )
-    .option('--idempotency-key <key>', 'asking again with the same key asks for the same cluster (default: generated)');
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
   addWaitOptions(command).action(runs(io, create));
 };
 
@@ -98,7 +104,7 @@ const create = async (session: Session, name: string | undefined, options: Creat
   const followed = await waitFor(session, at, { seq, what: `the cluster ${cluster.name}` }, options);
   if (followed === undefined) {
     session.io.err(
-      `The cluster ${cluster.name} is being made; watch it with "fairlead events ${cluster.name} --follow".\n`,
+      `The cluster ${cluster.name} is being created; follow it with "fairlead events ${cluster.name} --follow".\n`,
     );
     return clusterAnswer(cluster, session.io.now());
   }
@@ -123,8 +129,8 @@ const addGet = (parent: Command, io: Io): void => {
     usage: 'get <cluster>',
     summary: 'Show one cluster',
     examples: [
-      ['fairlead cluster get demo', 'One line'],
-      ['fairlead cluster get demo --output json', 'Everything that the server knows of it'],
+      ['fairlead cluster get demo', 'Print one line'],
+      ['fairlead cluster get demo --output json', 'Print all fields'],
     ],
   }).action(
     runs(io, async (session, name: string) =>
@@ -138,8 +144,8 @@ const addList = (parent: Command, io: Io): void => {
     usage: 'list',
     summary: 'List the clusters of a namespace',
     examples: [
-      ['fairlead cluster list', 'Those of the namespace default'],
-      ['fairlead cluster list -n team-a --output name', 'Only the names of those of team-a'],
+      ['fairlead cluster list', 'List the clusters of the namespace default'],
+      ['fairlead cluster list -n team-a --output name', 'Print the names of the clusters of team-a'],
     ],
   })
     .alias('ls')
@@ -155,20 +161,20 @@ interface DescribeFlags {
 const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <cluster>',
-    summary: 'Show a cluster as a tree: steps, durations, failures, objects',
+    summary: 'Show a cluster as a tree of operations, steps and failures',
     description:
-      'Show a cluster as a tree. What is done, and nodes that are equal, are one line each; what runs or fails is open. It also works for a cluster that is gone, until another one takes its name.',
+      'Show a cluster as a tree of operations, steps and failures. Completed operations and equal nodes are shown as one line; operations that are in progress or failing are expanded. A deleted cluster can be shown until another one takes its name.',
     examples: [
-      ['fairlead cluster describe demo', 'What matters now'],
-      ['fairlead cluster describe demo --all', 'Every operation, every step and every node'],
-      ['fairlead cluster describe demo --objects', 'Conditions, pools and nodes, equal ones in one line'],
-      ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'What they were then, by the log'],
-      ['fairlead cluster describe demo --at 4711', 'What they were after the event with this sequence'],
+      ['fairlead cluster describe demo', 'Show what is in progress or failing'],
+      ['fairlead cluster describe demo --all', 'Show every operation, step and node'],
+      ['fairlead cluster describe demo --objects', 'Show conditions, pools and nodes, with equal ones grouped'],
+      ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'Show them as of a time in the past'],
+      ['fairlead cluster describe demo --at 4711', 'Show them as of an event'],
     ],
   })
-    .option('--all', 'open everything, earlier operations too')
-    .option('--objects', 'its conditions, pools and nodes instead of its operations')
-    .option('--at <moment>', 'its objects as they were at this sequence of the log, or at this time', moment)
+    .option('--all', 'show everything, including earlier operations')
+    .option('--objects', 'show conditions, pools and nodes instead of operations')
+    .option('--at <moment>', 'show the objects as of this sequence of the log, or this time', moment)
     .action(
       runs(io, async (session, name: string, { all, objects, at: then }: DescribeFlags) => {
         const at = clusterAt(session, name);
@@ -191,8 +197,8 @@ const addRetry = (parent: Command, io: Io): void => {
     usage: 'retry <cluster>',
     summary: 'Retry what failed',
     description:
-      'Retry a failed cluster from the step that failed. For a Provisioned cluster: retry the nodes of a request that failed and was kept, removals of nodes, and deletions of machines.',
-    examples: [['fairlead cluster retry demo --wait', 'Try again, and watch']],
+      'Retry a failed cluster from the step that failed. For a Provisioned cluster, retry failed requests for nodes that were kept, removals of nodes, and deletions of machines.',
+    examples: [['fairlead cluster retry demo --wait', 'Retry, and wait until it is done']],
   });
   addWaitOptions(command).action(
     runs(io, async (session, name: string, options: WaitOptions) => {
@@ -208,12 +214,12 @@ const addRetry = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <cluster>',
-    summary: 'Delete a cluster and everything that was created for it',
+    summary: 'Delete a cluster and everything created for it',
     description:
-      'Delete a cluster with its machines, load balancers and volumes, at any moment of its life. Volumes whose reclaim policy is Retain stay, and so does its history.',
+      'Delete a cluster with its machines, load balancers and volumes, in any state. Volumes with the reclaim policy Retain are kept, and so is the history.',
     examples: [
-      ['fairlead cluster delete demo --wait', 'Type its name, and watch until nothing is left'],
-      ['fairlead cluster delete demo --yes', 'Without being asked'],
+      ['fairlead cluster delete demo --wait', 'Confirm with the name, and wait until everything is deleted'],
+      ['fairlead cluster delete demo --yes', 'Skip the confirmation'],
     ],
   });
   addWaitOptions(addConfirmOption(command)).action(
@@ -232,6 +238,6 @@ export const deleteCluster = async (session: Session, at: ClusterAt, options: De
   await confirm(session.io, { what, typed: name }, options);
   const { seq } = await session.api.deleteCluster(at);
   const followed = await waitFor(session, at, { seq, what: `the deletion of ${name}` }, options);
-  const words = followed === undefined ? 'is being deleted' : 'is deleted; nothing of it is left but its history';
+  const words = followed === undefined ? 'is being deleted' : 'is deleted; only its history is kept';
   return { data: { name, deleted: followed !== undefined }, table: `The cluster ${name} ${words}.`, names: [name] };
 };

@@ -15,25 +15,26 @@ interface ExtendOptions {
 export const addExtend = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'extend <cluster>',
-    summary: 'Move the end of a cluster',
+    summary: 'Extend the lease of a cluster',
     description:
-      'Move the end of the lease of a cluster, as a change of spec.lease.endsAt in its manifest does. Where machines are reserved, their provider is asked for the capacity again; if it denies it, the cluster keeps the end that it had, and "fairlead cluster describe" shows why.',
+      'Change the end of the lease of a cluster, like a change of spec.lease.endsAt in its manifest. If its machines are reserved, the provider must confirm the capacity; if it denies it, the lease keeps its end, and "fairlead cluster describe" shows the reason.',
     examples: [
-      ['fairlead cluster extend demo --by 48h', 'Two days longer'],
-      ['fairlead cluster extend demo --until 2026-12-24T18:00:00Z', 'Until this time'],
+      ['fairlead cluster extend demo --by 48h', 'Extend the lease by two days'],
+      ['fairlead cluster extend demo --until 2026-12-24T18:00:00Z', 'Extend the lease until a given time'],
     ],
   })
-    .addOption(new Option('--until <time>', 'the new end').argParser(time).conflicts('by'))
-    .addOption(new Option('--by <duration>', 'how much later than now declared').argParser(duration))
+    .addOption(new Option('--until <time>', 'new end of the lease (RFC 3339)').argParser(time).conflicts('by'))
+    .addOption(new Option('--by <duration>', 'how long to extend the lease').argParser(duration))
     .action(
       runs(io, async (session, name: string, { until, by = 0 }: ExtendOptions) => {
-        if (until === undefined && by === 0) throw usageFailure('Say how long: --by 48h, or --until a time.');
+        if (until === undefined && by === 0)
+          throw usageFailure('Give --by with a duration, e.g. 48h, or --until with a time.');
         const { api } = session;
         const at = clusterAt(session, name);
         const { apiVersion, kind, metadata, spec } = await api.manifest(at);
         const { lease } = spec;
         if (lease === undefined)
-          throw usageFailure(`The cluster ${name} has no end that could be moved. Declare spec.lease in its manifest.`);
+          throw usageFailure(`The cluster ${name} has no lease. Declare spec.lease in its manifest.`);
         const endsAt = until ?? new Date(Date.parse(lease.endsAt) + by).toISOString();
         const { namespace, resourceVersion } = metadata;
         const changed = {

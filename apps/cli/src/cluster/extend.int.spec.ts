@@ -47,7 +47,7 @@ describe('fairlead cluster extend', () => {
     const none = await ask('--by', '1h');
     expect([none.code === 0, none.stderr]).toEqual([false, expect.stringContaining('Declare spec.lease')]);
     const nothing = await ask();
-    expect([nothing.code === 0, nothing.stderr]).toEqual([false, expect.stringContaining('--by 48h, or --until')]);
+    expect([nothing.code === 0, nothing.stderr]).toEqual([false, expect.stringContaining('48h, or --until')]);
     expect(gateway.asked('PUT', MANIFEST)).toEqual([]);
   });
 });

@@ -13,12 +13,15 @@ export const addPause = (parent: Command, io: Io): void => {
     usage: 'pause <cluster>',
     summary: 'Pause a cluster',
     description:
-      'Stop all work on a cluster until it is resumed. Work in progress stops at its next safe point, and nothing is lost. Requests that would change the cluster are refused meanwhile, its deletion included; reads are answered.',
+      'Stop all work on a cluster until it is resumed. Work in progress stops at its next safe point, and nothing is lost. While a cluster is paused, requests that would change it are refused, including its deletion.',
     examples: [
-      ['fairlead cluster pause demo --reason "the provider is under maintenance"', 'Pause it, and record why'],
+      [
+        'fairlead cluster pause demo --reason "the provider is under maintenance"',
+        'Pause a cluster, and record the reason',
+      ],
     ],
   })
-    .option('--reason <text>', 'why; it is recorded in the history', '')
+    .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, { reason }: ReasonOption) =>
         clusterAnswer(await session.api.pauseCluster(clusterAt(session, name), reason), io.now()),
@@ -31,8 +34,8 @@ export const addRetryNetwork = (parent: Command, io: Io): void => {
     usage: 'retry-network <cluster>',
     summary: 'Apply the network configuration again where it failed',
     description:
-      'Nodes that have reverted a firewall or an SSH server, because they no longer reached NATS or because it was refused, try it once more. Change the manifest instead if it is wrong.',
-    examples: [['fairlead cluster retry-network demo', 'Try again, after the cause is repaired']],
+      'Apply the declared firewall and SSH server configuration again on nodes that reverted it, because they lost their connection to NATS or because it was not valid. If the manifest is wrong, change it instead.',
+    examples: [['fairlead cluster retry-network demo', 'Retry after the cause was fixed']],
   }).action(
     runs(io, async (session, name: string) =>
       clusterAnswer(await session.api.retryNetwork(clusterAt(session, name)), io.now()),
@@ -44,10 +47,10 @@ export const addResume = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'resume <cluster>',
     summary: 'Resume a paused cluster',
-    description: 'Let work on a paused cluster continue where it was interrupted. Time limits start again.',
-    examples: [['fairlead cluster resume demo', 'Continue']],
+    description: 'Continue the work on a paused cluster where it was interrupted. Time limits start again.',
+    examples: [['fairlead cluster resume demo', 'Resume a cluster']],
   })
-    .option('--reason <text>', 'why; it is recorded in the history', '')
+    .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, { reason }: ReasonOption) =>
         clusterAnswer(await session.api.resumeCluster(clusterAt(session, name), reason), io.now()),

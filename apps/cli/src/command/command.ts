@@ -47,7 +47,7 @@ const refuseMisplaced = (command: Command, shared: readonly Option[]): void => {
         takes
           ? `${option.long} must stand after ${command.name()}: there it means something else than before it`
           : `unknown option '${option.long}': ${command.name()} does not take it`,
-        'Add --help to see what it takes.',
+        'Add --help for its arguments and options.',
       );
     }
   }
@@ -68,30 +68,30 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
   if (which === 'none') return [];
   const output = new Option(
     which.startsWith('out-file') ? '--output <format>' : '-o, --output <format>',
-    'how to print the answer',
+    'output format',
   )
     .choices(FORMATS)
     .helpGroup(SHARED_HEADING);
   if (which === 'output' || which === 'out-file-alone') return [output];
   return [
     output,
-    new Option('-n, --namespace <name>', 'namespace of the cluster (FAIRLEAD_NAMESPACE; else "default")').helpGroup(
+    new Option('-n, --namespace <name>', 'namespace of the cluster (FAIRLEAD_NAMESPACE; default: "default")').helpGroup(
       SHARED_HEADING,
     ),
-    new Option('--server <url>', 'address of the REST API (FAIRLEAD_SERVER; else the local instance)').helpGroup(
+    new Option('--server <url>', 'address of the REST API (FAIRLEAD_SERVER; default: the local instance)').helpGroup(
       SHARED_HEADING,
     ),
     new Option(
       '--token-file <file>',
-      "file with the API token (FAIRLEAD_TOKEN holds the token itself; else the local instance's)",
+      "file with the API token (or set FAIRLEAD_TOKEN to the token; default: the local instance's token)",
     ).helpGroup(SHARED_HEADING),
     new Option(
       '--ca-file <file>',
-      'authority of the certificate of an https:// address, PEM (FAIRLEAD_CA_FILE; else those that Node.js trusts)',
+      'CA certificate for an https:// address, PEM (FAIRLEAD_CA_FILE; default: the CAs that Node.js trusts)',
     ).helpGroup(SHARED_HEADING),
     new Option(
       '--data <dir>',
-      'data folder of the local instance (else .fairlead here, above, or in the checkout)',
+      'data folder of the local instance (default: .fairlead in this folder, a parent, or the checkout)',
     ).helpGroup(SHARED_HEADING),
   ];
 };

@@ -7,7 +7,7 @@ export interface ConfirmOptions {
   readonly yes?: true;
 }
 
-export const CONFIRM_OPTION = ['-y, --yes', 'do not ask'] as const;
+export const CONFIRM_OPTION = ['-y, --yes', 'do not ask for confirmation'] as const;
 
 export const addConfirmOption = (command: Command): Command => command.option(...CONFIRM_OPTION);
 
@@ -29,11 +29,11 @@ export const confirm = async (
   if (yes === true) return;
   if (io.ask === undefined)
     throw usageFailure(
-      `There is no terminal to ask at, and nothing was changed${what === undefined ? '' : `: ${what}`}`,
-      'Give --yes to go on without being asked.',
+      `There is no terminal for the confirmation; nothing was changed${what === undefined ? '' : `: ${what}`}`,
+      'Give --yes to skip the confirmation.',
     );
   if (what !== undefined) io.err(`${what}.\n`);
-  const answer = (await io.ask(typed === undefined ? `${question} [y/N] ` : `Type ${typed} to go on: `)).trim();
+  const answer = (await io.ask(typed === undefined ? `${question} [y/N] ` : `Type ${typed} to continue: `)).trim();
   if (typed === undefined ? /^y(es)?$/i.test(answer) : answer === typed) return;
-  throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'It was not confirmed: nothing was changed' });
+  throw new CliFailure('failed', { code: 'cli.not-confirmed', message: 'Not confirmed; nothing was changed' });
 };

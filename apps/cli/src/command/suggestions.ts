@@ -81,7 +81,7 @@ export const unknownCommand = (command: Command, words: readonly string[]): CliF
   const titles = meant.map((one) => `"${titleOf(one)}"`).join(' or ');
   return usageFailure(
     `unknown command '${word}'`,
-    titles === '' ? `"${titleOf(command)} --help" lists those that there are.` : `Did you mean ${titles}?`,
+    titles === '' ? `"${titleOf(command)} --help" lists the commands.` : `Did you mean ${titles}?`,
   );
 };
 

@@ -13,10 +13,10 @@ export interface WaitOptions {
 
 export const addWaitOptions = (command: Command): Command =>
   command
-    .option('--wait', 'show the progress and end when it is done')
+    .option('--wait', 'show progress, and exit when the operation is done')
     .option(
       '--timeout <duration>',
-      'with --wait: give up watching after so long (e.g. 10m); the server goes on',
+      'with --wait: how long to wait, e.g. 10m; the operation continues on the server',
       duration,
     );
 

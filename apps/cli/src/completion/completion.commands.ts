@@ -17,9 +17,9 @@ export const addCompletionCommands = (program: Command, io: Io): void => {
     summary: 'Print a script that completes commands, options and names',
     shared: 'none',
     examples: [
-      ['source <(fairlead completion bash)', 'For this shell; put the line into ~/.bashrc for all'],
-      ['fairlead completion zsh > "${fpath[1]}/_fairlead"', 'For zsh'],
-      ['fairlead completion fish | source', 'For fish'],
+      ['source <(fairlead completion bash)', 'Bash: for this shell; add the line to ~/.bashrc for every shell'],
+      ['fairlead completion zsh > "${fpath[1]}/_fairlead"', 'Zsh'],
+      ['fairlead completion fish | source', 'Fish'],
     ],
   })
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))

@@ -15,7 +15,9 @@ import { addAcceptHost, addAcceptHostKey, addDescribe } from './trust.commands.j
 import { untilVerified } from './verification.effects.js';
 
 export const addConnectionCommands = (program: Command, io: Io): void => {
-  const connection = addGroup(program, 'connection', 'Where machines come from').alias('connections');
+  const connection = addGroup(program, 'connection', 'Manage connections to providers of machines').alias(
+    'connections',
+  );
   addList(connection, io);
   addGet(connection, io);
   addHosts(connection, io);
@@ -59,7 +61,7 @@ const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
     summary: 'List the connections',
-    examples: [['fairlead connection list', 'With what is known of their providers']],
+    examples: [['fairlead connection list', 'List the connections with their state']],
   })
     .alias('ls')
     .action(runs(io, async (session) => connectionsAnswer(await session.api.connections())));
@@ -69,7 +71,7 @@ const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <connection>',
     summary: 'Show one connection, without its secret',
-    examples: [['fairlead connection get lab --output yaml', 'All of it']],
+    examples: [['fairlead connection get lab --output yaml', 'Print all fields']],
   }).action(
     runs(io, async (session, name: string) => {
       const item = await session.api.connection(name);
@@ -81,8 +83,8 @@ const addGet = (parent: Command, io: Io): void => {
 const addHosts = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'hosts <connection>',
-    summary: 'List the hosts of an inventory, and who has them',
-    examples: [['fairlead connection hosts site', 'Which are free, which are in use, which could not be reset']],
+    summary: 'List the hosts of an inventory and the clusters that use them',
+    examples: [['fairlead connection hosts site', 'List the hosts with their state']],
   }).action(
     runs(io, async (session, name: string) => {
       const { hosts = [] } = await session.api.connection(name);
@@ -112,7 +114,7 @@ const addSpecs = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'specs <connection>',
     summary: 'List the machine sizes that a connection offers',
-    examples: [['fairlead connection specs lab', 'What can be given to --spec']],
+    examples: [['fairlead connection specs lab', 'List the names for --spec']],
   }).action(
     runs(io, async (session, name: string) => {
       const specs = await session.api.specs(name);
@@ -132,10 +134,10 @@ const addSpecs = (parent: Command, io: Io): void => {
 const addVerify = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'verify <connection>',
-    summary: 'Verify a connection and what it offers',
+    summary: 'Verify a connection and list what it offers',
     description:
-      'Verify a connection and what it offers. Hosts of an inventory that could not be reset when they were given back are reset, and free again.',
-    examples: [['fairlead connection verify site', 'After a host that was dead is back']],
+      'Verify a connection and list what it offers. Hosts of an inventory that could not be reset after their last use are reset now, and become free.',
+    examples: [['fairlead connection verify site', 'Verify a connection after a host was repaired']],
   }).action(
     runs(io, async (session, name: string) => {
       await session.api.verifyConnection(name);
@@ -169,30 +171,30 @@ const collectSetting = (
 const addSet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'set <connection>',
-    summary: 'Register a connection, or replace its settings',
+    summary: 'Register a connection or replace its settings',
     description:
-      'Register a connection, or replace its settings, and wait until it is known what it offers. Its secret is sealed by the server and never shown again; left out, the one that there is stays.',
+      'Register a connection, or replace its settings, and wait until it is verified. The secret is sealed by the server and never shown again; without --secret-file, the existing secret is kept.',
     examples: [
       [
         'fairlead connection set lab2 --provider lab --region lab-1 --setting endpoint=http://127.0.0.1:9999 --secret-file lab.token',
-        'Another lab (a simulation)',
+        'Register another lab (a simulation)',
       ],
       [
         'fairlead connection set site --provider ssh --settings-file site.yaml --secret-file ~/.ssh/id_ed25519',
-        'Your own hosts: an inventory in YAML (docs/providers.md), and the private key that opens them',
+        'Register your own hosts, with an inventory in YAML (docs/providers.md) and an SSH key',
       ],
     ],
   })
-    .requiredOption('--provider <name>', 'lab, ssh, nspawn ...')
+    .requiredOption('--provider <name>', 'provider: lab, ssh, nspawn')
     .option('--region <name>', 'region of the provider')
     .option('--zone <name>', 'zone of the region')
-    .option('--setting <name=value>', "one of the provider's own settings; may be given several times", collectSetting)
-    .option('--settings-file <file>', 'file with settings as YAML or JSON; --setting adds to them')
+    .option('--setting <name=value>', 'setting of the provider (repeatable)', collectSetting)
+    .option('--settings-file <file>', 'file with settings in YAML or JSON; --setting overrides single ones')
     .option('--secret-file <file>', 'file with the token or key; - reads standard input')
-    .option('--moved', 'while clusters use it: the same machines are found at the new endpoint')
-    .option('--no-wait', 'end when it is registered, without waiting for what the provider says')
+    .option('--moved', 'confirm that the new endpoint manages the same machines, while clusters use the connection')
+    .option('--no-wait', 'exit when the connection is registered, without waiting for the provider')
     .addOption(
-      new Option('--timeout <duration>', 'wait at most so long (e.g. 2m)').argParser(duration).default(60_000, '60s'),
+      new Option('--timeout <duration>', 'how long to wait, e.g. 2m').argParser(duration).default(60_000, '60s'),
     )
     .action(
       runs(io, async (session, name: string, options: SetOptions) => {
@@ -242,8 +244,8 @@ const readSecret = async (file: string, io: Io): Promise<string> => {
 const addDelete = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'delete <connection>',
-    summary: 'Remove a connection that no cluster uses',
-    examples: [['fairlead connection delete lab2', 'It is refused while a cluster uses it']],
+    summary: 'Delete a connection that no cluster uses',
+    examples: [['fairlead connection delete lab2', 'Delete a connection that no cluster uses']],
   }).action(
     runs(io, async (session, name: string) => {
       await session.api.deleteConnection(name);

@@ -13,9 +13,9 @@ const LIMIT_MAX = 1_000_000;
 export const withQuota = (command: Command): Command => {
   const limit = integerBetween(0, LIMIT_MAX);
   return command
-    .option('--clusters <count>', 'most clusters; left out: not limited', limit)
-    .option('--nodes <count>', 'most machines; left out: not limited', limit)
-    .option('--cores <count>', 'most CPUs of these machines; left out: not limited', limit);
+    .option('--clusters <count>', 'maximum number of clusters (default: no limit)', limit)
+    .option('--nodes <count>', 'maximum number of machines (default: no limit)', limit)
+    .option('--cores <count>', 'maximum number of CPUs of these machines (default: no limit)', limit);
 };
 
 /** What was said of the limits, without what else a command was given. */
@@ -51,10 +51,10 @@ export const addGrant = (parent: Command, io: Io): void => {
     usage: 'grant <connection> <namespaces...>',
     summary: 'Set which namespaces may use a connection',
     description:
-      'Set which namespaces may use a connection: those of the namespaces, or of all with "*". It replaces what was said before; clusters that are there already stay.',
+      'Set the namespaces that can use a connection; "*" grants it to all. This replaces earlier grants; existing clusters stay.',
     examples: [
-      ['fairlead connection grant site team-a team-b', 'For the clusters of two namespaces'],
-      ['fairlead connection grant lab "*"', 'For all'],
+      ['fairlead connection grant site team-a team-b', 'Grant it to two namespaces'],
+      ['fairlead connection grant lab "*"', 'Grant it to all namespaces'],
     ],
   }).action(
     runs(io, async (session, name: string, namespaces: string[]) => {
@@ -68,10 +68,12 @@ export const addGrant = (parent: Command, io: Io): void => {
 export const addQuota = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'quota <connection>',
-    summary: 'Set the quota of a connection, for all clusters',
+    summary: 'Set the quota of a connection for all clusters together',
     description:
-      'Set the quota of a connection, for all clusters together. It replaces what was set before; what there is already stays.',
-    examples: [['fairlead connection quota site --nodes 40 --cores 160', 'Forty machines with 160 CPUs together']],
+      'Set the quota of a connection for all clusters together. This replaces the earlier quota; existing machines stay.',
+    examples: [
+      ['fairlead connection quota site --nodes 40 --cores 160', 'Limit a connection to 40 machines with 160 CPUs'],
+    ],
   });
   withQuota(command).action(
     runs(io, async (session, name: string, quota: Quota) => {

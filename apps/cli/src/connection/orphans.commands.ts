@@ -24,8 +24,8 @@ const addList = (parent: Command, io: Io): void => {
     usage: 'list <connection>',
     summary: 'List the orphaned machines of a connection',
     description:
-      'List the orphaned machines of a connection: the provider lists them with the marks of the connection, and no cluster has planned them. They are never deleted automatically.',
-    examples: [['fairlead connection orphans list lab', 'What may cost money for nothing']],
+      'List the orphaned machines of a connection: machines with the tags of the connection that belong to no cluster. They are never deleted automatically.',
+    examples: [['fairlead connection orphans list lab', 'List machines that no cluster uses']],
     isDefault: true,
   }).action(
     runs(io, async (session, name: string) => {
@@ -51,8 +51,8 @@ const addDelete = (parent: Command, io: Io): void => {
     usage: 'delete <connection> <id>',
     summary: 'Delete an orphaned machine',
     description:
-      'Delete an orphaned machine. The provider and the log are asked again first: a machine that a cluster has planned stays.',
-    examples: [['fairlead connection orphans delete lab i-6b2026400daf --yes', 'Without being asked']],
+      'Delete an orphaned machine. The provider and the log are checked again first; a machine that belongs to a cluster is not deleted.',
+    examples: [['fairlead connection orphans delete lab i-6b2026400daf --yes', 'Skip the confirmation']],
   });
   addConfirmOption(command).action(
     runs(io, async (session, name: string, id: string, options: ConfirmOptions) => {
@@ -73,20 +73,26 @@ interface AdoptOptions extends ConfirmOptions, WaitOptions {
 const addAdopt = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'adopt <connection> <id>',
-    summary: 'Make an orphaned machine a node of a pool',
+    summary: 'Adopt an orphaned machine as a node of a pool',
     description:
-      'Make an orphaned machine a node of a pool of workers, whose replicas grow by one. It must run, have the machine type, image and zone of the pool, let the SSH key of the connection in, and be no Kubernetes node: this is checked first, and otherwise nothing is changed. From then on the machine belongs to the cluster: it is deleted with its node.',
+      'Adopt an orphaned machine as a node of a worker pool, whose replicas grow by one. The machine must be running, have the machine type, image and zone of the pool, accept the SSH key of the connection, and not be a Kubernetes node; otherwise nothing is changed. From then on it belongs to the cluster, and is deleted with its node.',
     examples: [
-      ['fairlead connection orphans adopt lab i-6b2026400daf --cluster demo --pool web', 'Asks first'],
+      [
+        'fairlead connection orphans adopt lab i-6b2026400daf --cluster demo --pool web',
+        'Adopt a machine, after a confirmation',
+      ],
       [
         'fairlead connection orphans adopt lab i-6b2026400daf --cluster demo --pool web --yes --wait',
-        'Until it is Ready',
+        'Adopt a machine, and wait until its node is Ready',
       ],
     ],
   })
-    .requiredOption('--cluster <name>', 'the cluster that it joins')
-    .requiredOption('--pool <name>', 'the pool of workers that grows by it')
-    .option('--idempotency-key <key>', 'asking again with the same key adopts nothing more (default: generated)');
+    .requiredOption('--cluster <name>', 'cluster that the machine joins')
+    .requiredOption('--pool <name>', 'worker pool that the machine joins')
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
   addWaitOptions(addConfirmOption(command)).action(
     runs(io, async (session, name: string, id: string, options: AdoptOptions) => {
       checkWaitOptions(options);

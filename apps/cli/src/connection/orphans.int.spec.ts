@@ -100,13 +100,13 @@ describe('fairlead connection orphans delete', () => {
 
   it.each(['', 'n', 'nay'])('deletes nothing when it is answered "%s"', async (answer) => {
     const { code, stderr } = await ask(['delete', 'lab', 'i-1'], fakeIo({ answer }));
-    expect([code, stderr]).toEqual([1, expect.stringContaining('It was not confirmed: nothing was changed')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Not confirmed; nothing was changed')]);
     expect(gateway.asked('DELETE', STRAY)).toEqual([]);
   });
 
   it('deletes nothing where no one can be asked, and names the option', async () => {
     const { code, stderr } = await ask(['delete', 'lab', 'i-1']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('Give --yes to go on without being asked.')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give --yes to skip the confirmation.')]);
     expect(gateway.asked('DELETE', STRAY)).toEqual([]);
   });
 

@@ -69,10 +69,8 @@ export const describeText = (item: ConnectionView): string => {
 export const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <connection>',
-    summary: 'Show a connection: what keeps its tenants apart, its hosts and their SSH host keys',
-    examples: [
-      ['fairlead connection describe site', 'Which host key each host and the jump host have to show, and why'],
-    ],
+    summary: 'Show a connection with its hosts, their SSH host keys and the isolation of tenants',
+    examples: [['fairlead connection describe site', 'Show the expected host key of each host and of the jump host']],
   }).action(
     runs(io, async (session, name: string) => {
       const item = await session.api.connection(name);
@@ -91,27 +89,27 @@ export const addAcceptHostKey = (parent: Command, io: Io): void => {
     usage: 'accept-host-key <connection>',
     summary: 'Accept the SSH host key of a host of an inventory, or of the jump host',
     description:
-      'Accept the SSH host key of a host of an inventory, or of the jump host. Read it on the host itself (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub): a machine in between shows a new key, too.',
+      'Accept a new SSH host key of a host of an inventory, or of the jump host. Read the fingerprint on the host itself (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub): a new key can also be a sign of an attack.',
     examples: [
       [
         'fairlead connection accept-host-key site --host rack-1 --key SHA256:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg',
-        'After rack-1 was reinstalled',
+        'Accept the new key of a host that was reinstalled',
       ],
       [
         'fairlead connection accept-host-key site --jump --key SHA256:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg',
-        'After the jump host was',
+        'Accept the new key of the jump host',
       ],
     ],
   })
     .option('--host <name>', 'host of the inventory')
-    .option('--jump', 'the jump host')
+    .option('--jump', 'accept the key of the jump host')
     .requiredOption('--key <fingerprint>', 'fingerprint of the new host key', fingerprint)
     .action(
       runs(io, async (session, name: string, options: { host?: string; jump?: boolean; key: string }) => {
         const { host, jump = false, key } = options;
         if ((host === undefined) !== jump) throw usageFailure('Give either --host <name> or --jump');
         await session.api.acceptHostKey(name, host ?? null, key);
-        const table = `${key} is the host key of ${host ?? 'the jump host'} from now on; the hosts are being looked at.`;
+        const table = `${key} is the host key of ${host ?? 'accept the key of the jump host'} from now on; the hosts are being looked at.`;
         return { data: { name, host: host ?? null, hostKey: key }, table, names: [name] };
       }),
     );
@@ -120,10 +118,10 @@ export const addAcceptHostKey = (parent: Command, io: Io): void => {
 export const addAcceptHost = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'accept-host <connection> <host>',
-    summary: 'Accept a host of an inventory as it is, e.g. after it was reinstalled',
+    summary: 'Accept a host of an inventory as it is, e.g. after a reinstallation',
     description:
-      'Accept a host of an inventory as it is, e.g. after it was reinstalled: one that was kept out is free, and one that another namespace used last is free for all that the connection is granted to. Nothing is done to the host.',
-    examples: [['fairlead connection accept-host site rack-2', 'Instead of another try to wipe it (verify)']],
+      'Accept a host of an inventory as it is, e.g. after a reinstallation. A host that was excluded becomes free, and a host last used by another namespace becomes free for all namespaces that can use the connection. The host is not changed.',
+    examples: [['fairlead connection accept-host site rack-2', 'Accept a host without resetting it again']],
   }).action(
     runs(io, async (session, name: string, host: string) => {
       await session.api.acceptHost(name, host);

@@ -39,12 +39,12 @@ const unreached = ({ name, problem }: ConnectionView): CliFailure =>
   new CliFailure('failed', {
     code: 'cli.connection-unreached',
     message: `The connection ${name} is registered, and cannot be used now: ${problem}`,
-    help: `Set it again with what was wrong put right; "fairlead connection verify ${name}" looks again with the same settings.`,
+    help: `Correct the settings and set it again; "fairlead connection verify ${name}" looks again with the same settings.`,
   });
 
 const tooLong = ({ name }: ConnectionView, timeoutMs: number): CliFailure =>
   new CliFailure('timed-out', {
     code: 'cli.timed-out',
-    message: `The connection ${name} is registered; what it offers was not known within ${formatDuration(timeoutMs)}`,
+    message: `The connection ${name} is registered; it was not verified within ${formatDuration(timeoutMs)}`,
     help: `Look again with "fairlead connection get ${name}".`,
   });

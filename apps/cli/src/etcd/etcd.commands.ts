@@ -16,7 +16,7 @@ const WAIT_DEFAULT_MS = 30 * 60_000;
 const MS_PER_SECOND = 1_000;
 
 export const addEtcdCommands = (program: Command, io: Io): void => {
-  const etcd = addGroup(program, 'etcd', "Save a cluster's etcd, and set it back");
+  const etcd = addGroup(program, 'etcd', 'Back up and restore etcd');
   addSnapshot(etcd, io);
   addSnapshots(etcd, io);
   addVerify(etcd, io);
@@ -26,13 +26,16 @@ export const addEtcdCommands = (program: Command, io: Io): void => {
 type EtcdOptions = WaitOptions & { readonly idempotencyKey?: string };
 
 const keyOption = (command: Command): Command =>
-  command.option('--idempotency-key <key>', 'asking again with the same key asks once (default: generated)');
+  command.option(
+    '--idempotency-key <key>',
+    'repeating the request with the same key has no further effect (default: generated)',
+  );
 
 const addSnapshot = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'snapshot <cluster>',
-    summary: 'Take a snapshot of etcd, off its node',
-    examples: [['fairlead etcd snapshot demo --wait', 'And say its name when it is taken']],
+    summary: 'Take a snapshot of etcd',
+    examples: [['fairlead etcd snapshot demo --wait', 'Take a snapshot, and print its name when it is complete']],
   });
   keyOption(addWaitOptions(command)).action(
     runs(io, async (session, name: string, options: EtcdOptions) => {
@@ -47,8 +50,8 @@ const addSnapshot = (parent: Command, io: Io): void => {
 const addSnapshots = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'snapshots <cluster>',
-    summary: "List the snapshots of a cluster's etcd, latest first",
-    examples: [['fairlead etcd snapshots demo', 'With what a restore of each would lose']],
+    summary: 'List the snapshots of etcd, latest first',
+    examples: [['fairlead etcd snapshots demo', 'List the snapshots, with their age']],
   }).action(
     runs(io, async (session, name: string) =>
       snapshotsAnswer(await session.api.etcdSnapshots(clusterAt(session, name))),
@@ -59,10 +62,15 @@ const addSnapshots = (parent: Command, io: Io): void => {
 const addVerify = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'verify <cluster> <snapshot>',
-    summary: 'Verify a snapshot: restore it into a scratch etcd and read that',
+    summary: 'Verify a snapshot by restoring it into a scratch etcd',
     description:
-      'Restore a snapshot into a scratch etcd on a control plane, read all of it, and delete it. The etcd of the cluster is not touched.',
-    examples: [['fairlead etcd verify demo demo-20261124-0600-7b0f6a3e --wait', 'And fail if it is not valid']],
+      'Restore a snapshot into a scratch etcd on a control plane, read every key, and delete it. The etcd of the cluster is not touched.',
+    examples: [
+      [
+        'fairlead etcd verify demo demo-20261124-0600-7b0f6a3e --wait',
+        'Verify a snapshot; exits with 1 if it is not valid',
+      ],
+    ],
   });
   keyOption(addWaitOptions(command)).action(
     runs(io, async (session, name: string, snapshot: string, options: EtcdOptions) => {
@@ -79,16 +87,19 @@ type RestoreOptions = EtcdOptions & { readonly confirm?: string };
 const addRestore = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'restore <cluster> <snapshot>',
-    summary: 'Restore etcd from a snapshot; everything since is lost',
+    summary: 'Restore etcd from a snapshot; later changes are lost',
     description:
-      'Set etcd back to a snapshot. Everything that happened in the cluster since then is lost: workloads, secrets, nodes. It is confirmed by the name of the cluster: typed when asked, or with --confirm.',
+      'Restore etcd from a snapshot. All later changes in the cluster are lost: workloads, secrets, nodes. Confirm with the name of the cluster, at the prompt or with --confirm.',
     examples: [
-      ['fairlead etcd restore demo demo-20261121-100000 --wait', 'Be asked, and wait'],
-      ['fairlead etcd restore demo demo-20261121-100000 --confirm demo', 'Without being asked'],
+      [
+        'fairlead etcd restore demo demo-20261121-100000 --wait',
+        'Confirm with the name of the cluster, and wait until it is done',
+      ],
+      ['fairlead etcd restore demo demo-20261121-100000 --confirm demo', 'Skip the confirmation'],
     ],
   });
   keyOption(addWaitOptions(command))
-    .option('--confirm <cluster>', 'the name of the cluster')
+    .option('--confirm <cluster>', 'confirm by giving the name of the cluster')
     .action(
       runs(io, async (session, name: string, snapshot: string, options: RestoreOptions) => {
         checkWaitOptions(options);
@@ -104,13 +115,13 @@ const addRestore = (parent: Command, io: Io): void => {
 const confirmation = async ({ api, io }: Session, at: ClusterAt, snapshot: string): Promise<string> => {
   if (io.ask === undefined)
     throw usageFailure(
-      `There is no terminal to ask at, and nothing was changed: everything that happened in ${at.cluster} since ${snapshot} would be lost`,
-      `Give --confirm ${at.cluster} to go on without being asked.`,
+      `There is no terminal for the confirmation; nothing was changed: everything that happened in ${at.cluster} since ${snapshot} would be lost`,
+      `Give --confirm ${at.cluster} to skip the prompt.`,
     );
   const found = (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot);
   const age = found === undefined ? '' : ` (${ageOf(found)} old)`;
   io.err(`Everything that happened in ${at.cluster} since ${snapshot}${age} will be lost.\n`);
-  return (await io.ask(`Type the name of the cluster to go on: `)).trim();
+  return (await io.ask(`Type the name of the cluster to continue: `)).trim();
 };
 
 const ended = async (
@@ -129,7 +140,7 @@ const ended = async (
   if (wait === true && request.phase === 'Running')
     throw new CliFailure('timed-out', {
       code: 'cli.timed-out',
-      message: `Not done within ${formatDuration(timeout)}: the ${request.what} goes on at the server`,
+      message: `Not done within ${formatDuration(timeout)}: the ${request.what} continues on the server`,
     });
   return request;
 };

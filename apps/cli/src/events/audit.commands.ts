@@ -7,13 +7,15 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { answerText, type Answer } from '../output/format.js';
 import { GrowingTable } from '../output/table.js';
+import { addDiff } from './diff.commands.js';
 import { traceOf } from './trace.js';
 import { traceText } from './trace.text.js';
 
 export const addAuditCommands = (program: Command, io: Io): void => {
-  const audit = addGroup(program, 'audit', 'Replay the history of a cluster, and prove that it is whole');
+  const audit = addGroup(program, 'audit', 'Show, compare, trace and verify the history of a cluster');
   addShow(audit, io);
   addTrace(audit, io);
+  addDiff(audit, io);
   addVerify(audit, io);
 };
 
@@ -21,12 +23,12 @@ const addShow = (audit: Command, io: Io): void => {
   addCommand(audit, {
     usage: 'show <cluster>',
     isDefault: true,
-    summary: 'Who did what, when, and because of what',
+    summary: 'Show who did what, when, and for which cause',
     description:
-      'Replay the history of a cluster from the log: each event with who caused it and what led to it. A table is printed page by page, json and yaml as one document.',
+      'Replay the history of a cluster from the log: each event with its actor and its cause. A table is printed page by page, JSON and YAML as one document.',
     examples: [
-      ['fairlead audit demo', 'The whole history'],
-      ['fairlead audit demo --output json', 'With the chain of causes of each event'],
+      ['fairlead audit demo', 'Print the whole history'],
+      ['fairlead audit demo --output json', 'Include the chain of causes of each event'],
     ],
   }).action(runs(io, showAudit));
 };
@@ -80,12 +82,12 @@ const verificationOf = (before: AuditView | undefined, page: AuditView): AuditVi
 const addTrace = (audit: Command, io: Io): void => {
   addCommand(audit, {
     usage: 'trace <cluster>',
-    summary: 'What led to an event, and what followed from it',
+    summary: 'Show the causes and consequences of an event',
     description:
-      'Show the chain of causes of an event, from the request that it began with, and everything that followed from it. The sequence is the first column of "fairlead events".',
+      'Show the chain of causes of an event, starting at the original request, and everything that followed from it. The sequence is the first column of "fairlead events".',
     examples: [
-      ['fairlead audit trace demo 58', 'Why did this happen, and what did it lead to?'],
-      ['fairlead audit trace demo 58 --output json | jq .causes', 'Its causes, for programs'],
+      ['fairlead audit trace demo 58', 'Show why an event happened, and what followed'],
+      ['fairlead audit trace demo 58 --output json | jq .causes', 'Print the causes as JSON'],
     ],
   })
     .argument('<seq>', 'its sequence in the log', integerBetween(1, Number.MAX_SAFE_INTEGER))
@@ -112,10 +114,10 @@ const trace = async (session: Session, name: string, seq: number): Promise<Answe
 const addVerify = (audit: Command, io: Io): void => {
   addCommand(audit, {
     usage: 'verify <cluster>',
-    summary: 'Check the hash chains of a history',
+    summary: 'Verify the hash chains of a history',
     description:
-      'Compute the hash chains of a history again. A changed or missing event ends with exit code 1 and its sequence.',
-    examples: [['fairlead audit verify demo', 'Is anything changed or missing?']],
+      'Verify the hash chains of a history. If an event was changed or is missing, print its sequence and exit with 1.',
+    examples: [['fairlead audit verify demo', 'Verify that no event was changed or removed']],
   }).action(runs(io, verify));
 };
 
@@ -140,7 +142,7 @@ const verify = async (session: Session, name: string): Promise<Answer | undefine
   if (intact) {
     return {
       data: verification,
-      table: `${count} events in ${streams} hash chains: nothing is changed or missing.`,
+      table: `${count} events in ${streams} hash chains: no event was changed or is missing.`,
       names: [name],
     };
   }

@@ -79,7 +79,7 @@ describe('audit', () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect(await ask(['audit', 'verify', 'demo'])).toMatchObject({
       code: 0,
-      stdout: '40 events in 7 hash chains: nothing is changed or missing.\n',
+      stdout: '40 events in 7 hash chains: no event was changed or is missing.\n',
     });
     gateway.on(
       'GET',
@@ -103,6 +103,48 @@ describe('audit', () => {
     expect(await ask(['audit', 'trace', 'demo', '7'])).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('The history of demo has no event 7'),
+    });
+  });
+
+  describe('diff', () => {
+    const event = {
+      ...{ seq: 58, type: 'NodeLost', time: '2026-11-21T08:00:00Z', actor: 'system/upgrade-svc' },
+      sentence: 'demo-w-1 is lost',
+    };
+    const planned = { ...event, seq: 61, type: 'VmsPlanned', actor: 'system/infra-svc' };
+    const changes = (items: readonly unknown[]) => ({
+      body: {
+        ...{ kind: 'ClusterChanges', namespace: 'default', cluster: 'demo', items },
+        ...{ from: { seq: 50, time: '2026-11-21T07:00:00Z' }, to: { seq: 70, time: '2026-11-21T09:00:00Z' } },
+      },
+    });
+
+    it('shows each field that changed with its event, and what came and went in a line', async () => {
+      const field = { field: 'phase', before: 'Ready', after: 'Lost', event };
+      const added = ['pool', 'phase'].map((of, index) => ({
+        ...{ field: of, before: null, after: 'x', event: { ...planned, seq: planned.seq + index } },
+      }));
+      gateway.on('GET', '/ns/default/clusters/demo/changes', ({ query }) => {
+        expect(query).toEqual({ from: '2026-11-21T07:00:00.000Z', to: '70' });
+        return changes([
+          { kind: 'Node', name: 'demo-w-1', change: 'changed', fields: [field] },
+          { kind: 'Node', name: 'demo-w-3', change: 'added', fields: added },
+        ]);
+      });
+      const { stdout } = await ask(['audit', 'diff', 'demo', '--from', '2026-11-21T07:00:00Z', '--to', '70']);
+      expect(stdout.trimEnd().split('\n').slice(1)).toEqual([
+        expect.stringMatching(/^Node demo-w-1 +phase +Ready +Lost +NodeLost \(58\) +system\/upgrade-svc +2026-/),
+        expect.stringMatching(/^Node demo-w-3 +- +- +added +VmsPlanned \(61\) +system\/infra-svc +2026-/),
+      ]);
+    });
+
+    it('says when nothing changed, and asks for the first moment', async () => {
+      gateway.on('GET', '/ns/default/clusters/demo/changes', changes([]));
+      expect((await ask(['audit', 'diff', 'demo', '--from', '50'])).stdout).toBe('Nothing changed.\n');
+      expect(await ask(['audit', 'diff', 'demo'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("required option '--from <moment>' not specified"),
+      });
     });
   });
 });

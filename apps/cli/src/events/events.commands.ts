@@ -19,21 +19,21 @@ interface EventsOptions {
 export const addEventCommands = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'events <cluster>',
-    summary: 'Print what happened to a cluster, one line per event',
+    summary: 'Print the events of a cluster',
     description:
-      'Print the events of a cluster from the log, oldest first; those of all clusters that ever had the name.',
+      'Print the events of a cluster from the log, oldest first, including those of earlier clusters with the same name.',
     examples: [
-      ['fairlead events demo', 'Everything so far'],
-      ['fairlead events demo --follow', 'And what happens from now on, until Ctrl-C'],
-      ['fairlead events demo --since 120 --output json', 'Those after sequence 120'],
-      ['fairlead events demo --node demo-w-2-k3x9q', 'Those of a node'],
-      ['fairlead events demo --type NodeLost --type NodeReady --follow', 'Nodes that are lost and come back'],
+      ['fairlead events demo', 'Print all events so far'],
+      ['fairlead events demo --follow', 'Print new events until Ctrl-C'],
+      ['fairlead events demo --since 120 --output json', 'Print the events after sequence 120'],
+      ['fairlead events demo --node demo-w-2-k3x9q', 'Print the events of a node'],
+      ['fairlead events demo --type NodeLost --type NodeReady --follow', 'Follow nodes that are lost and return'],
     ],
   })
-    .option('-f, --follow', 'go on with new ones as they happen; a lost connection is taken up again')
-    .option('--since <seq>', 'only those after this sequence', integerBetween(0, Number.MAX_SAFE_INTEGER), 0)
-    .option('--type <type>', 'only events of this type; may be given several times', collected)
-    .option('--node <node>', 'only events that the node reported or that name it')
+    .option('-f, --follow', 'keep printing new events; reconnects automatically')
+    .option('--since <seq>', 'only events after this sequence', integerBetween(0, Number.MAX_SAFE_INTEGER), 0)
+    .option('--type <type>', 'only events of this type (repeatable)', collected)
+    .option('--node <node>', 'only events that this node reported or that name it')
     .action(runs(io, events));
 };
 

@@ -43,7 +43,7 @@ const alone = async <Result>(dataDir: string, work: () => Promise<Result>): Prom
   if (lock.status === 'held')
     throw new CliFailure('conflict', {
       code: 'cli.handover-under-way',
-      message: `Process ${lock.holder.pid} works on a hand-over of this data folder already`,
+      message: `Process ${lock.holder.pid} is already working on a handover of this data folder`,
       help: 'Wait until it has ended.',
     });
   try {

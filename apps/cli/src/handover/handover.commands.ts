@@ -26,7 +26,7 @@ const fresh = (): Fresh => ({
 });
 
 export const addHandoverCommands = (program: Command, io: Io): void => {
-  const handover = addGroup(program, 'handover', 'Hand an installation over to another one, with its clusters');
+  const handover = addGroup(program, 'handover', 'Move an installation with its clusters to another one');
   addPrepare(handover, io);
   addExport(handover, io);
   addImport(handover, io);
@@ -41,12 +41,9 @@ const withPlace = (command: Command): Command =>
     .requiredOption('--data <dir>', 'data folder of the installation')
     .option(
       '--nats <url>',
-      'address of NATS (default: that of the instance of the data folder, which is started if it does not run)',
+      'address of NATS (default: the instance of the data folder, which is started if it is not running)',
     )
-    .option(
-      '--nats-ca <file>',
-      'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)',
-    );
+    .option('--nats-ca <file>', 'CA certificate for a tls:// address (default: keys/nats-ca.pem in the data folder)');
 
 const settingsOf = (io: Io, { data, nats, natsCa }: Given): NatsSettings => ({
   dataDir: resolve(io.cwd, data),
@@ -74,12 +71,15 @@ const addPrepare = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'prepare',
-      summary: 'At the target: print the key to which the source exports',
+      summary: 'At the target: create a key for the export, and print it',
       description:
-        'Make a key pair in the data folder of a new installation, and print its public half. Its log must be empty: do not start its services before the import.',
+        'Create a key pair in the data folder of a new installation, and print the public key. Do not start the services before the import: the log must be empty.',
       shared: 'output',
       examples: [
-        ['fairlead handover prepare --data /srv/fairlead', 'Then, at the source: fairlead handover export --to <key>'],
+        [
+          'fairlead handover prepare --data /srv/fairlead',
+          'Create the key; then, at the source: fairlead handover export --to <key>',
+        ],
       ],
     }),
   ).action(
@@ -97,20 +97,20 @@ const addExport = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'export',
-      summary: 'At the source: stop all work, and write the installation to a file',
+      summary: 'At the source: stop all work, and export the installation to a file',
       description:
-        'Close the log for every writer, wait until the services have stopped, and write the history, the secrets and the snapshots of etcd to a file; its secrets open with the key of the target only. From then on this installation answers reads, and acts on nothing, until "fairlead handover cancel". If the command is interrupted, run it again.',
+        'Close the log to all writers, wait until the services have stopped, and write the history, secrets and etcd snapshots to a file. Only the key of the target decrypts the secrets. From then on this installation is read-only, until "fairlead handover cancel". If the command is interrupted, run it again.',
       shared: 'output',
       examples: [
         [
           'fairlead handover export --data .fairlead --to XABC... --file fairlead.handover',
-          'Then copy the file to the target',
+          'Export to a file; then copy it to the target',
         ],
       ],
     }),
   )
-    .requiredOption('--to <key>', 'what "fairlead handover prepare" printed at the target')
-    .requiredOption('--file <file>', 'the file to write; one that exists is replaced')
+    .requiredOption('--to <key>', 'key printed by "fairlead handover prepare" at the target')
+    .requiredOption('--file <file>', 'file to write; an existing file is replaced')
     .action(
       runs(io, async (_session, given: Given & { readonly to: string; readonly file: string }) => {
         const { exportInstallation } = await import('./handover.effects.js');
@@ -119,7 +119,7 @@ const addExport = (handover: Command, io: Io): void => {
           const { id, events } = await exportInstallation(installation, { target: given.to, file }, fresh());
           return answerOf(
             { id, events, file },
-            `Hand-over ${id}: ${events} events are in ${file}. Import it at the target: fairlead handover import ${given.file}`,
+            `Handover ${id}: ${events} events are in ${file}. Import it at the target: fairlead handover import ${given.file}`,
             id,
           );
         });
@@ -131,14 +131,14 @@ const addImport = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'import <file>',
-      summary: 'At the target: bring in the file, and print the receipt',
+      summary: 'At the target: import the file, and print the receipt',
       description:
-        'Check the file, and bring everything in it into this empty installation. Its services do not start until it is activated. If the command is interrupted, run it again: it continues.',
+        'Verify the file, and import it into this empty installation. The services do not start until the installation is activated. If the command is interrupted, run it again: it resumes.',
       shared: 'output',
       examples: [
         [
           'fairlead handover import --data /srv/fairlead fairlead.handover',
-          'Then, at the source: fairlead handover release',
+          'Import the file; then, at the source: fairlead handover release',
         ],
       ],
     }),
@@ -161,19 +161,19 @@ const addRelease = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'release',
-      summary: 'At the source: give the installation up for good, and print the code',
+      summary: 'At the source: retire the installation permanently, and print the activation code',
       description:
-        'Have NATS seal the log, which cannot be undone, and print the code by which the target is activated. Run again, it prints the same code.',
+        'Seal the log in NATS and print the activation code for the target. This cannot be undone. Running the command again prints the same code.',
       shared: 'output',
       examples: [
         [
           'fairlead handover release --data .fairlead --receipt 0a1b...',
-          'Then, at the target: fairlead handover activate',
+          'Release the installation; then, at the target: fairlead handover activate',
         ],
       ],
     }),
   )
-    .requiredOption('--receipt <receipt>', 'what "fairlead handover import" printed at the target')
+    .requiredOption('--receipt <receipt>', 'receipt printed by "fairlead handover import" at the target')
     .action(
       runs(io, async (_session, given: Given & { readonly receipt: string }) => {
         const { releaseSource } = await import('./handover.effects.js');
@@ -189,16 +189,19 @@ const addActivate = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'activate',
-      summary: 'At the target: take the clusters over',
+      summary: 'At the target: take over the clusters',
       description:
-        'Open the log with the code of the source. The services then start, switch the agents of all nodes to this installation by SSH, and continue where the source stopped. No machine is changed.',
+        'Open the log with the activation code of the source. When the services start, they switch the agents of all nodes to this installation over SSH, and continue where the source stopped. Machines are not changed.',
       shared: 'output',
       examples: [
-        ['fairlead handover activate --data /srv/fairlead --code 4f3c...', 'Then start the services: fairlead up'],
+        [
+          'fairlead handover activate --data /srv/fairlead --code 4f3c...',
+          'Activate the installation; then start it: fairlead up',
+        ],
       ],
     }),
   )
-    .requiredOption('--code <code>', 'what "fairlead handover release" printed at the source')
+    .requiredOption('--code <code>', 'code printed by "fairlead handover release" at the source')
     .action(
       runs(io, async (_session, given: Given & { readonly code: string }) => {
         const { activateTarget } = await import('./handover.effects.js');
@@ -218,11 +221,11 @@ const addCancel = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'cancel',
-      summary: 'At the source: end a hand-over that was not released, and work on',
+      summary: 'At the source: cancel a handover that was not released, and resume work',
       description:
-        'Open the log again. The target can then never be activated from the exported file. After "fairlead handover release" it is refused.',
+        'Reopen the log. The exported file can then no longer be activated at the target. Refused after "fairlead handover release".',
       shared: 'output',
-      examples: [['fairlead handover cancel --data .fairlead', 'The services continue where they stopped']],
+      examples: [['fairlead handover cancel --data .fairlead', 'Cancel the handover; the services resume']],
     }),
   ).action(
     runs(io, async (_session, given: Given) => {
@@ -231,7 +234,7 @@ const addCancel = (handover: Command, io: Io): void => {
         const { changed } = await cancelHandover(installation);
         return answerOf(
           { cancelled: changed ? 1 : 0 },
-          changed ? 'Cancelled: this installation works on.' : 'There is no hand-over to cancel.',
+          changed ? 'Cancelled: this installation resumes its work.' : 'There is no handover to cancel.',
           changed ? 'cancelled' : 'none',
         );
       });
@@ -248,9 +251,9 @@ const addStatus = (handover: Command, io: Io): void => {
   withPlace(
     addCommand(handover, {
       usage: 'status',
-      summary: 'Show whether an installation acts on its clusters, and how far a hand-over is',
+      summary: 'Show whether an installation is active, and the progress of a handover',
       shared: 'output',
-      examples: [['fairlead handover status --data .fairlead', 'GET /handover answers the same while it runs']],
+      examples: [['fairlead handover status --data .fairlead', 'Show the status; GET /handover returns the same']],
     }),
   ).action(
     runs(io, async (_session, given: Given) =>

@@ -7,7 +7,7 @@ import { OwnerKeysText, type Header } from './handover.file.js';
 import { checkHandover, messagesIn, writeHandover, type Content } from './handover.file.store.js';
 import { MOVED, type Installation, type KeptBySource, type Message } from './handover.ports.js';
 
-/** New for each hand-over. */
+/** New for each handover. */
 export interface Fresh {
   readonly id: string;
   readonly code: string;
@@ -76,7 +76,7 @@ const alreadyUsed = ({ state }: HandoverRecord): CliFailure =>
   conflict(
     'cli.handover-target-used',
     `The log of this installation is ${state}`,
-    'Use a new data folder for another hand-over.',
+    'Use a new data folder for another handover.',
   );
 
 const asActive = ({ record }: LogState): Pick<HandoverRecord, 'before'> => {
@@ -129,7 +129,7 @@ const otherTarget = (target: string): CliFailure =>
 const withoutCode = (): CliFailure =>
   conflict(
     'cli.handover-code-missing',
-    'The data folder does not have keys/handover.json of this hand-over, without which it cannot be completed',
+    'The data folder does not have keys/handover.json of this handover, without which it cannot be completed',
     'Name the data folder from which it was started, or cancel it: fairlead handover cancel.',
   );
 

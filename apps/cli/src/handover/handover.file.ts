@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Message, Moved } from './handover.ports.js';
 
 /*
- * The file of a hand-over, before it is compressed: one JSON value a line. The first line is the header, then a line for each message, and at
+ * The file of a handover, before it is compressed: one JSON value a line. The first line is the header, then a line for each message, and at
  * the end how many there were, with the SHA-256 of all lines before.
  */
 

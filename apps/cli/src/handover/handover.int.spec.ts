@@ -278,7 +278,7 @@ describe('an installation that is handed over', () => {
   });
 });
 
-/** How many calls a whole hand-over makes, of either side. */
+/** How many calls a whole handover makes, of either side. */
 const CALLS_MAX = 60;
 
 describe.each([
@@ -286,7 +286,7 @@ describe.each([
   ['source', 'after'],
   ['target', 'before'],
   ['target', 'after'],
-] as const)('a hand-over in which the process that works on the %s is killed %s any of its calls', (side, when) => {
+] as const)('a handover in which the process that works on the %s is killed %s any of its calls', (side, when) => {
   it('never leaves two owners, and ends with exactly one: cancelled where it was not released, or completed [ORBITER 30, Cluster API 32]', async () => {
     let completed = false;
     for (let calls = 0; calls < CALLS_MAX && !completed; calls += 1) {

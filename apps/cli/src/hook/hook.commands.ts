@@ -12,11 +12,9 @@ import type { Io } from '../io/io.js';
 const GENERATED_BYTES = 32;
 
 export const addHookCommands = (program: Command, io: Io): void => {
-  const hook = addGroup(
-    program,
-    'hook',
-    'Release what a hook holds, and set the secrets that requests to hooks are signed with',
-  ).alias('hooks');
+  const hook = addGroup(program, 'hook', 'Skip hooks, and manage the secrets that sign requests to hooks').alias(
+    'hooks',
+  );
   addSkip(hook, io);
   addSecrets(hook, io);
   addSetSecret(hook, io);
@@ -32,20 +30,20 @@ interface SkipOptions {
 const addSkip = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'skip <cluster> <hook>',
-    summary: 'Release what a hook holds',
+    summary: 'Continue without the answer of a hook',
     description:
-      'What waits for the hook now goes on as if it had answered with Success. The history records who decided it and why. The hook is asked again at the next moment; to go on without it for good, take it out of the manifest.',
+      'Continue what is waiting for the hook as if it had answered with Success. The history records who skipped it and why. The hook is called again at the next point; to stop using it, remove it from the manifest.',
     examples: [
-      ['fairlead hook skip demo backup --reason "the backup server is down"', 'Everything that it holds now'],
+      ['fairlead hook skip demo backup --reason "the backup server is down"', 'Skip the hook wherever it is waiting'],
       [
         'fairlead hook skip demo backup --point BeforeNodeDrain --node demo-w-1-q3m9d --reason "node has no data"',
-        'One node only',
+        'Skip the hook for one node',
       ],
     ],
   })
-    .addOption(new Option('--point <point>', 'only what it holds at this point').choices(HOOK_POINTS))
-    .option('--node <node>', 'only what it holds of this node')
-    .requiredOption('--reason <text>', 'why; it is recorded in the history')
+    .addOption(new Option('--point <point>', 'release only at this point').choices(HOOK_POINTS))
+    .option('--node <node>', 'release only this node')
+    .requiredOption('--reason <text>', 'reason, recorded in the history')
     .action(
       runs(io, async (session, name: string, hook: string, { point, node, reason }: SkipOptions) => {
         const request = { ...(point && { point }), ...(node && { node }), reason };
@@ -58,7 +56,7 @@ const addSecrets = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'secrets',
     summary: 'List the hook secrets of a namespace, without their values',
-    examples: [['fairlead hook secrets -n team-a', 'Those that manifests of team-a may name']],
+    examples: [['fairlead hook secrets -n team-a', 'List the secrets that manifests of team-a can use']],
   }).action(
     runs(io, async (session) => {
       const items = await session.api.hookSecrets(session.namespace);
@@ -74,10 +72,10 @@ const addSetSecret = (parent: Command, io: Io): void => {
     usage: 'set-secret <secret>',
     summary: 'Set a hook secret',
     description:
-      'Set the value that requests to the hooks that name this secret are signed with. The value is sealed by the server and never shown again. Without a file, a random value is generated and printed once.',
+      'Set the secret that signs requests to the hooks that refer to it. The value is sealed by the server and never shown again. Without a file, a random value is generated and printed once.',
     examples: [
-      ['fairlead hook set-secret inventory', 'Generate a value, and print it'],
-      ['fairlead hook set-secret inventory --value-file inventory.secret -n team-a', 'What a file says'],
+      ['fairlead hook set-secret inventory', 'Generate a value and print it'],
+      ['fairlead hook set-secret inventory --value-file inventory.secret -n team-a', 'Read the value from a file'],
     ],
   })
     .option('--value-file <file>', 'file with 32 to 256 printable characters; - reads standard input')
@@ -105,8 +103,8 @@ const addDeleteSecret = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'delete-secret <secret>',
     summary: 'Delete a hook secret',
-    description: 'Hooks that still name it fail, by their failurePolicy.',
-    examples: [['fairlead hook delete-secret inventory', 'No manifest names it any more']],
+    description: 'Delete a hook secret. Hooks that still refer to it fail, and their failurePolicy applies.',
+    examples: [['fairlead hook delete-secret inventory', 'Delete a secret that no manifest uses']],
   }).action(
     runs(io, async (session, name: string) => {
       await session.api.deleteHookSecret(session.namespace, name);

@@ -19,17 +19,17 @@ export const addConnectionRotation = (rotate: Command, io: Io): void => {
     usage: 'connection <name>',
     summary: 'Rotate the SSH key of a connection on every host that has it',
     description:
-      'Create a new SSH key for a connection. New machines get the new key; on existing hosts it is added, proved by a login, and the former key removed. The former key is destroyed once no host needs it. Hosts that are off are tried again until they answer: the rotation waits for them, and other hosts do not. With --force, the rotation that is under way ends without them. The keys of your own hosts (provider ssh) are not rotated by this command.',
+      'Create a new SSH key for a connection. New machines get the new key; on existing hosts it is added and tested by a login before the former key is removed. The former key is destroyed when no host uses it. Hosts that are off are retried until they answer; they do not delay other hosts. With --force, a rotation in progress ends without them. The keys of your own hosts (provider ssh) are not rotated by this command.',
     examples: [
-      ['fairlead keys rotate connection lab', 'Follow the rotation until the former key is destroyed'],
-      ['fairlead keys rotate connection lab --no-wait --output json', 'Only request it'],
-      ['fairlead keys rotate connection lab --force', 'End the rotation without the hosts that are off'],
+      ['fairlead keys rotate connection lab', 'Rotate the key, and wait until the former key is destroyed'],
+      ['fairlead keys rotate connection lab --no-wait --output json', 'Request the rotation without waiting'],
+      ['fairlead keys rotate connection lab --force', 'End a rotation although some hosts are off'],
     ],
   })
-    .option('--force', 'end the rotation that is under way: the former key is destroyed although hosts still need it')
-    .option('--no-wait', 'end when the rotation is requested')
+    .option('--force', 'end the rotation in progress, and destroy the former key although hosts still use it')
+    .option('--no-wait', 'exit when the rotation is requested')
     .addOption(
-      new Option('--timeout <duration>', 'wait at most so long (e.g. 2h)')
+      new Option('--timeout <duration>', 'how long to wait, e.g. 2h')
         .argParser(duration)
         .default(TIMEOUT_DEFAULT_MS, '30m'),
     )

@@ -16,8 +16,8 @@ interface RotateOptions {
 }
 
 export const addKeysCommands = (program: Command, io: Io): void => {
-  const keys = addGroup(program, 'keys', 'The keys of an installation');
-  const rotate = addGroup(keys, 'rotate', 'Exchange keys of an installation for new ones');
+  const keys = addGroup(program, 'keys', 'Rotate and back up the keys of an installation');
+  const rotate = addGroup(keys, 'rotate', 'Rotate keys of an installation');
   addMaster(rotate, io);
   addNats(rotate, io);
   addNatsAuthority(rotate, io);
@@ -30,18 +30,18 @@ const addExport = (keys: Command, io: Io): void => {
     usage: 'export',
     summary: 'Back up the keys of all secrets, without the secrets',
     description:
-      'Write the keys by which secrets are sealed to a file that only its owner may read; the master key seals each of them. Make the file after each backup of the data, and replace the previous one: the secrets of a cluster that was deleted before open in no backup of the data beside it. NATS must be running; services can keep running. To restore, put the file at keys/owner-keys.json in the data folder before the start, which reads and removes it.',
+      'Write the keys that seal secrets, each encrypted with the master key, to a file readable only by its owner. Export them after each backup of the data and replace the previous file, so that the secrets of deleted clusters cannot be decrypted from old backups. NATS must be running; services can keep running. To restore, put the file at keys/owner-keys.json in the data folder; the next start reads and removes it.',
     shared: 'none',
     examples: [
-      ['fairlead keys export --data .fairlead --to owner-keys.json', 'Of the instance of that data folder'],
+      ['fairlead keys export --data .fairlead --to owner-keys.json', 'For the local instance'],
       [
         'fairlead keys export --data /srv/fairlead --nats tls://127.0.0.1:4222 --to owner-keys.json',
-        'With NATS and services of your own',
+        'For an installation with its own NATS and services',
       ],
     ],
   })
     .requiredOption('--data <dir>', 'data folder')
-    .requiredOption('--to <file>', 'the file to write; one that exists is replaced')
+    .requiredOption('--to <file>', 'file to write; an existing file is replaced')
     .option(NATS_OPTION, NATS_HELP)
     .option(NATS_CA_OPTION, NATS_CA_HELP)
     .action(
@@ -63,22 +63,22 @@ const natsSettingsOf = (io: Io, { data, nats, natsCa }: RotateOptions): NatsSett
 });
 
 const NATS_OPTION = '--nats <url>';
-const NATS_HELP = 'address of NATS (default: that of the instance of the data folder)';
+const NATS_HELP = 'address of NATS (default: the instance of the data folder)';
 const NATS_CA_OPTION = '--nats-ca <file>';
-const NATS_CA_HELP = 'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)';
+const NATS_CA_HELP = 'CA certificate for a tls:// address (default: keys/nats-ca.pem in the data folder)';
 
 const addMaster = (rotate: Command, io: Io): void => {
   addCommand(rotate, {
     usage: 'master',
     summary: 'Rotate the master key',
     description:
-      'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier backups of the keys of secrets still open with the previous master key, wherever a copy of it is kept.',
+      'Create a new master key, reseal the keys of all secrets with it, and destroy the previous master key. NATS must be running; services can keep running. If the command is interrupted, run it again: it resumes. Earlier exports of the keys can still be decrypted by copies of the previous master key.',
     shared: 'none',
     examples: [
-      ['fairlead keys rotate master --data .fairlead', 'Of the instance of that data folder'],
+      ['fairlead keys rotate master --data .fairlead', 'For the local instance'],
       [
         'fairlead keys rotate master --data /srv/fairlead --nats tls://127.0.0.1:4222',
-        'With NATS and services of your own',
+        'For an installation with its own NATS and services',
       ],
     ],
   })
@@ -94,7 +94,7 @@ const addMaster = (rotate: Command, io: Io): void => {
         await inSentences(async () => {
           const { resealed, resumed } = await rotateMasterIn(settings);
           io.err(
-            `${resumed ? 'The rotation that had begun is complete' : 'The master key is a new one'}; ${resealed} keys were resealed with it, and the former one opens nothing any more.\n`,
+            `${resumed ? 'The interrupted rotation is complete' : 'The master key was rotated'}; ${resealed} keys were resealed with it, and the former one is no longer valid.\n`,
           );
         });
       }),
@@ -108,20 +108,20 @@ const addNats = (rotate: Command, io: Io): void => {
     usage: 'nats',
     summary: 'Rotate the keys that sign NATS credentials, and the credentials of all services',
     description:
-      "Make new keys of the operator and new signing keys, new credentials of all services, and a new key of NATS' certificate. Fairlead must be stopped; everything counts when NATS and the services are started again. Agents reach NATS with what they have for --agents-for, and get new credentials meanwhile.",
+      'Create new operator and signing keys for NATS, new credentials for all services, and a new key for the certificate of NATS. Fairlead must be stopped; the keys take effect at the next start. Agents keep their credentials for --agents-for, and get new ones in that time.',
     shared: 'none',
     examples: [
-      ['fairlead keys rotate nats --data .fairlead', 'After "fairlead down"; then start Fairlead again'],
+      ['fairlead keys rotate nats --data .fairlead', 'Run it after "fairlead down", then start Fairlead again'],
       [
         'fairlead keys rotate nats --data /srv/fairlead --agents-for 0s',
-        'Also ends the credentials of all agents: "cluster retry" brings new ones by SSH to nodes that are reported lost',
+        'Also revoke the credentials of all agents; "fairlead cluster retry" installs new ones over SSH on nodes that are lost',
       ],
     ],
   })
     .requiredOption('--data <dir>', 'data folder')
     .option(
       '--agents-for <duration>',
-      'how long the credentials that agents have go on (default: 24h, the life of one unless AGENT_CREDENTIAL_LIFETIME_S says otherwise)',
+      'how long the current credentials of agents stay valid (default: 24h, the lifetime of a credential unless AGENT_CREDENTIAL_LIFETIME_S is set)',
       duration,
     )
     .action(
@@ -131,7 +131,7 @@ const addNats = (rotate: Command, io: Io): void => {
         await inSentences(async () => {
           rotateNatsIn({ dataDir, agentsForMs: given.agentsFor ?? AGENTS_FOR_DEFAULT_MS });
           io.err(
-            'The keys and credentials of NATS are new ones. Start Fairlead again; or run "fairlead provision keys" as before, restart NATS, and then every service.\n',
+            'The keys and credentials of NATS were rotated. Start Fairlead again; or run "fairlead provision keys" as before, restart NATS, and then every service.\n',
           );
         });
       }),
@@ -141,7 +141,7 @@ const addNats = (rotate: Command, io: Io): void => {
 const sentenceOf = (rotated: AuthorityRotated): string => {
   switch (rotated.status) {
     case 'announced':
-      return `Services and new agents trust the new authority beside the present one. Agents get it when they renew their credentials; run this command again after ${rotated.until} to complete the rotation.\n`;
+      return `Services and new agents trust the new CA alongside the current one. Agents get it when they renew their credentials; run this command again after ${rotated.until} to complete the rotation.\n`;
     case 'waiting':
       return `Agents are still getting the new authority. Run this command again after ${rotated.until} to complete the rotation.\n`;
     case 'complete':
@@ -154,13 +154,13 @@ const addNatsAuthority = (rotate: Command, io: Io): void => {
     usage: 'nats-authority',
     summary: 'Rotate the CA of NATS, and the certificate of NATS',
     description:
-      'Run it twice, while NATS, services and agents keep running. The first run creates a new authority and has it trusted beside the present one. The second run, after --agents-for, creates a new certificate, has NATS load it, verifies that NATS shows it, and removes the former authority. If a run is interrupted, run it again: it resumes.',
+      'Run this command twice, while NATS, services and agents keep running. The first run creates a new CA that is trusted alongside the current one. The second run, after --agents-for, issues a new certificate, reloads NATS, verifies that NATS serves it, and removes the former CA. If a run is interrupted, run it again: it resumes.',
     shared: 'none',
     examples: [
-      ['fairlead keys rotate nats-authority --data .fairlead', 'Of the instance of that data folder'],
+      ['fairlead keys rotate nats-authority --data .fairlead', 'For the local instance'],
       [
         'fairlead keys rotate nats-authority --data /srv/fairlead --nats tls://127.0.0.1:4222',
-        'With NATS and services of your own',
+        'For an installation with its own NATS and services',
       ],
     ],
   })
@@ -169,7 +169,7 @@ const addNatsAuthority = (rotate: Command, io: Io): void => {
     .option(NATS_OPTION, NATS_HELP)
     .option(
       '--agents-for <duration>',
-      'how long agents have to get the new authority; those that did not need "cluster retry" (default: 24h, the life of a credential unless AGENT_CREDENTIAL_LIFETIME_S says otherwise)',
+      'how long agents have to get the new CA; agents that miss it need "fairlead cluster retry" (default: 24h, the lifetime of a credential unless AGENT_CREDENTIAL_LIFETIME_S is set)',
       duration,
     )
     .action(

@@ -261,7 +261,7 @@ describe('fairlead keys rotate master', () => {
     await put();
     const before = masterKeys();
     const { code, stderr } = await rotate('--nats', environment.nats.url);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('The master key is a new one')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('The master key was rotated')]);
     await readAll();
     expect(await opensAnything(before)).toBe(false);
     for (const service of SERVICES)

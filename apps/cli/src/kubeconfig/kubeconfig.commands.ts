@@ -25,34 +25,34 @@ interface KubeconfigOptions {
 export const addKubeconfigCommand = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'kubeconfig <cluster>',
-    summary: 'Get a kubeconfig with a short-lived client certificate of your own',
+    summary: 'Get a kubeconfig with a short-lived personal client certificate',
     description:
-      "Get a kubeconfig with a client certificate that the cluster signs for your token: its audit log names you as fairlead:token:<id>. Each request is recorded in the cluster's history.",
+      'Get a kubeconfig with a client certificate that the cluster issues for your API token. The audit log of Kubernetes names you as fairlead:token:<id>, and the history of the cluster records each request.',
     shared: 'out-file',
     examples: [
       [
         'fairlead kubeconfig demo -o demo.yaml && kubectl --kubeconfig demo.yaml get nodes',
-        'Into a file that only you may read',
+        'Write it to a file that only you can read',
       ],
       [
         'fairlead kubeconfig demo --merge',
-        'Into ~/.kube/config (or the first file of KUBECONFIG), as the current context',
+        'Merge it into ~/.kube/config (or the first file of KUBECONFIG), as the current context',
       ],
-      ['fairlead kubeconfig demo --ttl 30m -o demo.yaml', 'For half an hour'],
-      ['fairlead kubeconfig demo --oidc -o demo.yaml', 'For users: without a secret, they sign in with their browser'],
+      ['fairlead kubeconfig demo --ttl 30m -o demo.yaml', 'Get a certificate for half an hour'],
+      ['fairlead kubeconfig demo --oidc -o demo.yaml', 'Get a kubeconfig for users, who sign in with their browser'],
     ],
   })
-    .option('--ttl <duration>', 'how long the certificate is valid, 10m to 24h (default: 8h)', duration)
+    .option('--ttl <duration>', 'lifetime of the certificate, 10m to 24h (default: 8h)', duration)
     .option(
       '--administrator',
-      "the cluster's administrator kubeconfig instead, for when it signs no certificates; for administrators of all namespaces",
+      "return the cluster's administrator kubeconfig, for clusters that sign no certificates; requires the role admin in all namespaces",
     )
     .option(
       '--oidc',
-      'a kubeconfig without a secret instead, whose users sign in at the identity provider of the manifest (needs kubelogin)',
+      'return a kubeconfig without secrets, for users who sign in at the identity provider of the manifest (requires kubelogin)',
     )
-    .option('-o, --out <file>', 'write it there, with mode 0600, instead of standard output')
-    .option('--merge', 'merge it into that file, or into the kubeconfig that kubectl uses')
+    .option('-o, --out <file>', 'write to this file with mode 0600 instead of standard output')
+    .option('--merge', 'merge into that file, or into the kubeconfig that kubectl uses')
     .action(runs(io, kubeconfig));
 };
 

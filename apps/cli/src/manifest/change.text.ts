@@ -58,7 +58,7 @@ export const changeText = (before: ManifestView | undefined, after: ManifestView
   return [
     `Changes of ${after.metadata.namespace}/${after.metadata.name}:`,
     ...diffLines(before, after, colors).map((line) => `  ${line}`),
-    plan.length === 0 ? 'No machines are made or removed.' : 'Plan:',
+    plan.length === 0 ? 'No machines are created or deleted.' : 'Plan:',
     ...plan.map((line) => `  ${line}`),
     ...(after.warnings ?? []).map((warning) => colors.yellow(`Warning: ${warning}.`)),
   ].join('\n');

@@ -33,22 +33,28 @@ const fileOption = (command: Command): Command =>
 
 export const addChangeOptions = (command: Command): Command =>
   command
-    .option('--dry-run', 'show what would be done, and change nothing')
+    .option('--dry-run', 'show what would change, without changing anything')
     .option(...CONFIRM_OPTION)
-    .option('--no-wait', 'do not show the progress and wait for the end')
-    .option('--timeout <duration>', 'give up watching after so long (e.g. 10m); the server goes on', duration)
-    .option('--idempotency-key <key>', 'applying again with the same key changes nothing more (default: generated)');
+    .option('--no-wait', 'exit without waiting for the operation to finish')
+    .option('--timeout <duration>', 'how long to wait, e.g. 10m; the operation continues on the server', duration)
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
 
 const addApply = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'apply',
-    summary: 'Create a cluster from its manifest, or change it to match',
+    summary: 'Create or change a cluster to match a manifest',
     description:
-      'Validate a manifest, show what differs and what is done for it, ask, apply it and follow the progress. A manifest that says what is declared already changes nothing.',
+      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect.',
     examples: [
-      ['fairlead apply -f cluster.yaml', 'Show the plan, be asked, and watch'],
-      ['fairlead apply -f cluster.yaml --dry-run', 'Only show the plan'],
-      ['fairlead export demo | sed "s/replicas: 2/replicas: 4/" | fairlead apply -f - --yes', 'From standard input'],
+      ['fairlead apply -f cluster.yaml', 'Show the plan, confirm it, and wait until it is done'],
+      ['fairlead apply -f cluster.yaml --dry-run', 'Show the plan only'],
+      [
+        'fairlead export demo | sed "s/replicas: 2/replicas: 4/" | fairlead apply -f - --yes',
+        'Read from standard input',
+      ],
     ],
   });
   addChangeOptions(fileOption(command)).action(
@@ -62,8 +68,8 @@ const addApply = (program: Command, io: Io): void => {
 const addDiff = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'diff',
-    summary: 'Show how a manifest differs from what is declared; exit code 1 if it does',
-    examples: [['fairlead diff -f cluster.yaml', 'Fields before and after']],
+    summary: 'Show how a manifest differs from the declared cluster; exits with 1 if it differs',
+    examples: [['fairlead diff -f cluster.yaml', 'Show the fields that differ']],
   });
   fileOption(command).action(
     runs(io, async (session, { file }: FileOption) => {
@@ -83,8 +89,8 @@ const addDiff = (program: Command, io: Io): void => {
 const addExport = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'export <cluster>',
-    summary: 'Write the manifest of a cluster, however it was created',
-    examples: [['fairlead export demo > cluster.yaml', 'To keep it under version control']],
+    summary: 'Print the manifest of a cluster',
+    examples: [['fairlead export demo > cluster.yaml', 'Write the manifest to a file, for version control']],
   }).action(
     runs(io, async (session, name: string) => {
       const manifest = exported(await session.api.manifest(clusterAt(session, name)));
@@ -96,9 +102,9 @@ const addExport = (program: Command, io: Io): void => {
 const addEdit = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'edit <cluster>',
-    summary: 'Edit the manifest of a cluster in your editor, and apply it',
-    description: 'Open the manifest in $VISUAL, $EDITOR or vi. What was saved is applied as by "fairlead apply".',
-    examples: [['fairlead edit demo', 'Save to see the plan, and be asked']],
+    summary: 'Edit the manifest of a cluster in an editor, and apply it',
+    description: 'Open the manifest in $VISUAL, $EDITOR or vi, and apply the saved file like "fairlead apply".',
+    examples: [['fairlead edit demo', 'Edit the manifest; the plan is shown before it is applied']],
   });
   addChangeOptions(command).action(
     runs(io, async (session, name: string, options: ChangeOptions) => editCluster(session, name, options)),
@@ -134,10 +140,10 @@ const editCluster = async (session: Session, name: string, options: ChangeOption
 const addDelete = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'delete',
-    summary: 'Delete the cluster of a manifest, and everything that was created for it',
+    summary: 'Delete the cluster of a manifest and everything created for it',
     examples: [
-      ['fairlead delete -f cluster.yaml --wait', 'Type its name, and watch until nothing is left'],
-      ['fairlead delete -f cluster.yaml --yes', 'Without being asked'],
+      ['fairlead delete -f cluster.yaml --wait', 'Confirm with the name, and wait until everything is deleted'],
+      ['fairlead delete -f cluster.yaml --yes', 'Skip the confirmation'],
     ],
   });
   addWaitOptions(addConfirmOption(fileOption(command))).action(

@@ -7,10 +7,11 @@ import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 
 export const addNamespaceCommands = (program: Command, io: Io): void => {
-  const namespace = addGroup(program, 'namespace', 'Namespaces hold clusters; roles are granted in them').aliases([
-    'namespaces',
-    'ns',
-  ]);
+  const namespace = addGroup(
+    program,
+    'namespace',
+    'Manage namespaces, which contain clusters, and their quotas',
+  ).aliases(['namespaces', 'ns']);
   addList(namespace, io);
   addCreate(namespace, io);
   addQuota(namespace, io);
@@ -31,7 +32,7 @@ const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
     summary: 'List the namespaces',
-    examples: [['fairlead namespace list', 'All that you may see']],
+    examples: [['fairlead namespace list', 'List the namespaces that your token can read']],
   })
     .alias('ls')
     .action(runs(io, async (session) => namespacesAnswer(await session.api.namespaces())));
@@ -42,10 +43,10 @@ const addCreate = (parent: Command, io: Io): void => {
     usage: 'create <namespace>',
     summary: 'Create a namespace',
     examples: [
-      ['fairlead namespace create team-a --description "clusters of team A"', 'With a word on what it is for'],
+      ['fairlead namespace create team-a --description "clusters of team A"', 'Create a namespace with a description'],
     ],
   })
-    .option('--description <text>', 'what it is for', '')
+    .option('--description <text>', 'description of the namespace', '')
     .action(
       runs(io, async (session, name: string, { description }: { readonly description: string }) => {
         const item = await session.api.createNamespace(name, description);
@@ -59,8 +60,10 @@ const addQuota = (parent: Command, io: Io): void => {
     usage: 'quota <namespace>',
     summary: 'Set the quota of the clusters of a namespace',
     description:
-      'Set the quota of the clusters of a namespace together. It replaces what was set before; what there is already stays.',
-    examples: [['fairlead namespace quota team-a --clusters 5 --nodes 40 --cores 160', 'Five clusters at most']],
+      'Set the quota of a namespace for all of its clusters together. This replaces the earlier quota; existing clusters stay.',
+    examples: [
+      ['fairlead namespace quota team-a --clusters 5 --nodes 40 --cores 160', 'Limit a namespace to 5 clusters'],
+    ],
   });
   withQuota(command).action(
     runs(io, async (session, name: string, quota: Quota) => {
@@ -79,7 +82,7 @@ const addDelete = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'delete <namespace>',
     summary: 'Delete an empty namespace',
-    examples: [['fairlead namespace delete team-a', 'It is refused while it holds clusters']],
+    examples: [['fairlead namespace delete team-a', 'Delete a namespace that has no clusters']],
   }).action(
     runs(io, async (session, name: string) => {
       await session.api.deleteNamespace(name);

@@ -45,12 +45,15 @@ const ING: Readonly<Record<Kind, string>> = {
 const DEFINITIONS: readonly Definition[] = [
   {
     action: 'reboot',
-    summary: 'Reboot nodes, one after the other',
+    summary: 'Reboot nodes one at a time',
     description:
-      'Drain nodes, boot each exactly once, and wait until it is Ready again. A node whose agent is away is rebooted once it is back, unless it has booted since the request. Control planes go one at a time.',
+      'Drain each node, reboot it exactly once, and wait until it is Ready. A node whose agent is disconnected is rebooted when the agent returns, unless the host has booted since the request. Control planes are rebooted one at a time.',
     examples: [
-      ['fairlead node reboot demo demo-w-2-k3x9q --wait', 'One node, and watch'],
-      ['fairlead node reboot demo --pool web --max-unavailable 2 --reason "new kernel" --yes', 'A pool, two at a time'],
+      ['fairlead node reboot demo demo-w-2-k3x9q --wait', 'One node, and wait until it is done'],
+      [
+        'fairlead node reboot demo --pool web --max-unavailable 2 --reason "new kernel" --yes',
+        'A pool, two nodes at a time',
+      ],
     ],
     takesDown: true,
   },
@@ -59,22 +62,25 @@ const DEFINITIONS: readonly Definition[] = [
     summary: 'Cordon and drain nodes; they stay cordoned',
     description:
       'Cordon nodes and evict their pods, within PodDisruptionBudgets and the drain rules of the manifest. They stay cordoned until "fairlead node uncordon".',
-    examples: [['fairlead node drain demo demo-w-2-k3x9q --reason "new memory" --wait', 'One node, and watch']],
+    examples: [
+      ['fairlead node drain demo demo-w-2-k3x9q --reason "new memory" --wait', 'One node, and wait until it is done'],
+    ],
     takesDown: true,
   },
   {
     action: 'cordon',
-    summary: 'Keep new pods from nodes',
+    summary: 'Mark nodes as unschedulable',
     description:
-      'Keep new pods from nodes until "fairlead node uncordon". The reason is shown by "fairlead node list"; an upgrade or a reboot does not end it.',
+      'Mark nodes as unschedulable until "fairlead node uncordon". Upgrades and reboots do not uncordon them. "fairlead node list" shows the reason.',
     examples: [['fairlead node cordon demo -l tier=web --reason "bad disks"', 'Nodes with a label']],
     takesDown: false,
   },
   {
     action: 'uncordon',
-    summary: 'Let new pods onto nodes that Fairlead cordoned',
-    description: 'End what "fairlead node cordon" and "fairlead node drain" began. Cordons of others stay.',
-    examples: [['fairlead node uncordon demo --all', 'All that Fairlead cordoned']],
+    summary: 'Mark nodes that Fairlead cordoned as schedulable',
+    description:
+      'Mark nodes as schedulable that "fairlead node cordon" or "fairlead node drain" cordoned. Other cordons stay.',
+    examples: [['fairlead node uncordon demo --all', 'All nodes that Fairlead cordoned']],
     takesDown: false,
   },
 ];
@@ -89,15 +95,18 @@ const addAction = (parent: Command, definition: Definition, io: Io): void => {
   const { action, summary, description, examples, takesDown } = definition;
   const command = addSelectionOptions(
     addCommand(parent, { usage: `${action} <cluster> [nodes...]`, summary, description, examples }),
-  ).option('--reason <text>', 'why; shown in the history');
-  if (action === 'reboot') command.option('--no-drain', 'leave the pods on the node while it boots');
+  ).option('--reason <text>', 'reason, recorded in the history');
+  if (action === 'reboot') command.option('--no-drain', 'reboot without draining the node');
   if (takesDown)
     command
-      .option('--drain-timeout <duration>', 'how long pods may take to leave; 0s: no limit (default: 15m)', duration)
-      .option('--max-unavailable <count>', 'workers at a time (default: 1)', integerBetween(1, NODES_MAX));
+      .option('--drain-timeout <duration>', 'how long a drain may take; 0s for no limit (default: 15m)', duration)
+      .option('--max-unavailable <count>', 'workers to change at a time (default: 1)', integerBetween(1, NODES_MAX));
   command
-    .option('--expires <duration>', 'leave nodes as they are that could not begin by then (default: 24h)', duration)
-    .option('--idempotency-key <key>', 'asking again with the same key asks once (default: generated)');
+    .option('--expires <duration>', 'skip nodes whose turn has not come by then (default: 24h)', duration)
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
   if (takesDown) addConfirmOption(command);
   addWaitOptions(command).action(
     runs(io, (session, cluster: string, nodes: readonly string[], options: ActionOptions) =>
@@ -151,14 +160,14 @@ const addCancel = (parent: Command, io: Io): void => {
     usage: 'cancel <cluster> <operation>',
     summary: 'Cancel a request to reboot, drain, cordon or uncordon nodes',
     description:
-      'No further node begins. A node that has begun is uncordoned again; a reboot that has begun is finished. The request answers with the id of its operation, and "fairlead cluster describe" shows it.',
-    examples: [['fairlead node cancel demo 01KD8Q3V5W --reason "the wrong pool"', 'With the id of the operation']],
+      'Start no further node. A node in progress is uncordoned; a reboot in progress is finished. The id of the operation is printed by the request and by "fairlead cluster describe".',
+    examples: [['fairlead node cancel demo 01KD8Q3V5W --reason "the wrong pool"', 'Cancel by the id of the operation']],
   })
-    .option('--reason <text>', 'why; shown in the history', '')
+    .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, cluster: string, operation: string, { reason }: { readonly reason: string }) => {
         const asked = await session.api.cancelOperation(clusterAt(session, cluster), operation, reason);
-        return answerOf(asked, `Operation ${operation} is cancelled; no further node begins.`);
+        return answerOf(asked, `Operation ${operation} is cancelled; no further node is started.`);
       }),
     );
 };

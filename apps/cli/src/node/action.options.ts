@@ -25,11 +25,15 @@ const labels = (
 
 export const addPoolAndSelector = (command: Command): Command =>
   command
-    .option('--pool <name>', 'nodes of this pool; may be given several times; control-plane: control planes', collected)
-    .option('-l, --selector <labels>', 'nodes with all of these labels, e.g. tier=web', labels);
+    .option(
+      '--pool <name>',
+      'select the nodes of this pool (repeatable); control-plane selects the control planes',
+      collected,
+    )
+    .option('-l, --selector <labels>', 'select nodes by label, e.g. tier=web', labels);
 
 export const addSelectionOptions = (command: Command): Command =>
-  addPoolAndSelector(command).option('--all', 'all nodes of the cluster');
+  addPoolAndSelector(command).option('--all', 'select all nodes of the cluster');
 
 export const selectionOf = (nodes: readonly string[], { pool, selector, all }: SelectionOptions): NodeSelection => {
   const isShared = pool !== undefined || selector !== undefined || all === true;

@@ -16,8 +16,8 @@ export const addNodeDescribeCommand = (parent: Command, io: Io): void => {
     usage: 'describe <cluster> <node>',
     summary: 'Show a node, its condition and its latest events',
     examples: [
-      ['fairlead node describe demo demo-w-2-k3x9q', 'Its phase, machine, software, and what happened to it last'],
-      ['fairlead events demo --node demo-w-2-k3x9q', 'Everything that happened to it'],
+      ['fairlead node describe demo demo-w-2-k3x9q', 'Show phase, machine, software and latest events'],
+      ['fairlead events demo --node demo-w-2-k3x9q', 'Print all events of the node'],
     ],
   }).action(runs(io, describe));
 };

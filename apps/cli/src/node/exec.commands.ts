@@ -32,21 +32,24 @@ export const addExecCommands = (parent: Command, io: Io): void => {
 const addExec = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'exec <cluster> <node> [command...]',
-    summary: 'Run a command on a node as root; it is recorded',
+    summary: 'Run a command on a node as root; recorded in the audit log',
     description:
-      'Run a command on a node as root, once, and print its output; its exit code is that of this command. Who ran what, when, its exit code, duration and amount of output are recorded, the output is not: the command line must not contain secrets. No shell reads it; give "sh -c" for one. It gets no standard input. Needs the role admin.',
+      'Run a command on a node as root, once, print its output, and exit with its exit code. The audit log records the command, who ran it, its exit code, duration and size of output, but not the output; do not put secrets into the command line. The command is not run in a shell (use "sh -c") and has no standard input. Requires the role admin.',
     examples: [
       [
         'fairlead node exec demo demo-w-2-k3x9q -- systemctl status kubelet',
-        'After --, nothing is an option of fairlead',
+        'Arguments after -- belong to the command',
       ],
-      ['fairlead node exec demo demo-w-2-k3x9q -- sh -c "df -h; free"', 'With a shell of the host'],
-      ['fairlead node exec demo demo-w-2-k3x9q --output json -- uptime', 'Output, exit code and duration as JSON'],
+      ['fairlead node exec demo demo-w-2-k3x9q -- sh -c "df -h; free"', 'Run a shell on the host'],
+      [
+        'fairlead node exec demo demo-w-2-k3x9q --output json -- uptime',
+        'Print output, exit code and duration as JSON',
+      ],
     ],
   })
     .option(
       '--timeout <duration>',
-      'end the command after so long, with exit code 124 (default: 60s; at most 10m)',
+      'stop the command after this time, with exit code 124 (default: 60s; maximum: 10m)',
       duration,
     )
     .action(
@@ -107,23 +110,26 @@ interface LogsOptions {
 const addLogs = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'logs <cluster> <node>',
-    summary: 'Print the end of the log of a unit on a node, or follow it',
+    summary: 'Print or follow the log of a unit on a node',
     description:
-      'Print the end of the log of a unit on a node. Reading it is recorded; one that is followed is recorded at its beginning and its end.',
+      'Print the latest lines of the log of a unit on a node. Each read is recorded in the audit log; with --follow, its start and its end are.',
     examples: [
-      ['fairlead node logs demo demo-w-2-k3x9q', 'Of the kubelet'],
-      ['fairlead node logs demo demo-w-2-k3x9q --unit containerd --since 15m', 'Of the last 15 minutes'],
-      ['fairlead node logs demo demo-w-2-k3x9q --follow --lines 20', 'And each new line, until Ctrl-C'],
+      ['fairlead node logs demo demo-w-2-k3x9q', 'Print the log of the kubelet'],
+      [
+        'fairlead node logs demo demo-w-2-k3x9q --unit containerd --since 15m',
+        'Print the last 15 minutes of another unit',
+      ],
+      ['fairlead node logs demo demo-w-2-k3x9q --follow --lines 20', 'Print new lines until Ctrl-C'],
     ],
   })
     .addOption(new Option('--unit <unit>', 'which log (default: kubelet)').choices(LOG_UNITS))
     .option(
       '--lines <count>',
-      `the last so many lines (default: ${LOG_LINES.default})`,
+      `number of lines to print (default: ${LOG_LINES.default})`,
       integerBetween(1, LOG_LINES.max),
     )
-    .option('--since <duration>', 'only what was logged within this time, e.g. 15m', duration)
-    .option('-f, --follow', 'go on with new lines as they are logged, for an hour at most')
+    .option('--since <duration>', 'only entries newer than this, e.g. 15m', duration)
+    .option('-f, --follow', 'keep printing new lines, for an hour at most')
     .action(runs(io, logs));
 };
 

@@ -21,7 +21,7 @@ const set = async (
   const select = selectionOf(nodes, options);
   const { reason } = options;
   const data = await session.api.setNodeUpdates(clusterAt(session, cluster), { select, disabled, reason });
-  const words = disabled ? `held out of changes (${reason})` : 'released from their hold';
+  const words = disabled ? `excluded from changes (${reason})` : 'included in changes again';
   const table =
     data.changed.length === 0
       ? `Nothing to do: ${selectionWords(cluster, nodes, options)} ${nodes.length === 1 ? 'is' : 'are'} ${disabled ? 'held' : 'released'} already.`
@@ -33,16 +33,16 @@ const set = async (
 export const addNodeHoldCommands = (parent: Command, io: Io): void => {
   const hold = addCommand(parent, {
     usage: 'hold <cluster> [nodes...]',
-    summary: 'Hold nodes out of every upgrade, without stalling others',
+    summary: 'Exclude nodes from upgrades and rollouts',
     description:
-      'Hold nodes out of every upgrade and rollout until they are released. Others go on; what is held may fall behind. The selection is resolved once: "fairlead pool hold" also holds nodes that join a pool later.',
+      'Exclude nodes from upgrades and rollouts until they are released. Other nodes continue. The selection is resolved once; to include nodes that join a pool later, use "fairlead pool hold".',
     examples: [
-      ['fairlead node hold demo demo-w-2-k3x9q --reason "a long test runs"', 'One node, until it is released'],
+      ['fairlead node hold demo demo-w-2-k3x9q --reason "a long test runs"', 'Hold one node'],
       ['fairlead node hold demo -l tier=web --reason "the sale"', 'Nodes with a label'],
     ],
   });
   addSelectionOptions(hold)
-    .requiredOption('--reason <text>', 'why; shown in the history')
+    .requiredOption('--reason <text>', 'reason, recorded in the history')
     .action(
       runs(io, (session, cluster: string, nodes: readonly string[], options: HoldOptions) =>
         set(session, { cluster, nodes }, options, true),
@@ -50,15 +50,16 @@ export const addNodeHoldCommands = (parent: Command, io: Io): void => {
     );
   const release = addCommand(parent, {
     usage: 'release <cluster> [nodes...]',
-    summary: 'Let nodes take part in upgrades again',
-    description: 'End holds of nodes. What holds their pool ends with "fairlead pool release".',
+    summary: 'Include held nodes in upgrades again',
+    description:
+      'Release held nodes, so that upgrades include them again. Holds of a pool are released by "fairlead pool release".',
     examples: [
-      ['fairlead node release demo demo-w-2-k3x9q', 'The next upgrade brings it along'],
-      ['fairlead node release demo --all', 'Every node that is held for its own sake'],
+      ['fairlead node release demo demo-w-2-k3x9q', 'Release it; the next upgrade includes it'],
+      ['fairlead node release demo --all', 'Release all nodes that are held individually'],
     ],
   });
   addSelectionOptions(release)
-    .option('--reason <text>', 'why; shown in the history', '')
+    .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, (session, cluster: string, nodes: readonly string[], options: HoldOptions) =>
         set(session, { cluster, nodes }, options, false),

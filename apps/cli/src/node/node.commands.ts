@@ -41,11 +41,14 @@ const addList = (parent: Command, io: Io): void => {
     usage: 'list <cluster>',
     summary: 'List the nodes of a cluster',
     examples: [
-      ['fairlead node list demo', 'All nodes, from the moment that their machines are planned'],
-      ['fairlead node list demo --pool web -l topology.kubernetes.io/zone=lab-1a', 'Those of a pool, in one zone'],
+      ['fairlead node list demo', 'List all nodes, including those whose machines are only planned'],
+      [
+        'fairlead node list demo --pool web -l topology.kubernetes.io/zone=lab-1a',
+        'List the nodes of a pool in one zone',
+      ],
       [
         'fairlead node list demo --output json | jq -r ".[] | select(.ready | not) | .name"',
-        'Those that are not Ready',
+        'Print the names of nodes that are not Ready',
       ],
     ],
   }).alias('ls');
@@ -73,21 +76,27 @@ const addAdd = (parent: Command, io: Io): void => {
     usage: 'add <cluster>',
     summary: 'Add workers to a cluster',
     examples: [
-      ['fairlead node add demo --count 2 --wait', 'Two more, like the workers that there are'],
-      ['fairlead node add demo --connection lab --spec lab.large', 'One of another size'],
-      ['fairlead node add demo --count 5 --on-failure keep', 'If one fails, keep all for "fairlead cluster retry"'],
+      ['fairlead node add demo --count 2 --wait', 'Add two workers like the existing ones'],
+      ['fairlead node add demo --connection lab --spec lab.large', 'Add a worker of another size'],
+      [
+        'fairlead node add demo --count 5 --on-failure keep',
+        'Keep the machines for "fairlead cluster retry" if a node fails',
+      ],
     ],
   })
-    .option('--count <count>', 'how many', integerBetween(1, WORKERS_MAX), 1)
-    .option('--connection <name>', 'where the machine comes from (default: as the first worker)')
-    .option('--spec <name>', 'machine size (default: as the first worker)')
+    .option('--count <count>', 'number of workers', integerBetween(1, WORKERS_MAX), 1)
+    .option('--connection <name>', "connection that provides the machines (default: the first worker's)")
+    .option('--spec <name>', "machine size (default: the first worker's)")
     .addOption(
       new Option(
         '--on-failure <what>',
-        'what becomes of the new machines if the request fails (default: rollback)',
+        'what to do with the new machines if the request fails (default: rollback)',
       ).choices(ON_FAILURES),
     )
-    .option('--idempotency-key <key>', 'asking again with the same key adds nothing more (default: generated)');
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
   addWaitOptions(command).action(
     runs(io, async (session, name: string, options: AddOptions) => {
       checkWaitOptions(options);
@@ -115,14 +124,14 @@ const addAdd = (parent: Command, io: Io): void => {
 const addAbandon = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'abandon <cluster>',
-    summary: 'Abandon requests for nodes that are not complete',
+    summary: 'Abandon incomplete requests for nodes',
     description:
-      'Give up requests for nodes that are under way, and those that failed and were kept. Their nodes and machines are removed; nodes that are part of the cluster stay.',
-    examples: [['fairlead node abandon demo', 'Be asked, and remove what could not be added']],
+      'Abandon requests for nodes that are in progress, or that failed and were kept. Their nodes and machines are deleted; nodes that have joined the cluster stay.',
+    examples: [['fairlead node abandon demo', 'Remove nodes that could not be added']],
   });
   addConfirmOption(command).action(
     runs(io, async (session, name: string, options: ConfirmOptions) => {
-      const what = `Requests for nodes of ${name} that are not complete will be given up, and their machines deleted`;
+      const what = `Requests for nodes of ${name} that are not complete will be abandoned, and their machines deleted`;
       await confirm(io, { what }, options);
       await session.api.abandonNodes(clusterAt(session, name));
       return {
@@ -137,10 +146,10 @@ const addAbandon = (parent: Command, io: Io): void => {
 const addRemove = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'remove <cluster> <node>',
-    summary: 'Drain a node and remove it with its machine',
+    summary: 'Drain a node, and delete it with its machine',
     description:
-      'Cordon and drain a node, take it out of etcd and Kubernetes, and delete its machine. A dead host does not block it.',
-    examples: [['fairlead node remove demo demo-w-2-k3x9q --wait', 'Be asked, and watch until its machine is gone']],
+      'Cordon and drain a node, remove it from etcd and Kubernetes, and delete its machine. A dead host does not block the removal.',
+    examples: [['fairlead node remove demo demo-w-2-k3x9q --wait', 'Confirm, and wait until the machine is deleted']],
   });
   addWaitOptions(addConfirmOption(command)).action(
     runs(io, async (session, name: string, node: string, options: WaitOptions & ConfirmOptions) => {
@@ -162,14 +171,17 @@ const addRemove = (parent: Command, io: Io): void => {
 const addCancelRemoval = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'cancel-removal <cluster> <node>',
-    summary: 'Keep a worker whose removal waits for its drain',
+    summary: 'Cancel the removal of a worker that is still draining',
     description:
-      'Cancel the removal of a worker, e.g. one whose drain waits for a PodDisruptionBudget that allows no eviction. It is uncordoned, and its pool counts it again. A node that is drained already is removed: cancelling is refused, or comes too late, which the history shows.',
+      'Cancel the removal of a worker that is still draining, e.g. because a PodDisruptionBudget allows no eviction. The node is uncordoned and counts in its pool again. The removal of a node that is already drained cannot be cancelled.',
     examples: [
-      ['fairlead node cancel-removal demo demo-w-2-k3x9q --reason "the budget of shop/db allows none"', 'Keep it'],
+      [
+        'fairlead node cancel-removal demo demo-w-2-k3x9q --reason "the budget of shop/db allows none"',
+        'Keep the worker',
+      ],
     ],
   })
-    .option('--reason <text>', 'why; shown in the history', '')
+    .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, async (session, name: string, node: string, { reason }: { readonly reason: string }) => {
         await session.api.cancelRemoval(clusterAt(session, name), node, reason, randomUUID());

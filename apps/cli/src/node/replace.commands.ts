@@ -28,22 +28,28 @@ export const addReplaceCommand = (parent: Command, io: Io): void => {
   const command = addSelectionOptions(
     addCommand(parent, {
       usage: 'replace <cluster> [nodes...]',
-      summary: 'Replace nodes by new ones of their pools',
+      summary: 'Replace nodes with new ones of the same pool',
       description:
-        'A new machine of the same pool joins; once its node is Ready, the old node is drained and removed with its machine. If the new one fails, the old one stays. The pool keeps its size. Several nodes are replaced by rollouts of their pools, within maxSurge and maxUnavailable of the manifest, control planes one at a time; the first failure stops the rollout of its pool.',
+        'Create a machine in the same pool and, once its node is Ready, drain the old node and delete it with its machine. If the new node fails, the old one stays. Several nodes are replaced by rollouts of their pools, within maxSurge and maxUnavailable of the manifest, control planes one at a time; the first failure stops the rollout of the pool.',
       examples: [
-        ['fairlead node replace demo demo-w-2-k3x9q --wait', 'Replace it, and watch until its machine is gone'],
+        [
+          'fairlead node replace demo demo-w-2-k3x9q --wait',
+          'Replace a node, and wait until the old machine is deleted',
+        ],
         [
           'fairlead node replace demo demo-w-2-k3x9q --remove-first --reason "disk errors"',
-          'Remove it first: its host is dead, or there is no room for both',
+          'Remove the node first, if its host is dead or capacity is short',
         ],
-        ['fairlead node replace demo --pool web --reason "a batch of bad disks" --wait', 'All nodes of a pool'],
+        ['fairlead node replace demo --pool web --reason "a batch of bad disks" --wait', 'Replace all nodes of a pool'],
       ],
     }),
   )
-    .option('--remove-first', 'of one node: drain and remove it before the new one is made')
-    .option('--reason <text>', 'why; shown in the history')
-    .option('--idempotency-key <key>', 'asking again with the same key replaces nothing more (default: generated)');
+    .option('--remove-first', 'drain and remove the node before its replacement is created; for a single node')
+    .option('--reason <text>', 'reason, recorded in the history')
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
   addWaitOptions(addConfirmOption(command)).action(
     runs(io, async (session, cluster: string, nodes: readonly string[], options: ReplaceOptions) => {
       checkWaitOptions(options);

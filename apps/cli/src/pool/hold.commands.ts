@@ -13,7 +13,7 @@ interface Request {
 
 const set = async (session: Session, { cluster, name, ...request }: Request): Promise<Answer> => {
   const updates = await session.api.setPoolUpdates(clusterAt(session, cluster), name, request);
-  const words = updates.disabled ? `is held out of changes: ${updates.reason}` : 'may be changed again';
+  const words = updates.disabled ? `is excluded from changes: ${updates.reason}` : 'is included in changes again';
   return { data: updates, table: `The pool ${name} of ${cluster} ${words}.`, names: [name] };
 };
 
@@ -21,12 +21,12 @@ const set = async (session: Session, { cluster, name, ...request }: Request): Pr
 export const addHoldCommands = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'hold <cluster> <pool>',
-    summary: 'Hold a pool out of every upgrade, without stalling others',
+    summary: 'Exclude a pool from upgrades and rollouts',
     description:
-      'Hold a pool out of every upgrade until it is released. Others go on; what is held may fall behind. Nodes that join the pool later are held, too.',
-    examples: [['fairlead pool hold demo worker-1 --reason "a long test runs"', 'Until it is released']],
+      'Exclude a pool from upgrades and rollouts until it is released, including nodes that join it later. Other pools continue.',
+    examples: [['fairlead pool hold demo worker-1 --reason "a long test runs"', 'Hold a pool']],
   })
-    .requiredOption('--reason <text>', 'why; recorded in the history')
+    .requiredOption('--reason <text>', 'reason, recorded in the history')
     .action(
       runs(io, (session, cluster: string, name: string, { reason }: { readonly reason: string }) =>
         set(session, { cluster, name, disabled: true, reason }),
@@ -34,10 +34,10 @@ export const addHoldCommands = (parent: Command, io: Io): void => {
     );
   addCommand(parent, {
     usage: 'release <cluster> <pool>',
-    summary: 'Let a pool take part in upgrades again',
-    examples: [['fairlead pool release demo worker-1', 'The next upgrade brings it along']],
+    summary: 'Include a held pool in upgrades again',
+    examples: [['fairlead pool release demo worker-1', 'Release it; the next upgrade includes it']],
   })
-    .option('--reason <text>', 'why; recorded in the history', '')
+    .option('--reason <text>', 'reason, recorded in the history', '')
     .action(
       runs(io, (session, cluster: string, name: string, { reason }: { readonly reason: string }) =>
         set(session, { cluster, name, disabled: false, reason }),

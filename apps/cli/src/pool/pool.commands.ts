@@ -112,7 +112,7 @@ const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <cluster> [pool]',
     summary: 'Show the pools of a cluster, or one of them',
-    examples: [['fairlead pool list demo', 'All pools, with their sizes']],
+    examples: [['fairlead pool list demo', 'List all pools']],
   })
     .aliases(['list', 'ls'])
     .action(
@@ -128,7 +128,7 @@ const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <cluster> <pool>',
     summary: 'Show a pool with its nodes',
-    examples: [['fairlead pool describe demo web', 'Its size, its machines and its nodes']],
+    examples: [['fairlead pool describe demo web', 'Show the size, the machines and the nodes of a pool']],
   }).action(
     runs(io, async (session, cluster: string, name: string) => {
       const at = clusterAt(session, cluster);
@@ -151,10 +151,17 @@ const addDescribe = (parent: Command, io: Io): void => {
 
 const changeOptions = (command: Command): Command =>
   command
-    .option('--dry-run', 'show what would be done, and change nothing')
-    .option('--wait', 'show the progress and end when it is done')
-    .option('--timeout <duration>', 'with --wait: give up watching after so long (e.g. 10m)', duration)
-    .option('--idempotency-key <key>', 'asking again with the same key changes nothing more (default: generated)');
+    .option('--dry-run', 'show what would change, without changing anything')
+    .option('--wait', 'show progress, and exit when the operation is done')
+    .option(
+      '--timeout <duration>',
+      'with --wait: how long to wait, e.g. 10m; the operation continues on the server',
+      duration,
+    )
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
 
 /** As it is now, with other pools; refused when it changes in between. */
 const withPools = async (
@@ -172,17 +179,16 @@ const addCreate = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'create <cluster> <pool>',
     summary: 'Add a pool to a cluster',
-    description:
-      'Add a pool to a cluster. Every other field of a pool can be declared in the manifest ("fairlead edit").',
+    description: 'Add a pool to a cluster. All fields of a pool can be declared in the manifest ("fairlead edit").',
     examples: [
-      ['fairlead pool create demo web --replicas 2 --wait', 'With machines like those of the control plane'],
-      ['fairlead pool create demo gpu --replicas 0 --machine-type lab.large', 'Declared, without machines yet'],
-      ['fairlead pool create demo batch --min 1 --max 5', 'Scaled between 1 and 5 nodes'],
+      ['fairlead pool create demo web --replicas 2 --wait', "Create a pool with machines like the control plane's"],
+      ['fairlead pool create demo gpu --replicas 0 --machine-type lab.large', 'Declare a pool without machines'],
+      ['fairlead pool create demo batch --min 1 --max 5', 'Let the autoscaler choose between 1 and 5 nodes'],
       [
         'fairlead pool create demo db --label tier=db --taint dedicated=db:NoSchedule --zone lab-1a',
-        'Labels, taints and zones of its nodes',
+        'Set labels, taints and zones of the nodes',
       ],
-      ['fairlead pool create demo api --remediation replace --unhealthy-after 5m', 'With a health check'],
+      ['fairlead pool create demo api --remediation replace --unhealthy-after 5m', 'Add a health check'],
     ],
   });
   changeOptions(addPoolOptions(command)).action(
@@ -241,14 +247,14 @@ const addScale = (parent: Command, io: Io): void => {
     usage: 'scale <cluster> <pool>',
     summary: 'Change the size of a pool',
     description:
-      'Change the size of a pool. Nodes that are named with --remove go first, then those that are not Ready, then the newest. A pool of 0 stays declared. The pool control-plane has the control planes.',
+      'Change the number of nodes of a pool. On a scale-down, nodes given with --remove are removed first, then nodes that are not Ready, then the newest. A pool with 0 replicas stays declared. The pool control-plane contains the control planes.',
     examples: [
-      ['fairlead pool scale demo web --replicas 4 --wait', 'Two become four'],
-      ['fairlead pool scale demo web --replicas 3 --remove demo-w-2-k3x9q', 'One less: this one'],
+      ['fairlead pool scale demo web --replicas 4 --wait', 'Scale to four nodes'],
+      ['fairlead pool scale demo web --replicas 3 --remove demo-w-2-k3x9q', 'Scale down by removing a given node'],
     ],
   })
-    .requiredOption('--replicas <count>', 'how many nodes', integerBetween(0, REPLICAS_MAX))
-    .option('--remove <node>', 'a node that leaves by it; may be given several times', collected);
+    .requiredOption('--replicas <count>', 'number of nodes', integerBetween(0, REPLICAS_MAX))
+    .option('--remove <node>', 'node to remove (repeatable)', collected);
   changeOptions(command).action(
     runs(io, async (session, cluster: string, name: string, options: ScaleOptions) => {
       const at = clusterAt(session, cluster);
@@ -260,8 +266,8 @@ const addScale = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <cluster> <pool>',
-    summary: 'Remove a pool with its nodes',
-    examples: [['fairlead pool delete demo web --yes --wait', 'Drain its nodes, and delete their machines']],
+    summary: 'Delete a pool with its nodes',
+    examples: [['fairlead pool delete demo web --yes --wait', 'Drain the nodes, and delete their machines']],
   }).option(...CONFIRM_OPTION);
   changeOptions(command).action(
     runs(io, async (session, cluster: string, name: string, options: ChangeOptions) => {

@@ -55,31 +55,53 @@ const durationText = (text: string): string => {
 
 export const addPoolOptions = (command: Command): Command =>
   command
-    .option('--replicas <count>', 'how many workers (default: 1)', integerBetween(0, REPLICAS_MAX))
-    .option('--min <count>', 'with --max, in place of --replicas: fewest workers', integerBetween(1, REPLICAS_MAX))
-    .option('--max <count>', 'with --min: most workers', integerBetween(1, REPLICAS_MAX))
-    .option('--connection <name>', 'where the machines come from (default: as the control plane)')
-    .option('--machine-type <name>', 'machine size (default: as the control plane)')
-    .option('--root-disk-type <type>', "disk type, by the provider's name for it")
-    .option('--root-disk-size <gb>', 'disk size in GB')
-    .option('--zone <zone>', 'spread over this zone; may be given several times (default: all)', collected)
-    .option('--label <key=value>', 'of its nodes; may be given several times', assignments('key=value'))
-    .option('--taint <key=value:effect>', 'of its nodes; may be given several times', taints)
-    .addOption(
-      new Option('--strategy <name>', 'how nodes are replaced when its machines change').choices(ROLLOUT_STRATEGIES),
+    .option('--replicas <count>', 'number of workers (default: 1)', integerBetween(0, REPLICAS_MAX))
+    .option(
+      '--min <count>',
+      'minimum number of workers for autoscaling; requires --max, excludes --replicas',
+      integerBetween(1, REPLICAS_MAX),
     )
-    .option('--max-surge <count>', 'extra nodes meanwhile: a number or a share', share)
-    .option('--max-unavailable <count>', 'nodes that may be missing meanwhile: a number or a share', share)
+    .option(
+      '--max <count>',
+      'maximum number of workers for autoscaling; requires --min',
+      integerBetween(1, REPLICAS_MAX),
+    )
+    .option('--connection <name>', "connection that provides the machines (default: the control plane's)")
+    .option('--machine-type <name>', "machine size (default: the control plane's)")
+    .option('--root-disk-type <type>', 'disk type, as the provider names it')
+    .option('--root-disk-size <gb>', 'disk size in GB')
+    .option('--zone <zone>', 'zone over which nodes are spread (repeatable; default: all zones)', collected)
+    .option('--label <key=value>', 'applied to the nodes of the pool (repeatable)', assignments('key=value'))
+    .option('--taint <key=value:effect>', 'applied to the nodes of the pool (repeatable)', taints)
     .addOption(
-      new Option('--delete-policy <name>', 'which of equally healthy nodes goes first').choices(DELETE_POLICIES),
+      new Option('--strategy <name>', 'how nodes are replaced when the machines of the pool change').choices(
+        ROLLOUT_STRATEGIES,
+      ),
+    )
+    .option('--max-surge <count>', 'extra nodes during a rollout: a number or a percentage', share)
+    .option(
+      '--max-unavailable <count>',
+      'nodes that may be unavailable during a rollout: a number or a percentage',
+      share,
+    )
+    .addOption(
+      new Option('--delete-policy <name>', 'which of equally healthy nodes is removed first').choices(DELETE_POLICIES),
     )
     .option('--min-ready <duration>', 'how long a node must be Ready to be available', duration)
     .addOption(
-      new Option('--remediation <strategy>', 'what is done about unhealthy nodes').choices(REMEDIATION_STRATEGIES),
+      new Option('--remediation <strategy>', 'how unhealthy nodes are remediated').choices(REMEDIATION_STRATEGIES),
     )
-    .option('--unhealthy-after <duration>', 'how long a node may be not Ready or silent', durationText)
+    .option(
+      '--unhealthy-after <duration>',
+      'how long a node may be NotReady or silent before it is unhealthy',
+      durationText,
+    )
     .option('--startup-timeout <duration>', 'how long a machine may take to become a Ready node', durationText)
-    .option('--max-unhealthy <count>', 'while more are not well, none is remediated: a number or a share', share);
+    .option(
+      '--max-unhealthy <count>',
+      'suspend remediation while more nodes than this are unhealthy: a number or a percentage',
+      share,
+    );
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -12,7 +12,7 @@ export interface FollowOptions {
   readonly requestSeq: number;
   /** undefined: no limit. */
   readonly timeoutMs?: number | undefined;
-  /** What goes on at the server when the watching ends early, for the sentence that says so. */
+  /** What continues on the server when the watching ends early, for the sentence that says so. */
   readonly what: string;
 }
 
@@ -117,8 +117,8 @@ const endOf = (
     throw failureOf(operation, courseOf(operation) === 'create' ? helpAfterCreate(at.cluster, operation) : undefined);
   }
   const { what, timeoutMs = 0 } = options;
-  if (end === 'interrupted') throw stillGoing('interrupted', `Stopped watching: ${what} goes on at the server`, at);
-  throw stillGoing('timed-out', `Not done within ${formatDuration(timeoutMs)}: ${what} goes on at the server`, at);
+  if (end === 'interrupted') throw stillGoing('interrupted', `Stopped watching: ${what} continues on the server`, at);
+  throw stillGoing('timed-out', `Not done within ${formatDuration(timeoutMs)}: ${what} continues on the server`, at);
 };
 
 /** A request that was rejected has created nothing, and its manifest cannot be changed. */

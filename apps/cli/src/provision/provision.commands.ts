@@ -11,7 +11,7 @@ type Given<Settings> = Settings & { readonly data: string; readonly secrets?: st
 
 export const SECRETS_OPTION = '--secrets <dir>';
 export const SECRETS_HELP =
-  'where each service, NATS and PostgreSQL get a folder of their own (default: secrets in the data folder)';
+  'folder with one subfolder of secrets for each service, NATS and PostgreSQL (default: secrets in the data folder)';
 
 const foldersOf = (io: Io, { data, secrets }: Given<unknown>): Pick<KeysSettings, 'dataDir' | 'secretsDir'> => {
   const dataDir = resolve(io.cwd, data);
@@ -22,7 +22,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 
 /** What "fairlead up" does by itself, as steps for those who run NATS, PostgreSQL and the services their own way. */
 export const addProvisionCommands = (program: Command, io: Io): void => {
-  const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for services that you run');
+  const provision = addGroup(program, 'provision', 'Prepare NATS and PostgreSQL for an installation of your own');
   addKeys(provision, io);
   addStores(provision, io);
 };
@@ -32,20 +32,20 @@ const addKeys = (provision: Command, io: Io): void => {
     usage: 'keys',
     summary: 'Create the keys, the NATS credentials and the NATS configuration',
     description:
-      'Make the master key, the password of PostgreSQL, a NATS credential per service, a certificate for NATS, and nats.conf, each in a file that only its owner may read. The data folder has all of them; each service, NATS and PostgreSQL get a folder with copies of what they need, and nothing else. What exists is kept, so it may run before every start.',
+      'Create the master key, the password of PostgreSQL, a NATS credential for each service, a certificate for NATS, and nats.conf, each in a file readable only by its owner. The data folder contains all of them; each service, NATS and PostgreSQL get a folder with copies of only what they need. Existing files are kept, so the command can run before every start.',
     shared: 'none',
     examples: [
       [
         'fairlead provision keys --data /srv/fairlead',
-        'Then: nats-server --config /srv/fairlead/secrets/nats/nats.conf',
+        'Create the keys; then run: nats-server --config /srv/fairlead/secrets/nats/nats.conf',
       ],
       [
         'fairlead provision keys --data /srv/fairlead --nats-host 127.0.0.1 --store-dir /srv/nats',
-        'NATS on loopback only, with its data elsewhere',
+        'Let NATS listen on loopback only, with another data folder',
       ],
       [
         'fairlead provision keys --data /srv/fairlead --nats-name nats.example.org --nats-name 192.0.2.1',
-        'With a certificate of these names, by which agents call it',
+        'Add the names by which agents connect to the certificate of NATS',
       ],
     ],
   })
@@ -55,16 +55,16 @@ const addKeys = (provision: Command, io: Io): void => {
     .option('--nats-port <port>', 'port that NATS listens on', port, 4222)
     .option(
       '--nats-name <name>',
-      'DNS name or address by which services or agents call NATS, may be given several times; its certificate carries it',
+      'DNS name or address for the certificate of NATS, by which services or agents connect (repeatable)',
       collected,
     )
-    .option('--monitor-port <port>', 'port of the monitoring of NATS', port, 8222)
+    .option('--monitor-port <port>', 'port of the NATS monitoring endpoint', port, 8222)
     .option(
       '--monitor-host <address>',
-      'address of the monitoring of NATS, which asks for no credentials (default: 127.0.0.1); the gateway asks there how much the log may grow',
+      'address of the NATS monitoring endpoint, which requires no credentials; the gateway reads the limits of the log there',
       '127.0.0.1',
     )
-    .option('--store-dir <dir>', 'where NATS keeps its streams', '/nats')
+    .option('--store-dir <dir>', 'folder in which NATS stores its streams', '/nats')
     .action(
       runs(io, async (_session, given: Given<KeysSettings> & { readonly natsName?: readonly string[] }) => {
         const { provideKeys } = await import('./keys.effects.js');
@@ -79,33 +79,30 @@ const addStores = (provision: Command, io: Io): void => {
     usage: 'stores',
     summary: 'Create the streams and the databases of the services',
     description:
-      'Wait for NATS and PostgreSQL, make the streams, a database and a role per service, and write the URL of each database to <service>/database-url in the folder of the secrets. What exists is kept and brought up to date, so it may run before every start.',
+      'Wait for NATS and PostgreSQL, create the streams and a database and role for each service, and write the URL of each database to <service>/database-url in the folder of secrets. What exists is kept and updated, so the command can run before every start.',
     shared: 'none',
     examples: [
       [
         'fairlead provision stores --data /srv/fairlead --nats tls://127.0.0.1:4222 --postgres postgres://postgres@127.0.0.1:5432/postgres',
-        'With the password from keys/postgres.password',
+        'Create streams and databases, with the password from keys/postgres.password',
       ],
     ],
   })
-    .requiredOption('--data <dir>', 'data folder, in which "fairlead provision keys" has run')
+    .requiredOption('--data <dir>', 'data folder prepared by "fairlead provision keys"')
     .option(SECRETS_OPTION, SECRETS_HELP)
     .requiredOption('--nats <url>', 'address of NATS')
-    .option(
-      '--nats-ca <file>',
-      'authority of the certificate of a tls:// address (default: keys/nats-ca.pem of the data folder)',
-    )
+    .option('--nats-ca <file>', 'CA certificate for a tls:// address (default: keys/nats-ca.pem in the data folder)')
     .requiredOption(
       '--postgres <url>',
-      'PostgreSQL, as a role that may create roles and databases; its password is read from keys/postgres.password unless the URL has one',
+      'URL of PostgreSQL, for a role that can create roles and databases; the password is read from keys/postgres.password unless the URL has one',
     )
     .option(
       '--postgres-ca <file>',
-      'authority of the certificate of PostgreSQL (DATABASE_CA_FILE), which is called by TLS beyond loopback',
+      'CA certificate of PostgreSQL (DATABASE_CA_FILE); connections beyond loopback use TLS',
     )
     .option(
       '--postgres-plain-text',
-      'call PostgreSQL on another machine without TLS, where the URL does not ask for it (DATABASE_PLAIN_TEXT=allow)',
+      'allow connections to PostgreSQL on other machines without TLS (DATABASE_PLAIN_TEXT=allow)',
     )
     .option('--timeout <duration>', 'how long to wait for each server (default: 2m)', duration)
     .action(

@@ -11,11 +11,15 @@ interface ReleaseOptions {
 }
 
 export const addQuarantineCommands = (program: Command, io: Io): void => {
-  const quarantined = addGroup(program, 'quarantine', 'Clusters whose events a service could not process');
+  const quarantined = addGroup(
+    program,
+    'quarantine',
+    'List and release clusters whose events a service could not process',
+  );
   addCommand(quarantined, {
     usage: 'list',
-    summary: 'List what is quarantined, and why',
-    examples: [['fairlead quarantine list', 'Other clusters go on; a quarantined one waits for an operator']],
+    summary: 'List quarantined clusters and the reasons',
+    examples: [['fairlead quarantine list', 'List quarantined clusters']],
   })
     .alias('ls')
     .action(
@@ -48,8 +52,8 @@ const addRejected = (quarantined: Command, io: Io): void => {
     usage: 'rejected',
     summary: 'List messages in the log that are not events',
     description:
-      'List streams of the log with messages that are not events: the body cannot be read, or does not agree with its subject. Every service skips them. Whoever wrote them has a credential for that subject.',
-    examples: [['fairlead quarantine rejected', 'Nodes whose messages are rejected appear here']],
+      'List streams of the log with messages that are not valid events: the body cannot be parsed or does not match its subject. Every service skips them. They were written by the owner of a credential for that subject.',
+    examples: [['fairlead quarantine rejected', 'List streams with rejected messages']],
   }).action(
     runs(io, async (session) => {
       const items = await session.api.rejected();
@@ -76,15 +80,14 @@ const addRelease = (quarantined: Command, io: Io): void => {
   addCommand(quarantined, {
     usage: 'release <cluster>',
     summary: 'Release a quarantined cluster',
-    description:
-      'Release a quarantined cluster, after what was wrong is fixed. It is recorded in the history of the cluster.',
+    description: 'Release a quarantined cluster after the cause was fixed. The history of the cluster records it.',
     examples: [
-      ['fairlead quarantine release demo --service infra-svc --consumer clusters', 'Take the event again'],
-      ['fairlead quarantine release demo --service infra-svc --consumer clusters --mode skip', 'Go on after it'],
+      ['fairlead quarantine release demo --service infra-svc --consumer clusters', 'Process the event again'],
+      ['fairlead quarantine release demo --service infra-svc --consumer clusters --mode skip', 'Skip the event'],
     ],
   })
-    .requiredOption('--service <name>', 'whose consumer quarantined it')
-    .requiredOption('--consumer <name>', 'which of its consumers')
+    .requiredOption('--service <name>', 'service that quarantined the cluster')
+    .requiredOption('--consumer <name>', 'consumer of that service')
     .addOption(
       new Option('--mode <mode>', 'retry the event, skip it, or replay the cluster from the log')
         .choices(QUARANTINE_RELEASE_MODES)

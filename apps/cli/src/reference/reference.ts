@@ -84,9 +84,12 @@ const optionsTable = (options: readonly Option[]): readonly string[] => [
   ...options.map((option) => `| \`${option.flags}\` | ${escaped(meaningOf(option))} |`),
 ];
 
-const meaningOf = ({ description, argChoices, defaultValue }: Option): string => {
+const meaningOf = ({ description, argChoices, defaultValue, defaultValueDescription }: Option): string => {
   const choices = argChoices === undefined ? '' : `: ${argChoices.join(', ')}`;
-  const preset = defaultValue === undefined || defaultValue === '' ? '' : ` (default: ${String(defaultValue)})`;
+  const preset =
+    defaultValue === undefined || defaultValue === ''
+      ? ''
+      : ` (default: ${defaultValueDescription ?? String(defaultValue)})`;
   return `${description}${choices}${preset}`;
 };
 

@@ -7,7 +7,7 @@ import type { Io } from '../io/io.js';
 type Grant = TokenRequest['roles'][number];
 
 export const addTokenCommands = (program: Command, io: Io): void => {
-  const token = addGroup(program, 'token', 'API tokens and their roles').alias('tokens');
+  const token = addGroup(program, 'token', 'Manage API tokens and their roles').alias('tokens');
   addCreate(token, io);
   addList(token, io);
   addRevoke(token, io);
@@ -34,21 +34,25 @@ const addCreate = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'create <name>',
     summary: 'Create an API token',
-    description: 'Make an API token. It is printed once; the server keeps only its hash.',
+    description: 'Create an API token. It is printed once; the server stores only its hash.',
     examples: [
       [
         'fairlead token create ci --role team-a=operator --output name > ci.token',
-        'For a pipeline that changes clusters of team-a',
+        'Create a token for a pipeline that changes clusters of team-a',
       ],
-      ['fairlead token create dashboard --role viewer', 'One that reads everything and changes nothing'],
+      ['fairlead token create dashboard --role viewer', 'Create a token with read access to all namespaces'],
       [
         'fairlead token create contractor --role team-a=viewer --expires-in 30d',
-        'One that opens nothing after 30 days',
+        'Create a token that expires after 30 days',
       ],
     ],
   })
-    .requiredOption('--role <[namespace=]role>', 'viewer, operator or admin; may be given several times', collectGrant)
-    .option('--expires-in <duration>', 'when it ends, from now, e.g. 30d or 12h (default: never)', duration)
+    .requiredOption(
+      '--role <[namespace=]role>',
+      'role to grant: viewer, operator or admin, optionally in one namespace (repeatable)',
+      collectGrant,
+    )
+    .option('--expires-in <duration>', 'lifetime of the token, e.g. 30d or 12h (default: unlimited)', duration)
     .action(
       runs(io, async (session, name: string, { role, expiresIn }: CreateOptions) => {
         const ending = expiresIn === undefined ? {} : { expiresAt: new Date(Date.now() + expiresIn).toISOString() };
@@ -71,7 +75,7 @@ const addList = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'list',
     summary: 'List the API tokens, without their secrets',
-    examples: [['fairlead token list', 'Who can do what']],
+    examples: [['fairlead token list', 'List the tokens with their roles']],
   })
     .alias('ls')
     .action(
@@ -94,11 +98,11 @@ const addRevoke = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'revoke <id>',
     summary: 'Revoke an API token',
-    examples: [['fairlead token revoke 01J9ZK', 'From now on it opens nothing']],
+    examples: [['fairlead token revoke 01J9ZK', 'Revoke it with immediate effect']],
   }).action(
     runs(io, async (session, id: string) => {
       await session.api.revokeToken(id);
-      return { data: { id, revoked: true }, table: `The token ${id} opens nothing any more.`, names: [id] };
+      return { data: { id, revoked: true }, table: `The token ${id} is revoked.`, names: [id] };
     }),
   );
 };

@@ -40,7 +40,7 @@ export const demoRequest = (
       ...(etcd === 'local' ? {} : { etcd }),
     },
   },
-  description: `Made by fairlead up; its machines are ${SITES[provider].machines}`,
+  description: `Created by fairlead up; its machines are ${SITES[provider].machines}`,
 });
 
 const nodesAt = (provider: Provider, count: number) => {

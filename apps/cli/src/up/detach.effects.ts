@@ -81,9 +81,9 @@ export const bringDown = async (instance: Instance): Promise<string> => {
   if (!(await until(() => !isAlive(known), KILL_TIMEOUT_MS))) {
     throw new CliFailure('failed', {
       code: 'cli.stop-failed',
-      message: `Process ${known.pid} does not end, not even by SIGKILL`,
+      message: `Process ${known.pid} is still running after SIGKILL`,
     });
   }
   removeInstance(dataDir);
-  return `Killed the Fairlead of ${dataDir}: it did not end within ${formatDuration(STOP_TIMEOUT_MS)} when asked.`;
+  return `Killed the Fairlead of ${dataDir}: it did not stop within ${formatDuration(STOP_TIMEOUT_MS)}.`;
 };

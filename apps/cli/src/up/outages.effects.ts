@@ -29,7 +29,7 @@ export const streamsAgain = async (
 export const downOf = (servers: Pick<Supervisor, 'status'>): string | undefined => {
   for (const { name, state, restarts } of servers.status()) {
     if (state.status !== 'running') return `${name} is down.`;
-    if (restarts > 0 && Date.now() - state.sinceMs < JUST_BACK_MS) return `${name} was just started again.`;
+    if (restarts > 0 && Date.now() - state.sinceMs < JUST_BACK_MS) return `${name} was just restarted.`;
   }
   return undefined;
 };
@@ -59,7 +59,7 @@ export class SlowStarts {
     try {
       if ((await Promise.race([started, left])) !== 'left') return;
       started.catch(() => undefined); // It is stopped with the rest.
-      this.listener.onNotice(`${name} does not start yet. It is tried again, and the others serve.`);
+      this.listener.onNotice(`${name} does not start yet. It is retried; the other services are running.`);
     } finally {
       this.waiting.delete(name);
     }

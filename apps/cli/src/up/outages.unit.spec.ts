@@ -17,12 +17,10 @@ describe('fairlead up', () => {
     const lines = new StateLines((name) => `/data/logs/${name}.log`);
     const reason = 'It ended unasked (exit code 1). Its last words:\n  starting\n  Error: out of memory';
     expect(lines.lineOf('infra-svc', waiting(1, reason))).toBe(
-      'infra-svc crashed and is started again in 0.8s: It ended unasked (exit code 1). "Error: out of memory" (see /data/logs/infra-svc.log)',
+      'infra-svc crashed and is restarted in 0.8s: It ended unasked (exit code 1). "Error: out of memory" (see /data/logs/infra-svc.log)',
     );
     expect(lines.lineOf('infra-svc', { status: 'starting' })).toBeUndefined();
-    expect(lines.lineOf('infra-svc', waiting(7))).toMatch(
-      /^infra-svc crashed 7 times in a row and is started again in /,
-    );
+    expect(lines.lineOf('infra-svc', waiting(7))).toMatch(/^infra-svc crashed 7 times in a row and is restarted in /);
     expect(lines.lineOf('infra-svc', running(0))).toBe('infra-svc serves again');
     expect(lines.lineOf('infra-svc', running(0))).toBeUndefined();
   });
@@ -45,7 +43,7 @@ describe('fairlead up', () => {
     };
     expect(of(running(60_000), 3)).toBeUndefined();
     expect(of(running(100), 0)).toBeUndefined();
-    expect(of(running(100), 1)).toBe('postgres was just started again.');
+    expect(of(running(100), 1)).toBe('postgres was just restarted.');
     expect(of(waiting(1), 1)).toBe('postgres is down.');
   });
 
@@ -55,7 +53,7 @@ describe('fairlead up', () => {
     const start = slow.unlessSlow('infra-svc', new Promise<void>(() => undefined));
     for (const crashes of [1, 2, 3, 4]) slow.hear('infra-svc', waiting(crashes));
     await start;
-    expect(said).toEqual(['infra-svc does not start yet. It is tried again, and the others serve.']);
+    expect(said).toEqual(['infra-svc does not start yet. It is retried; the other services are running.']);
     await slow.unlessSlow('gateway', Promise.resolve());
     await expect(slow.unlessSlow('gateway', Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(said).toHaveLength(1);

@@ -24,7 +24,7 @@ export const registerDefaults = async (api: Api, site: SiteAccess): Promise<void
 
 const ensureNamespace = async (api: Api, name: string): Promise<void> => {
   if ((await api.namespaces()).some((namespace) => namespace.name === name)) return;
-  await api.createNamespace(name, 'Made by fairlead up').catch(unless('namespace.exists'));
+  await api.createNamespace(name, 'Created by fairlead up').catch(unless('namespace.exists'));
 };
 
 /** Addresses can change over a restart when another program has taken the old ones; the machines are the same. */

@@ -2,7 +2,7 @@ import type { ReplicaState } from '@fairlead/embedded';
 import { formatDuration } from '../output/duration.js';
 
 /**
- * What is reported of the programs of an instance while it serves: that one crashed, why, how often and when it is tried again; that it waits
+ * What is reported of the programs of an instance while it serves: that one crashed, why, how often and when it is retried; that it waits
  * for another; and that it serves again. What is said already is not said twice in a row.
  */
 export class StateLines {
@@ -28,9 +28,9 @@ export class StateLines {
 
   private endLine(name: string, { crashes, delayMs, reason }: Extract<ReplicaState, { status: 'waiting' }>): string {
     const why = firstSentence(reason);
-    if (crashes === 0) return `${name} ended and is started again: ${why}`;
+    if (crashes === 0) return `${name} exited and is restarted: ${why}`;
     const often = crashes === 1 ? 'crashed' : `crashed ${crashes} times in a row`;
-    return `${name} ${often} and is started again in ${formatDuration(delayMs)}: ${why} (see ${this.logFileOf(name)})`;
+    return `${name} ${often} and is restarted in ${formatDuration(delayMs)}: ${why} (see ${this.logFileOf(name)})`;
   }
 
   private unlessSaid(name: string, line: string): string | undefined {

@@ -61,33 +61,65 @@ const addUp = (program: Command, io: Io): void => {
     usage: 'up',
     summary: 'Start Fairlead on this machine',
     description:
-      'Start everything on this machine: nats-server, PostgreSQL, the services and the lab (a simulation of a cloud and its hosts), with all data in one folder. Press Ctrl-C to stop it; the next start continues where it left off.',
+      'Start everything on this machine: nats-server, PostgreSQL, the services and the lab (a simulated cloud with its hosts), with all data in one folder. Press Ctrl-C to stop; the next start continues where it left off.',
     shared: 'none',
     examples: [
-      ['fairlead up --demo', 'Start, make a cluster of 3 control planes and 2 workers, and serve'],
-      ['fairlead up --demo --once', 'The same as a test: end with 0 when it is Ready'],
-      ['fairlead up --detach', 'Serve in the background, until "fairlead down"'],
-      ['fairlead up --data /srv/fairlead --port 8080', 'With a data folder and a port of your own'],
+      ['fairlead up --demo', 'Start Fairlead, and create a cluster with 3 control planes and 2 workers'],
+      ['fairlead up --demo --once', 'As a test: stop when the cluster is Ready, with exit code 0'],
+      ['fairlead up --detach', 'Run in the background, until "fairlead down"'],
+      ['fairlead up --data /srv/fairlead --port 8080', 'With another data folder and port'],
       [
         'fairlead up --address 192.0.2.1 --tls-cert cert.pem --tls-key key.pem',
-        'With a REST API that other machines reach, by TLS',
+        'Serve the REST API to other machines, over TLS',
       ],
-      ['fairlead up --nats-address 192.0.2.1', 'For your own hosts (provider ssh), whose agents must reach NATS'],
+      ['fairlead up --nats-address 192.0.2.1', 'Let agents on your own hosts (provider ssh) reach NATS'],
     ],
   })
-    .option('--demo', 'make a cluster "demo", unless it was made before, and show how it grows')
-    .option('--once', 'with --demo: end when the cluster is Ready, and leave nothing running')
-    .addOption(new Option('--detach', 'serve in the background').conflicts('once'))
+    .option('--demo', 'create the cluster "demo" unless it exists, and show its progress')
+    .option('--once', 'with --demo: stop everything and exit when the cluster is Ready')
+    .addOption(new Option('--detach', 'run in the background').conflicts('once'))
     .option('--data <dir>', 'data folder (default: .fairlead in the checkout)')
-    .option('--provider <name>', `where machines come from (${PROVIDERS.join(', ')})`, 'lab')
+    .option('--provider <name>', `provider of the machines (${PROVIDERS.join(', ')})`, 'lab');
+  addDemoOptions(command)
+    .option('--port <port>', 'port of the REST API', port, DEFAULT_PORT)
+    .option('--address <address>', 'address that the REST API listens on', ipAddress, LOOPBACK_ADDRESS)
+    .option('--tls-cert <file>', 'certificate chain of the REST API (PEM); reloaded when it changes')
+    .option('--tls-key <file>', 'private key of the certificate (PEM)')
+    .option('--tls-ca <file>', 'CA certificate of --tls-cert (PEM), for commands on this machine')
+    .option(
+      '--plain-text',
+      'serve the REST API to other machines without TLS, for use behind a proxy that terminates TLS',
+    )
+    .addOption(
+      new Option('--delays <kind>', 'whether simulated hosts take as long as real ones')
+        .choices(LAB_DELAYS)
+        .default('real'),
+    )
+    .option('--light', 'run all simulated hosts in one process, without shells, to simulate thousands')
+    .addOption(
+      new Option(
+        '--without <service>',
+        'start everything except this service, and print the command that runs it under the Node.js inspector',
+      ).choices(DEBUGGABLE_SERVICES),
+    )
+    .option(
+      '--nats-address <address>',
+      'address of this machine at which agents on your own hosts reach NATS, always over TLS (default: loopback only)',
+      ipAddress,
+    )
+    .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
+};
+
+const addDemoOptions = (command: Command): Command =>
+  command
     .option(
       '--control-planes <count>',
-      'control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, and 1 without workers)',
+      'number of control planes of the demo cluster: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
       controlPlaneCount,
     )
     .option(
       '--workers <count>',
-      'workers of the demo cluster; 0 makes it a single node',
+      'number of workers of the demo cluster; 0 creates a single-node cluster',
       integerBetween(0, WORKERS_MAX),
       2,
     )
@@ -97,35 +129,10 @@ const addUp = (program: Command, io: Io): void => {
       kubernetesVersion,
     )
     .addOption(
-      new Option('--etcd <kind>', 'etcd of the demo cluster: run by kubeadm, or by units beside it')
+      new Option('--etcd <kind>', 'etcd of the demo cluster, in static pods or in systemd units')
         .choices(ETCDS)
         .default('local'),
-    )
-    .option('--port <port>', 'port of the REST API', port, DEFAULT_PORT)
-    .option('--address <address>', 'address that the REST API listens on', ipAddress, LOOPBACK_ADDRESS)
-    .option('--tls-cert <file>', 'certificate of the REST API with its chain, PEM; read again when it changes')
-    .option('--tls-key <file>', 'key of that certificate, PEM')
-    .option('--tls-ca <file>', 'authority of that certificate, PEM, for commands on this machine')
-    .option('--plain-text', 'other machines may call the REST API without TLS: a proxy in front of it speaks TLS')
-    .addOption(
-      new Option('--delays <kind>', 'simulated hosts take as long as real ones, or no time')
-        .choices(LAB_DELAYS)
-        .default('real'),
-    )
-    .option('--light', 'simulated hosts share one process: thousands of them, without shells')
-    .addOption(
-      new Option(
-        '--without <service>',
-        'start everything but this service, and print the command that runs it under the Node.js inspector',
-      ).choices(DEBUGGABLE_SERVICES),
-    )
-    .option(
-      '--nats-address <address>',
-      'address of this machine on which your own hosts reach NATS, always by TLS (default: only this machine does)',
-      ipAddress,
-    )
-    .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
-};
+    );
 
 const up = async (options: UpOptions, detached: readonly string[], io: Io): Promise<void> => {
   const settings = settingsOf(options, io);
@@ -224,19 +231,18 @@ const addDown = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'down',
     summary: 'Stop Fairlead on this machine',
-    description:
-      'Stop the instance of a data folder, wherever it was started. Its data stays, and clusters of real machines keep running.',
+    description: 'Stop the instance of a data folder. Its data is kept, and clusters on real machines keep running.',
     shared: 'none',
     examples: [
-      ['fairlead down', 'Stop what "fairlead up --detach" started'],
-      ['fairlead down --data /srv/fairlead', 'Stop the one of that data folder'],
+      ['fairlead down', 'Stop the local instance'],
+      ['fairlead down --data /srv/fairlead', 'Stop the instance of another data folder'],
     ],
   })
-    .option('--data <dir>', 'data folder (default: .fairlead here, above, or in the checkout)')
+    .option('--data <dir>', 'data folder (default: .fairlead in this folder, a parent, or the checkout)')
     .action(
       runs(io, async (_session, { data }: { readonly data?: string }) => {
         const instance = findInstance(io.cwd, data);
-        if (instance === undefined) return void io.err('No Fairlead runs here; there is nothing to stop.\n');
+        if (instance === undefined) return void io.err('Fairlead is not running here.\n');
         const { bringDown } = await import('./detach.effects.js');
         io.err(`${await bringDown(instance)}\n`);
       }),

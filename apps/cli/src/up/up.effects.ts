@@ -39,7 +39,9 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
     if (handover === undefined) await registerDefaults(api, running.site);
     else io.err(`${handoverNotice(handover)}\n`);
     writeInstance(running.instance); // From now on others find it.
-    io.err(`Serving ${running.instance.server} after ${formatDuration(performance.now() - startedAtMs)}.\n`);
+    io.err(
+      `Fairlead is ready at ${running.instance.server} (started in ${formatDuration(performance.now() - startedAtMs)}).\n`,
+    );
     await running.complete();
     const { failure } = await welcome(api, handover === undefined ? settings : { ...settings, demo: undefined }, io, {
       serves: once ? 'no more' : 'here',
@@ -56,7 +58,7 @@ const serve = async (settings: UpSettings, io: Io, { once, watcher }: ServeOptio
 const handoverNotice = (handover: HandoverRecord): string =>
   holdsLog(handover)
     ? `This installation has taken another one over (epoch ${handover.epoch}).`
-    : `Only reads are answered: ${handoverWords(handover)}.`;
+    : `This installation is read-only: ${handoverWords(handover)}.`;
 
 /** The client of an instance that has just been started. */
 export const apiOf = (instance: Instance, { interrupts }: Io): Api =>

@@ -57,7 +57,7 @@ const demoOutcome = async (
   if (demo === undefined) return {};
   await siteVerified(api, provider, io.interrupts.first);
   if ((await ensureDemo(api, provider, demo)) === 'was-deleted') {
-    io.err(`The cluster ${DEMO_AT.cluster} was deleted and is not made again.\n`);
+    io.err(`The cluster ${DEMO_AT.cluster} was deleted, and is not created again.\n`);
     return {};
   }
   try {
@@ -77,7 +77,7 @@ const tooEarly = (cause: CliFailure, serves: Greeting['serves']): CliFailure =>
     help:
       serves === 'in the background'
         ? `Fairlead runs in the background and continues: "fairlead cluster describe ${DEMO_AT.cluster}" shows how far it is.`
-        : 'Start again on the same data folder: it goes on where it was.',
+        : 'Start it again with the same data folder; it continues where it left off.',
     cause,
   });
 

@@ -21,7 +21,7 @@ export const targetText = ({
     ...(kubernetes === undefined ? [] : [`Kubernetes ${kubernetes}`]),
     ...Object.entries(target.software ?? {}).map(([name, version]) => `${name} ${version}`),
     ...(target.renewCertificates ? ['new certificates'] : []),
-    ...(target.reboot ? ['a boot of every node'] : []),
+    ...(target.reboot ? ['a reboot of every node'] : []),
   ].join(', ');
 };
 
@@ -74,7 +74,7 @@ export const planText = (upgrade: UpgradeView): string => {
   const operations = tableText({
     columns: ['batch', 'operation', 'node', 'pool', 'change', 'drain', 'predicted', 'why'],
     rows: plan.operations.map(operationRow),
-    empty: 'Nothing is to be done.',
+    empty: 'Nothing to do.',
   });
   const sections: readonly (readonly string[])[] = [
     [
@@ -83,7 +83,7 @@ export const planText = (upgrade: UpgradeView): string => {
       `Hash ${planHash ?? ''}`,
     ],
     [operations],
-    [...poolsText(plan), ...left('Held by their user', plan.held), ...left('Done already', plan.current)],
+    [...poolsText(plan), ...left('On hold', plan.held), ...left('Done already', plan.current)],
     findingsText(findings),
   ];
   return sections

@@ -45,15 +45,20 @@ const approveIt =
 const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'approve <cluster>',
-    summary: 'Approve a plan that waits for approval',
-    examples: [['fairlead upgrade approve demo --plan 9c1f9c1f --watch', 'The plan with this hash, and watch']],
+    summary: 'Approve a plan that is waiting for approval',
+    examples: [
+      [
+        'fairlead upgrade approve demo --plan 9c1f9c1f --watch',
+        'Approve the plan with this hash, and follow the rollout',
+      ],
+    ],
     goesOn: true,
     steering: (options) => approveIt(options),
   },
   {
     usage: 'pause <cluster>',
-    summary: 'Start no further node; nodes in progress are finished',
-    examples: [['fairlead upgrade pause demo --reason "the sale begins"', 'And say why']],
+    summary: 'Pause a rollout; nodes in progress are finished',
+    examples: [['fairlead upgrade pause demo --reason "the sale begins"', 'Pause, and record the reason']],
     goesOn: false,
     reason: 'optional',
     steering: (options) => ({ action: 'pause', reason: reasonOf(options) }),
@@ -61,14 +66,14 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'resume <cluster>',
     summary: 'Resume a rollout that was paused or has halted',
-    examples: [['fairlead upgrade resume demo --watch', 'And watch']],
+    examples: [['fairlead upgrade resume demo --watch', 'Follow the rollout']],
     goesOn: true,
     steering: () => ({ action: 'resume' }),
   },
   {
     usage: 'abort <cluster>',
-    summary: 'Abort an upgrade; nodes in progress are finished or left as failed',
-    examples: [['fairlead upgrade abort demo --reason "wrong version"', 'What was changed stays changed']],
+    summary: 'Abort an upgrade; nodes in progress are finished or left failed',
+    examples: [['fairlead upgrade abort demo --reason "wrong version"', 'Abort; changes that were made stay']],
     goesOn: false,
     reason: 'optional',
     steering: (options) => ({ action: 'abort', reason: reasonOf(options) }),
@@ -76,14 +81,16 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'retry <cluster>',
     summary: 'Retry what failed',
-    examples: [['fairlead upgrade retry demo --watch', 'And watch']],
+    examples: [['fairlead upgrade retry demo --watch', 'Follow the rollout']],
     goesOn: true,
     steering: () => ({ action: 'retry' }),
   },
   {
     usage: 'skip <cluster> <node>',
-    summary: 'Leave a node out of this upgrade',
-    examples: [['fairlead upgrade skip demo demo-w-2-k3x9q --reason "it will be replaced"', 'Others go on']],
+    summary: 'Skip a node in this upgrade',
+    examples: [
+      ['fairlead upgrade skip demo demo-w-2-k3x9q --reason "it will be replaced"', 'Skip a node; the others continue'],
+    ],
     goesOn: false,
     reason: 'optional',
     steering: (options, node) => ({ action: 'skip', node, reason: reasonOf(options) }),
@@ -91,7 +98,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   {
     usage: 'rollback <cluster> <node>',
     summary: 'Restore the previous software of a failed worker',
-    examples: [['fairlead upgrade rollback demo demo-w-2-k3x9q --watch', 'Only workers, and only failed ones']],
+    examples: [['fairlead upgrade rollback demo demo-w-2-k3x9q --watch', 'Roll back a failed worker, and follow it']],
     goesOn: true,
     steering: (_options, node) => ({ action: 'rollback', node }),
   },
@@ -99,8 +106,8 @@ const COMMANDS: readonly SteeringDefinition[] = [
     usage: 'override <cluster> <rule>',
     summary: 'Override a safety rule for this upgrade',
     description:
-      'Override a safety rule for this upgrade; the history records it with your name. Rules that cannot be overridden are refused. An upgrade that was rejected is started again with --override.',
-    examples: [['fairlead upgrade override demo D7 --reason "it is urgent"', 'A gate of the user may stay closed']],
+      'Override a safety rule for this upgrade. The history records it with your name. Some rules cannot be overridden. To override a rule of an upgrade that was rejected, start it again with --override.',
+    examples: [['fairlead upgrade override demo D7 --reason "it is urgent"', 'Override a gate that you declared']],
     goesOn: false,
     reason: 'needed',
     steering: (options, rule) => ({ action: 'override', rule, reason: reasonOf(options) }),
@@ -114,13 +121,13 @@ export const addSteeringCommands = (parent: Command, io: Io): void => {
 const addSteering = (parent: Command, definition: SteeringDefinition, io: Io): void => {
   const { goesOn, reason, usage } = definition;
   const command = addWhichOption(addCommand(parent, definition));
-  if (usage.startsWith('approve')) command.option('--plan <hash>', 'hash of the plan that you have read');
-  if (reason === 'optional') command.option('--reason <text>', 'why; recorded in the history');
-  if (reason === 'needed') command.requiredOption('--reason <text>', 'why; recorded in the history');
+  if (usage.startsWith('approve')) command.option('--plan <hash>', 'hash of the plan to approve');
+  if (reason === 'optional') command.option('--reason <text>', 'reason, recorded in the history');
+  if (reason === 'needed') command.requiredOption('--reason <text>', 'reason, recorded in the history');
   if (goesOn)
     command
-      .option('--watch', 'show the rollout until it is over')
-      .option('--timeout <duration>', 'with --watch: give up watching after so long', duration);
+      .option('--watch', 'show the rollout until it ends')
+      .option('--timeout <duration>', 'with --watch: how long to watch; the rollout continues on the server', duration);
   const hasArgument = /> </.test(usage);
   command.action(
     hasArgument

@@ -22,9 +22,11 @@ import {
 } from './upgrade.options.js';
 
 export const addUpgradeCommands = (program: Command, io: Io): void => {
-  const upgrade = addGroup(program, 'upgrade', 'Change versions, certificates and boots, node after node').alias(
-    'upgrades',
-  );
+  const upgrade = addGroup(
+    program,
+    'upgrade',
+    'Upgrade Kubernetes and other software, renew certificates, reboot nodes',
+  ).alias('upgrades');
   addPlan(upgrade, io);
   addStart(upgrade, io);
   addStatus(upgrade, io);
@@ -37,11 +39,17 @@ const addPlan = (parent: Command, io: Io): void => {
     usage: 'plan <cluster>',
     summary: 'Show what an upgrade would do, without changing anything',
     description:
-      'Check every rule and show the plan: its operations with their reasons, batches and predicted times, and what the checks found. Nothing is touched, and nothing waits for an approval.',
+      'Check every rule and show the plan: operations with their reasons, batches, estimated times, and the findings of the checks. Nothing is changed, and the plan needs no approval.',
     examples: [
-      ['fairlead upgrade plan demo --to v1.35.4', 'The next minor version'],
-      ['fairlead upgrade plan demo --to v1.35.4 --max-unavailable 25% --soak 5m', 'A quarter of each pool at a time'],
-      ['fairlead upgrade plan demo --certificates --no-workers --output json', 'New certificates, for a program'],
+      ['fairlead upgrade plan demo --to v1.35.4', 'Plan an upgrade to the next minor version'],
+      [
+        'fairlead upgrade plan demo --to v1.35.4 --max-unavailable 25% --soak 5m',
+        'Upgrade a quarter of each pool at a time',
+      ],
+      [
+        'fairlead upgrade plan demo --certificates --no-workers --output json',
+        'Print the plan of a certificate renewal as JSON',
+      ],
     ],
   });
   addRequestOptions(command).action(
@@ -69,23 +77,29 @@ export type RunOptions = WatchOptions & { readonly yes?: true; readonly idempote
 
 export const addStartOptions = (command: Command): Command =>
   command
-    .option('-y, --yes', 'approve the plan without being asked')
-    .option('--detach', 'end when the rollout has begun')
-    .option('--timeout <duration>', 'give up watching after so long; the rollout goes on', duration)
-    .option('--idempotency-key <key>', 'asking again with the same key asks for the same upgrade (default: generated)');
+    .option('-y, --yes', 'approve the plan without asking')
+    .option('--detach', 'exit when the rollout has started')
+    .option('--timeout <duration>', 'how long to watch; the rollout continues on the server', duration)
+    .option(
+      '--idempotency-key <key>',
+      'repeating the request with the same key has no further effect (default: generated)',
+    );
 
 const addStart = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'start <cluster>',
-    summary: 'Plan an upgrade, show the plan, and run it when it is approved',
+    summary: 'Plan an upgrade, and run it after approval',
     description:
-      'Plan an upgrade, show the plan and ask; the plan that you saw is approved by its hash. Then the rollout is shown node by node. Ctrl-C ends the watching, never the rollout. Where no one can be asked, the plan waits for "fairlead upgrade approve".',
+      'Plan an upgrade, show the plan, and ask for approval of its hash. Then follow the rollout node by node; Ctrl-C stops following, not the rollout. Without a terminal, the plan waits for "fairlead upgrade approve".',
     examples: [
-      ['fairlead upgrade start demo --to v1.35.4', 'Show the plan, ask, and watch'],
-      ['fairlead upgrade start demo --to v1.35.4 --yes --detach', 'Approve whatever the rules allow, and do not watch'],
+      ['fairlead upgrade start demo --to v1.35.4', 'Show the plan, confirm it, and follow the rollout'],
+      [
+        'fairlead upgrade start demo --to v1.35.4 --yes --detach',
+        'Approve the plan without asking, and exit when the rollout has started',
+      ],
       [
         'fairlead upgrade start demo --software containerd=1.7.24 --pool worker-1',
-        'Another container runtime in one pool',
+        'Change the container runtime of one pool',
       ],
     ],
   });
@@ -120,7 +134,7 @@ const howToApprove = ({ cluster }: ClusterAt, { planHash }: UpgradeView): string
 /** A "no" gives the plan up, so that it blocks nothing. */
 const approval = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeView): Promise<'now' | 'later'> => {
   if (io.ask === undefined) {
-    io.err(`There is no terminal to ask at. ${howToApprove(at, upgrade)}; with --yes, nothing is asked.\n`);
+    io.err(`There is no terminal for the approval. ${howToApprove(at, upgrade)}; or use --yes.\n`);
     return 'later';
   }
   const answer = await io.ask('Run this plan? [y/N] ').catch((error: unknown) => {
@@ -156,17 +170,17 @@ type StatusOptions = WhichUpgrade & { readonly follow?: true; readonly all?: tru
 const addStatus = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'status <cluster>',
-    summary: 'Show how far an upgrade is: per node its phase, its time and what it waits for',
+    summary: 'Show the progress of an upgrade, node by node',
     examples: [
-      ['fairlead upgrade status demo', 'As it is now'],
-      ['fairlead upgrade status demo --follow', 'Until it is over, or Ctrl-C'],
-      ['fairlead upgrade status demo --all --output yaml', 'Everything that the server knows of it'],
+      ['fairlead upgrade status demo', 'Show the current state'],
+      ['fairlead upgrade status demo --follow', 'Follow the upgrade until it ends, or until Ctrl-C'],
+      ['fairlead upgrade status demo --all --output yaml', 'Print all fields'],
     ],
   });
   addWhichOption(command)
-    .option('--follow', 'go on showing it until it is over')
-    .option('--timeout <duration>', 'with --follow: give up watching after so long', duration)
-    .option('--all', 'open everything: nodes that are done or wait, too')
+    .option('--follow', 'follow the upgrade until it ends')
+    .option('--timeout <duration>', 'with --follow: how long to follow', duration)
+    .option('--all', 'show all nodes, also those that are done or waiting')
     .action(
       runs(io, async (session, name: string, options: StatusOptions) => {
         const at = clusterAt(session, name);
@@ -181,7 +195,7 @@ const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list <cluster>',
     summary: 'List the upgrades of a cluster, latest first',
-    examples: [['fairlead upgrade list demo', 'Those that were asked for, dry runs too']],
+    examples: [['fairlead upgrade list demo', 'List all upgrades, including dry runs']],
   })
     .alias('ls')
     .action(

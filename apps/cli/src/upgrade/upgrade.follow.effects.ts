@@ -66,7 +66,7 @@ export const planned = async (
 };
 
 const stillGoing = (upgrade: UpgradeView, exit: 'interrupted' | 'timed-out', timeoutMs = 0): CliFailure => {
-  const what = `the upgrade ${upgrade.id} of ${upgrade.cluster} goes on at the server`;
+  const what = `the upgrade ${upgrade.id} of ${upgrade.cluster} continues on the server`;
   return new CliFailure(exit, {
     code: `cli.${exit}`,
     message:

@@ -155,7 +155,7 @@ describe('upgrade start', () => {
     io.pressCtrlC();
     const { code, stderr } = await ran;
     expect(code).toBe(130);
-    expect(stderr).toContain('Stopped watching: the upgrade u-8f3k2m9q01 of demo goes on at the server');
+    expect(stderr).toContain('Stopped watching: the upgrade u-8f3k2m9q01 of demo continues on the server');
     expect(stderr).toContain('fairlead upgrade status demo --follow');
     await eventually(() => gateway.listeners === 0);
   });
@@ -178,7 +178,7 @@ describe('upgrade status', () => {
     shown = STORY.workers;
     const { code, stderr } = await ask(['upgrade', 'status', 'demo', '--follow', '--timeout', '200ms']);
     expect(code).toBe(8);
-    expect(stderr).toContain('goes on at the server');
+    expect(stderr).toContain('continues on the server');
   });
 
   it('of a cluster that was never upgraded ends with 5', async () => {
@@ -225,10 +225,10 @@ describe('what belongs to upgrades', () => {
     const released = { ...updates, kind: 'NodeUpdates', disabled: false, nodes: ['demo-w-1'], changed: ['demo-w-1'] };
     gateway.on('PUT', `${ROOT}/nodes/updates`, { body: released });
     expect((await ask(['pool', 'hold', 'demo', 'worker-1', '--reason', 'sale'])).stdout).toBe(
-      'The pool worker-1 of demo is held out of changes: sale.\n',
+      'The pool worker-1 of demo is excluded from changes: sale.\n',
     );
     expect((await ask(['node', 'release', 'demo', 'demo-w-1'])).stdout).toBe(
-      'Now released from their hold: demo-w-1 of demo.\n',
+      'Now included in changes again: demo-w-1 of demo.\n',
     );
     expect(gateway.asked('PUT', `${ROOT}/pools/worker-1/updates`)[0]?.body).toEqual({ disabled: true, reason: 'sale' });
     const nodes = { disabled: false, reason: '', select: { nodes: ['demo-w-1'] } };
@@ -282,7 +282,7 @@ describe('what belongs to upgrades', () => {
     gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
     gateway.on('POST', `${ROOT}/etcd/restore`, { status: 202, body: { ...asked, what: 'restore', snapshot: 's1' } });
     const alone = await ask(['etcd', 'restore', 'demo', 's1']);
-    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --confirm demo to go on')]);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('Give --confirm demo to skip the prompt')]);
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)).toEqual([]);
     const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
     expect(stderr).toContain('since s1 (1h06m old) will be lost');

@@ -12,28 +12,38 @@ export type RequestOptions = UpgradeFlags & { readonly strategy?: string };
 /** The options that say what must change, and how. */
 export const addRequestOptions = (command: Command): Command =>
   command
-    .option('--to <version>', 'Kubernetes version to go to', kubernetesVersion)
+    .option('--to <version>', 'target Kubernetes version', kubernetesVersion)
     .option(
       '--software <name=version>',
-      'another package to change, e.g. containerd=1.7.24; may be given several times',
+      'package to change, e.g. containerd=1.7.24 (repeatable)',
       assignments('name=version'),
     )
     .option('--certificates', 'renew the certificates of the control planes')
-    .option('--reboot', 'boot every node that takes part, once')
-    .option('--pool <name>', 'only this worker pool; may be given several times', collected)
-    .option('--no-workers', 'control planes only')
-    .option('--no-control-plane', 'workers only')
-    .option('--max-unavailable <count>', 'workers of a pool that may be away at a time: a number or a share', share)
-    .option('--max-surge <count>', 'extra workers of a pool meanwhile: a number or a share', share)
-    .option('--no-canary', 'do not change one node of each pool first')
-    .option('--soak <duration>', 'rest after the canary and after each batch', duration)
-    .option('--drain-timeout <duration>', 'how long a node may take to be emptied', duration)
-    .addOption(new Option('--on-drain-timeout <policy>', 'what then happens').choices(['stop', 'quarantine', 'force']))
-    .option('--force-until <time>', 'with force: no pod is forced away after this moment (RFC 3339)')
-    .option('--strategy <file>', 'strategy in YAML or JSON: pools, gates, probes, windows; options stand over it')
+    .option('--reboot', 'reboot every node in the upgrade once')
+    .option('--pool <name>', 'upgrade only this worker pool (repeatable)', collected)
+    .option('--no-workers', 'upgrade control planes only')
+    .option('--no-control-plane', 'upgrade workers only')
+    .option(
+      '--max-unavailable <count>',
+      'workers of a pool that may be unavailable at a time: a number or a percentage',
+      share,
+    )
+    .option('--max-surge <count>', 'extra workers of a pool during the upgrade: a number or a percentage', share)
+    .option('--no-canary', 'do not start with a single node of each pool')
+    .option('--soak <duration>', 'how long to wait after the canary and after each batch', duration)
+    .option('--drain-timeout <duration>', 'how long a drain may take', duration)
+    .addOption(
+      new Option('--on-drain-timeout <policy>', 'what to do after --drain-timeout').choices([
+        'stop',
+        'quarantine',
+        'force',
+      ]),
+    )
+    .option('--force-until <time>', 'with force: do not delete pods after this time (RFC 3339)')
+    .option('--strategy <file>', 'strategy in YAML or JSON: pools, gates, probes, windows; options override it')
     .option(
       '--override <rule=reason>',
-      'override a safety rule, e.g. "B4=saved by hand"; may be given several times',
+      'override a safety rule, e.g. "B4=backed up manually" (repeatable)',
       assignments('rule=reason'),
     );
 
@@ -53,7 +63,7 @@ export interface WhichUpgrade {
 }
 
 export const addWhichOption = (command: Command): Command =>
-  command.option('--upgrade <id>', 'which upgrade (default: the latest that is not a dry run)');
+  command.option('--upgrade <id>', 'id of the upgrade (default: the latest that is not a dry run)');
 
 /** The upgrade that is meant. */
 export const upgradeMeant = async ({ api }: Session, at: ClusterAt, { upgrade }: WhichUpgrade): Promise<string> => {

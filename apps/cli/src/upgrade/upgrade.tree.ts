@@ -133,7 +133,7 @@ const operationBranch = (operation: Operation, options: UpgradeTreeOptions): Bra
 });
 
 const groupOf = ({ role, pool, phase }: UpgradeNode): string => {
-  if (phase === 'Held') return 'Held by their user';
+  if (phase === 'Held') return 'On hold';
   return role === 'control-plane' ? 'Control planes' : `Pool ${pool}`;
 };
 

@@ -81,7 +81,7 @@ export class TokensHttp {
     id: 'revokeToken',
     tag: 'tokens',
     summary: 'Revoke an API token, at once and for good',
-    answers: [{ status: 200, description: 'It opens nothing any more', schema: StatusView }],
+    answers: [{ status: 200, description: 'It is revoked', schema: StatusView }],
     refusals: ['token.unknown', 'token.last-administrator', 'token.in-use', 'conflict.concurrent'],
   })
   async revoke(

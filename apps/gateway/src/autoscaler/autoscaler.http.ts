@@ -83,7 +83,7 @@ export class AutoscalerHttp {
     id: 'revokeAutoscalerCredential',
     tag: 'manifests',
     summary: 'Revoke the client certificate of an autoscaler, at once and for good',
-    answers: [{ status: 200, description: 'It opens nothing any more', schema: StatusView }],
+    answers: [{ status: 200, description: 'It is revoked', schema: StatusView }],
     refusals: [...REFUSALS, 'autoscaler.credential-unknown'],
   })
   async revoke(

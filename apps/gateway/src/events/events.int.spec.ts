@@ -1,6 +1,7 @@
 import {
   eventSubject,
   type AuditView,
+  type ClusterChanges,
   type ClusterView,
   type CreatedTokenView,
   type ErrorView,
@@ -67,7 +68,7 @@ describe('the events of a cluster', () => {
     expect(body.items.map(({ type, sentence, actor }) => [type, sentence, actor])).toEqual([
       [
         'ClusterRequested',
-        'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was asked for',
+        'a cluster of 3 control planes and 2 workers with Kubernetes v1.34.4 was requested',
         localActor(gateway),
       ],
     ]);
@@ -83,10 +84,45 @@ describe('the events of a cluster', () => {
   });
 
   it('are those of no cluster when there never was one', async () => {
-    for (const what of ['events', 'events/stream', 'audit', 'operations']) {
+    for (const what of ['events', 'events/stream', 'audit', 'operations', 'changes?from=1']) {
       const { status, body } = await gateway.ask<ErrorView>('GET', `/ns/default/clusters/never/${what}`);
       expect([what, status, body.reason]).toEqual([what, 404, 'cluster.unknown']);
     }
+  });
+});
+
+describe('the changes of a cluster', () => {
+  type Answer = ClusterChanges & Pick<ErrorView, 'reason'>;
+  const changes = (query: string) => gateway.ask<Answer>('GET', `${path}/changes?${query}`);
+
+  it('name what differs between two moments, with the event, whom it was done by, and where to trace it', async () => {
+    const [requested, accepted] = (await gateway.ask<EventList>('GET', `${path}/events?limit=2`)).body.items;
+    const { status, body } = await changes(`from=${requested!.seq}&to=${accepted!.seq}`);
+    expect([status, body.from, body.to]).toEqual([
+      200,
+      { seq: requested!.seq, time: requested!.time },
+      { seq: accepted!.seq, time: accepted!.time },
+    ]);
+    const { seq, type, time, actor, sentence } = accepted!;
+    expect(body.items).toContainEqual({
+      kind: 'Condition',
+      name: 'Accepted',
+      change: 'changed',
+      fields: [
+        { field: 'status', before: 'Unknown', after: 'True', event: { seq, type, time, actor, sentence } },
+        { field: 'reason', before: 'InProgress', after: null, event: { seq, type, time, actor, sentence } },
+      ],
+    });
+    expect((await changes(`from=${encodeURIComponent(accepted!.time)}`)).status).toBe(200);
+  });
+
+  it('are refused between moments in the wrong order, and after a sequence that the log has not reached', async () => {
+    const { items } = (await gateway.ask<EventList>('GET', `${path}/events?limit=2`)).body;
+    const backwards = await changes(`from=${items[1]!.seq}&to=${items[0]!.seq}`);
+    expect([backwards.status, backwards.body.reason]).toEqual([400, 'request.malformed']);
+    const ahead = await changes(`from=1&to=${items[1]!.seq + 10_000}`);
+    expect([ahead.status, ahead.body.reason]).toEqual([422, 'wait.seq-ahead']);
+    expect((await changes('to=1')).body.reason).toBe('request.malformed');
   });
 });
 

@@ -26,7 +26,7 @@ export class HandoverHttp {
     tag: 'system',
     summary: 'Whether this installation was handed over to another one, or took one over',
     description: 'At most two seconds old. An installation that was handed over answers reads, and refuses commands.',
-    answers: [{ status: 200, description: 'The hand-over', schema: HandoverView }],
+    answers: [{ status: 200, description: 'The handover', schema: HandoverView }],
   })
   show(): HandoverView {
     return viewOf(this.ownership.record);

@@ -10,7 +10,7 @@ export interface Hold {
 
 type HoldsByName = Readonly<Record<string, Hold>>;
 
-/** What of a cluster is held out of changes. */
+/** What of a cluster is excluded from changes. */
 export interface HoldsDoc {
   readonly uid: ClusterUid;
   readonly nodes: HoldsByName;
@@ -43,7 +43,7 @@ export const holdsProjection: Projection<HoldsDoc> = {
   },
 };
 
-/** Why a node is held out of changes: for its own sake, or with its pool. */
+/** Why a node is excluded from changes: for its own sake, or with its pool. */
 export const holdOf = (
   holds: HoldsDoc | undefined,
   node: { readonly name: string; readonly pool: string },

@@ -73,7 +73,7 @@ describe('nodes that are selected for a replacement', () => {
       .thenRefused('pool.rollout-failed');
   });
 
-  it('that leave, or are held out of changes, are refused where they are named, and left out otherwise', () => {
+  it('that leave, or are excluded from changes, are refused where they are named, and left out otherwise', () => {
     const leaving = fact('NodeRemovalRequested', { node: 'demo-w-1' });
     given(...CREATE, leaving)
       .when(replace({ nodes: ['demo-w-1', 'demo-w-2'] }))

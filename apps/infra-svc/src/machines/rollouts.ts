@@ -44,7 +44,7 @@ export interface Rollouts {
   /** Nodes that are Ready, and nodes whose heartbeat is missed. */
   readonly ready: Readonly<Record<string, true>>;
   readonly lost: Readonly<Record<string, true>>;
-  /** Why nodes and pools are held out of changes. */
+  /** Why nodes and pools are excluded from changes. */
   readonly heldNodes: Readonly<Record<string, string>>;
   readonly heldPools: Readonly<Record<string, string>>;
   /** The initial control plane; absent: no machine is planned. */

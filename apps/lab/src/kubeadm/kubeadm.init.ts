@@ -1,7 +1,7 @@
 import { API_PORT, type Cluster, type EtcdMemberPeer } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import { CommandFault, type CommandCall } from '../commands/command.js';
-import { nodeRequest, startKubelet, writeControlPlane, writePki } from './kubeadm.node.js';
+import { nodeRequest, startKubelet, writeControlPlane, writePki, writeSuperAdmin } from './kubeadm.node.js';
 import { preflight } from './kubeadm.preflight.js';
 import type { ExternalEtcd, InitRequest } from './kubeadm.requests.js';
 
@@ -48,6 +48,7 @@ export const kubeadmInit = async (call: CommandCall, request: InitRequest, optio
   await writePki(host, cluster);
   out('[kubeconfig] Using kubeconfig folder "/etc/kubernetes"');
   await writeControlPlane(host, cluster, request.node.name);
+  await writeSuperAdmin(host, cluster);
   world.clusters.join(host, cluster, nodeRequest(host, request.node, 'control-plane'));
   if (members === undefined) world.clusters.addEtcdMember(host, cluster, request.node.name);
   await startKubelet(call, cluster, request.node.name, true);

@@ -98,6 +98,11 @@ describe('kubeadm on simulated hosts', () => {
     expect(items[0]?.status?.nodeInfo?.osImage).toContain('simulated by Fairlead lab');
   });
 
+  it('writes super-admin.conf on the initial control plane alone, as kubeadm does', async () => {
+    const lists = [0, 1].map((index) => must(host(index), 'ls $FAIRLEAD_ROOT/etc/kubernetes | grep admin'));
+    expect(await Promise.all(lists)).toEqual(['admin.conf\nsuper-admin.conf', 'admin.conf']);
+  });
+
   it('has nodes Ready when a network plugin runs on them', async () => {
     const ready = async (): Promise<number> =>
       (await api.listNode()).items.filter(({ status }) =>

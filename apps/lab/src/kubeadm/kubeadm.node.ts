@@ -77,7 +77,8 @@ const specOf = (component: string, host: Host, cluster: Cluster, node: string): 
   return component === 'kube-apiserver' && cluster.apiServerFlags.length > 0 ? apiServerSpec(cluster) : '';
 };
 
-const ADMINISTRATORS = ['admin.conf', 'super-admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
+const SUPER_ADMIN = 'super-admin.conf';
+const KUBECONFIGS = ['admin.conf', 'controller-manager.conf', 'scheduler.conf'] as const;
 
 /** From now on the certificates of the control plane end a year later; kubeconfigs that were removed do not come back. */
 export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cluster): Promise<void> => {
@@ -85,7 +86,7 @@ export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cl
   host.changed();
   kubernetes.renewAdministrator();
   const admin = await kubernetes.kubeconfig({ server: `https://${endpoint}`, user: 'admin' });
-  for (const name of ADMINISTRATORS) {
+  for (const name of [...KUBECONFIGS, SUPER_ADMIN]) {
     const path = `/etc/kubernetes/${name}`;
     if (await host.files.exists(path)) await host.files.writeText(path, admin, PRIVATE);
   }
@@ -95,9 +96,7 @@ export const renewCertificates = async (host: Host, { endpoint, kubernetes }: Cl
 export const writeControlPlane = async (host: Host, cluster: Cluster, node: string): Promise<void> => {
   const { files } = host;
   const admin = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
-  for (const name of ADMINISTRATORS) {
-    await files.writeText(`/etc/kubernetes/${name}`, admin, PRIVATE);
-  }
+  for (const name of KUBECONFIGS) await files.writeText(`/etc/kubernetes/${name}`, admin, PRIVATE);
   const { externalEtcd } = cluster.kubernetes;
   for (const component of CONTROL_PLANE_COMPONENTS.filter((name) => name !== 'etcd' || !externalEtcd)) {
     const manifest = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${component}\n  namespace: kube-system\n`;
@@ -105,6 +104,12 @@ export const writeControlPlane = async (host: Host, cluster: Cluster, node: stri
     await files.writeText(`/etc/kubernetes/manifests/${component}.yaml`, SIMULATED + manifest + spec, PRIVATE);
   }
   if (!externalEtcd) await files.writeText('/var/lib/etcd/member/snap/db', SIMULATED, PRIVATE);
+};
+
+/** `kubeadm init` alone writes it; no control plane that joins has it. */
+export const writeSuperAdmin = async (host: Host, cluster: Cluster): Promise<void> => {
+  const text = await cluster.kubernetes.kubeconfig({ server: `https://${cluster.endpoint}`, user: 'admin' });
+  await host.files.writeText(`/etc/kubernetes/${SUPER_ADMIN}`, text, PRIVATE);
 };
 
 /** What a kubelet needs to run, and starts it. A control plane's kubelet talks to its own API server, as kubeadm sets it up. */

@@ -253,7 +253,7 @@ describe('D5 a node that cannot be emptied', () => {
     expect(said(over)).toEqual(expect.arrayContaining(['DrainTimedOut', 'OperationFailed']));
   });
 
-  it('has its whole time again when it is tried again', () => {
+  it('has its whole time again when it is retried', () => {
     const simulation = kept();
     simulation.say('request', asked(toNext, { workers }));
     simulation.when(

@@ -43,7 +43,7 @@ export interface RolloutNode {
 
 /** How far the emptying of one node has come. */
 export interface DrainState {
-  /** Since null: it is tried again, and its time begins again. */
+  /** Since null: it is retried, and its time begins again. */
   readonly cordon: { readonly byPlan: boolean; readonly since: string | null } | null;
   readonly emptied: boolean;
   readonly timedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;

@@ -321,6 +321,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/clusters/{cluster}/changes': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * How a cluster differs between two moments, and which events changed it
+     * @description Declared fields, state, conditions, nodes and virtual addresses, folded from the log, also of a cluster that is deleted since. Each field names the event after which it had its value at the end.
+     */
+    get: operations['listClusterChanges'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/retry': {
     parameters: {
       query?: never;
@@ -1860,7 +1880,7 @@ export interface components {
       pool: string;
       /** @description The upgrade while which it is extra; absent: of the size of its pool */
       extraFor?: string;
-      /** @description Why it or its pool is held out of changes; null: it is not */
+      /** @description Why it or its pool is excluded from changes; null: it is not */
       updatesDisabled: string | null;
       /** @description What its health check leads to, or why nothing is done, in one sentence; absent: it is well, or has none */
       remediation?: string;
@@ -2017,6 +2037,53 @@ export interface components {
       attemptsMax: number;
       /** @description null: that was the last attempt */
       nextAttemptAt: string | null;
+    };
+    /** @description How a cluster differs between two moments, and which events changed it */
+    ClusterChanges: {
+      /** @enum {string} */
+      kind: 'ClusterChanges';
+      namespace: string;
+      cluster: string;
+      from: {
+        /** @description The latest event of the cluster by then; 0: there was none */
+        seq: number;
+        /** @description When that event happened; null: there was none */
+        time: string | null;
+      };
+      to: {
+        /** @description The latest event of the cluster by then; 0: there was none */
+        seq: number;
+        /** @description When that event happened; null: there was none */
+        time: string | null;
+      };
+      items: components['schemas']['ChangedObject'][];
+    };
+    ChangedObject: {
+      /** @enum {string} */
+      kind: 'Cluster' | 'Spec' | 'Condition' | 'Node' | 'VirtualAddress';
+      name: string;
+      /** @enum {string} */
+      change: 'added' | 'changed' | 'removed';
+      fields: components['schemas']['FieldChange'][];
+    };
+    FieldChange: {
+      /** @description Its path, e.g. pools[web].replicas */
+      field: string;
+      /** @description null: it was not there */
+      before: string | null;
+      /** @description null: it is not there */
+      after: string | null;
+      /** @description The event after which it had this value; null: time alone changed it, or more fields changed than are traced */
+      event: components['schemas']['ChangeEvent'] | null;
+    };
+    ChangeEvent: {
+      seq: number;
+      type: string;
+      /** @description RFC 3339, UTC */
+      time: string;
+      actor: string;
+      /** @description What happened, for a person */
+      sentence: string;
     };
     /**
      * @description The specification of a cluster
@@ -3240,7 +3307,7 @@ export interface components {
      */
     NodeActionRequest: {
       /**
-       * @description reboot: drained, booted once, and Ready again; drain: cordoned and emptied; cordon: takes no new pods; uncordon: ends a cordon of Fairlead
+       * @description reboot: drained, rebooted once, and Ready again; drain: cordoned and drained; cordon: marked as unschedulable; uncordon: ends a cordon of Fairlead
        * @enum {string}
        */
       action: 'reboot' | 'drain' | 'cordon' | 'uncordon';
@@ -4101,7 +4168,7 @@ export interface components {
        */
       reason: string;
     };
-    /** @description Whether a node or a pool is held out of changes */
+    /** @description Whether a node or a pool is excluded from changes */
     Updates: {
       /** @enum {string} */
       kind: 'Updates';
@@ -4136,7 +4203,7 @@ export interface components {
       reason: string;
       select: components['schemas']['NodeSelection'];
     };
-    /** @description Nodes that are held out of changes, or not any more */
+    /** @description Nodes that are excluded from changes, or not any more */
     NodeUpdates: {
       /** @enum {string} */
       kind: 'NodeUpdates';
@@ -4577,7 +4644,7 @@ export interface components {
        * @enum {string}
        */
       state: 'none' | 'fenced' | 'released' | 'importing' | 'imported' | 'active';
-      /** @description The hand-over */
+      /** @description The handover */
       id: string | null;
       startedTime: string | null;
       message: string;
@@ -7718,6 +7785,142 @@ export interface operations {
       };
     };
   };
+  listClusterChanges: {
+    parameters: {
+      query: {
+        /** @description A sequence of the log, or a time (RFC 3339) */
+        from: number | string;
+        /** @description A sequence of the log, or a time (RFC 3339); left out: now */
+        to?: number | string;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        cluster: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description What differs, by objects */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterChanges'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, request.malformed */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, cluster.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits, token.too-many-audits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   retryCluster: {
     parameters: {
       query?: never;
@@ -9896,7 +10099,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description It opens nothing any more */
+      /** @description It is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -16825,7 +17028,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description It opens nothing any more */
+      /** @description It is revoked */
       200: {
         headers: {
           [name: string]: unknown;
@@ -17072,7 +17275,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The hand-over */
+      /** @description The handover */
       200: {
         headers: {
           [name: string]: unknown;

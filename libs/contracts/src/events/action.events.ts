@@ -23,7 +23,7 @@ export const actionEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for nodes to be rebooted, drained, cordoned or uncordoned.',
+    doc: 'The reboot, drain, cordon or uncordon of nodes was requested.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -40,7 +40,7 @@ export const actionEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone cancelled a request about nodes: no further node begins, and what has begun and can be undone is.',
+    doc: 'A request about nodes was cancelled: no further node is started, and what was started is undone where possible.',
     data: z.strictObject({ uid, requestId, reason: z.string() }),
   }),
   NodeActionStarted: fact('The turn of the node has come.', z.strictObject(one)),
@@ -68,7 +68,7 @@ export const actionEvents = {
     }),
   ),
   NodeActionCordoned: fact(
-    'The node takes no new pods; byRequest states whether this request did it, and so may undo it.',
+    'The node is cordoned; byRequest states whether this request cordoned it, and therefore uncordons it.',
     z.strictObject({ ...one, byRequest: z.boolean() }),
   ),
   NodeActionEvictionRefused: fact(
@@ -81,11 +81,11 @@ export const actionEvents = {
     }),
   ),
   NodeActionDrained: fact(
-    'Every pod that must go has gone.',
+    'Every pod that must leave has left the node.',
     z.strictObject({ ...one, evictedPods: z.int().min(0), tookMs: z.int().min(0) }),
   ),
   NodeActionUncordoned: fact(
-    'The node takes pods again.',
+    'The node was uncordoned.',
     z.strictObject({ ...one, cordonedBy: z.string().describe('The request whose cordon this was') }),
   ),
   NodeActionSucceeded: fact(

@@ -103,7 +103,7 @@ export const bootstrapEvents = {
     doc: 'Another installation of Fairlead holds the log from now on; it switches the agents of the cluster to its own NATS.',
     data: z.strictObject({
       uid,
-      handover: z.uuid().describe('The hand-over'),
+      handover: z.uuid().describe('The handover'),
       epoch: z.int().min(2).describe('Of the installation that has taken over'),
     }),
   }),
@@ -197,7 +197,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'kubeadm init has run on the leader; from now on the cluster must never be initialised again.',
+    doc: 'kubeadm init has run on the initial control plane; from now on the cluster must never be initialised again.',
     data: z.strictObject({
       uid,
       node,
@@ -211,7 +211,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A hook asked for more time: the step after it waits, and the hook is asked again.',
+    doc: 'A hook asked for more time: the step after it waits, and the hook is called again.',
     data: z.strictObject({ ...hookFields, message: z.string().max(HOOK_MESSAGE_MAX), nextAttemptAt: z.iso.datetime() }),
   }),
   HookSucceeded: defineEvent({
@@ -351,7 +351,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'A step of the bootstrap failed; it is tried again at nextAttemptAt, unless that is null.',
+    doc: 'A step of the bootstrap failed; it is retried at nextAttemptAt, unless that is null.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -366,7 +366,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'The cluster will not become ready by itself; retry goes on from the step, delete cleans up.',
+    doc: 'The cluster will not become ready by itself; retry continues from the step, delete cleans up.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -461,7 +461,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'Kubernetes and etcd no longer know the node; its machine may go.',
+    doc: 'Kubernetes and etcd no longer know the node; its machine can be deleted.',
     data: z.strictObject({
       uid,
       node,
@@ -474,7 +474,7 @@ export const bootstrapEvents = {
     version: 1,
     writer: 'bootstrap-svc',
     context: 'bootstrap',
-    doc: 'No bootstrap step of the cluster runs any more and what it held outside its machines is released; its machines may go.',
+    doc: 'All work on the cluster has stopped, and what it held outside of its machines is released; its machines can be deleted.',
     data: z.strictObject({
       uid,
       left: z

@@ -15,7 +15,7 @@ export const execEvents = {
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: 'Someone asked for a command to be run on a node, once.',
+    doc: 'A command on a node was requested, to run once.',
     data: z.strictObject({
       uid: ClusterUid,
       requestId: z.string(),
@@ -47,7 +47,7 @@ export const execEvents = {
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: 'Someone began to follow the log of a unit on a node.',
+    doc: 'Following the log of a unit on a node was requested.',
     data: z.strictObject({
       uid: ClusterUid,
       requestId: z.string(),

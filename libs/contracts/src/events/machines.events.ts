@@ -61,7 +61,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Every check against the world passed; nothing is created yet.',
+    doc: 'The request passed every check; nothing is created yet.',
     data: z.strictObject({
       uid,
       waits: z
@@ -101,7 +101,7 @@ export const machinesEvents = {
     data: z.strictObject({
       uid,
       connection,
-      endsAt: z.iso.datetime().describe('The end that was asked for'),
+      endsAt: z.iso.datetime().describe('The requested end'),
       until: z.iso.datetime().optional().describe('The end that the reservation has; absent: there is none'),
       cause: Cause,
     }),
@@ -117,7 +117,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A check against the world failed; nothing was created.',
+    doc: 'The request failed a check; nothing was created.',
     data: z.strictObject({ uid, code: z.string(), message: z.string(), field: z.string().optional() }),
   }),
   VmsPlanned: defineEvent({
@@ -140,14 +140,14 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A machine runs and has an address.',
+    doc: 'A machine is running and has an address.',
     data: z.strictObject({ uid, machine: Machine }),
   }),
   VmsCreated: defineEvent({
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Every planned machine of the cluster runs and has an address.',
+    doc: 'Every planned machine of the cluster is running and has an address.',
     data: z.strictObject({ uid, machines: z.array(Machine).min(1) }),
   }),
   LoadBalancerReady: defineEvent({
@@ -172,7 +172,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A provider failed at a step; it is tried again at nextAttemptAt, unless that is null.',
+    doc: 'A provider failed at a step; it is retried at nextAttemptAt, unless that is null.',
     data: z.strictObject({
       uid,
       step: z.string(),
@@ -198,7 +198,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A check against the world failed for more workers; nothing was created, and the cluster is as it was.',
+    doc: 'A request for more workers failed a check; nothing was created, and the cluster is unchanged.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -226,7 +226,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'No node of the pool is left to replace, except those that are held out of changes.',
+    doc: 'No node of the pool is left to replace, except those that are excluded from changes.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -245,7 +245,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The machines of a request for nodes cannot be made. They are deleted or kept, and the cluster is as it was.',
+    doc: 'The machines of a request for nodes cannot be created. They are deleted or kept, and the cluster is unchanged.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -259,7 +259,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'The provider does not delete machines. The deletion is tried again at nextAttemptAt, and by a retry.',
+    doc: 'The provider does not delete machines. The deletion is retried at nextAttemptAt, and by a retry request.',
     data: z.strictObject({
       uid,
       machines: z.array(NodeName).describe('Machines that may still run; empty: the load balancer only'),
@@ -287,14 +287,14 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: "The load balancer of the cluster's API server is gone.",
+    doc: "The load balancer of the cluster's API server was deleted.",
     data: z.strictObject({ uid }),
   }),
   VmDeleted: defineEvent({
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'A machine is gone.',
+    doc: 'A machine was deleted.',
     data: z.strictObject({ uid, name: NodeName }),
   }),
   InfrastructureDeleted: defineEvent({
@@ -308,7 +308,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Nothing of the cluster is left but its history; the name is free again.',
+    doc: 'The cluster is deleted: only its history is kept, and the name is free again.',
     data: z.strictObject({ uid }),
   }),
   SshKeyReplacementRequested: defineEvent({
@@ -350,7 +350,7 @@ export const machinesEvents = {
     writer: 'infra-svc',
     context: 'ssh-keys',
     scope: 'installation',
-    doc: 'A step of a rotation failed; it is tried again at nextAttemptAt, or, if that is null, when the rotation is requested again.',
+    doc: 'A step of a rotation failed; it is retried at nextAttemptAt, or, if that is null, when the rotation is requested again.',
     data: z.strictObject({
       connection,
       cause: Cause,

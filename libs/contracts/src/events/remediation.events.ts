@@ -37,7 +37,7 @@ export const remediationEvents = {
     }),
   ),
   RemediationSucceeded: fact(
-    'The node is well again, or its replacement is Ready and its machine is gone.',
+    'The node is healthy again, or its replacement is Ready and its machine is deleted.',
     z.strictObject({ ...one, replacement: node.optional(), tookMs: z.int().min(0) }),
   ),
   RemediationFailed: fact(
@@ -45,7 +45,7 @@ export const remediationEvents = {
     z.strictObject({ ...one, cause: Cause }),
   ),
   RemediationSkipped: fact(
-    'A node is unhealthy and stays as it is; stated once until it is well again or the reason is another one.',
+    'A node is unhealthy and stays as it is; recorded once until it is healthy again or the reason changes.',
     z.strictObject({ uid, node, pool, ...unhealthy, reason: SkipReason }),
   ),
   RemediationSuspended: fact(

@@ -50,7 +50,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'The value of a hook secret is gone; hooks that name it fail.',
+    doc: 'The value of a hook secret was deleted; hooks that refer to it fail.',
     data: z.strictObject({ name: Namespace, secretName: PoolName }),
   }),
   NamespaceDeleted: defineEvent({
@@ -58,7 +58,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'An empty namespace is gone.',
+    doc: 'An empty namespace was deleted.',
     data: z.strictObject({ name: Namespace }),
   }),
   ConnectionRegistered: defineEvent({
@@ -86,7 +86,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'installation',
-    doc: 'Someone asked for another look at what the connection offers; hosts that were kept out of its stock are reset.',
+    doc: 'The verification of a connection was requested; hosts that were kept out of its stock are reset.',
     data: z.strictObject({ name: ConnectionName }),
   }),
   OrphanVmRemovalRequested: defineEvent({
@@ -146,7 +146,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a cluster. Nothing exists yet.',
+    doc: 'A cluster was requested. Nothing exists yet.',
     data: z.strictObject({
       uid,
       spec: ClusterSpec,
@@ -157,7 +157,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone applied a manifest: this is what the cluster must be. What has to be done for it is requested in the same decision.',
+    doc: 'A manifest was applied: the desired state of the cluster. What it requires is requested in the same decision.',
     data: z.strictObject({
       uid,
       revision: z.int().min(1).describe('How many manifests of the cluster were applied so far'),
@@ -169,7 +169,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked what failed to be tried again: the cluster, nodes that were kept, removals, deletions.',
+    doc: 'A retry of what failed was requested: the cluster, nodes that were kept, removals, deletions.',
     data: z.strictObject({
       uid,
       correction: z
@@ -184,21 +184,21 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone paused the cluster: until it is resumed, no service acts on it.',
+    doc: 'The cluster was paused: no service acts on it until it is resumed.',
     data: z.strictObject({ uid, reason: PauseReason }),
   }),
   ClusterResumed: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone resumed a paused cluster: what was interrupted continues, and time limits start again.',
+    doc: 'A paused cluster was resumed: what was interrupted continues, and time limits start again.',
     data: z.strictObject({ uid, reason: PauseReason }),
   }),
   ClusterDeletionRequested: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'The deletion of a cluster was requested; everything that was created for it goes, its history stays.',
+    doc: 'The deletion of a cluster was requested; everything that was created for it is deleted, and its history is kept.',
     data: z.strictObject({
       uid,
       failure: CreationFailure.optional().describe(
@@ -214,7 +214,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'The lease of the cluster ends soon: a warning that was asked for, recorded once for each end.',
+    doc: 'The lease of the cluster ends soon: a requested warning, recorded once for each end.',
     data: z.strictObject({
       uid,
       warning: Duration.describe('How long before the end it was to be recorded'),
@@ -226,7 +226,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone has let go what a hook holds: it is not asked again at this moment.',
+    doc: 'An operator skipped a hook: it is not called again at this point.',
     data: z.strictObject({
       uid,
       hook: PoolName,
@@ -241,7 +241,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for more workers, or for more control planes.',
+    doc: 'More workers or control planes were requested.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -260,7 +260,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone gave up a request for nodes that is not done: its nodes and machines go.',
+    doc: 'A request for nodes that is not complete was abandoned: its nodes and machines are deleted.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -275,7 +275,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a node to be drained and removed.',
+    doc: 'The removal of a node, after its drain, was requested.',
     data: z.strictObject({
       uid,
       node: NodeName,
@@ -291,7 +291,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a node that is being removed to stay. It stays if its drain has not ended by then.',
+    doc: 'The cancellation of the removal of a node was requested. The node stays if its drain has not ended by then.',
     data: z.strictObject({
       uid,
       node: NodeName,
@@ -302,7 +302,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone asked for a node to be replaced by a new one of its pool, which keeps its size.',
+    doc: 'The replacement of a node by a new one was requested; its pool keeps its size.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -317,7 +317,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'request',
-    doc: 'Someone changed the machine template of a pool: nodes whose machines differ are replaced. Or someone asked for nodes of a pool to be replaced. It supersedes an earlier one of the pool.',
+    doc: 'The machine template of a pool was changed, so nodes whose machines differ are replaced; or the replacement of nodes was requested. It supersedes an earlier rollout of the pool.',
     data: z.strictObject({
       uid,
       requestId: z.string(),
@@ -343,14 +343,14 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: "Someone read the cluster's administrator kubeconfig.",
+    doc: 'The administrator kubeconfig of the cluster was read.',
     data: z.strictObject({ uid }),
   }),
   KubeconfigRequested: defineEvent({
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: 'An operator asked for a kubeconfig with a client certificate of its own.',
+    doc: 'An operator requested a kubeconfig with a client certificate of its own.',
     data: z.strictObject({
       uid,
       requestId: z.uuid(),
@@ -374,7 +374,7 @@ export const requestEvents = {
     version: 1,
     writer: 'gateway',
     context: 'audit',
-    doc: 'The client certificate of an autoscaler opens nothing any more.',
+    doc: 'The client certificate of an autoscaler was revoked.',
     data: z.strictObject({ uid, id: AutoscalerCredentialId }),
   }),
   ApiTokenCreated: defineEvent({
@@ -395,7 +395,7 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'audit',
     scope: 'installation',
-    doc: 'The API token no longer opens anything.',
+    doc: 'The API token was revoked.',
     data: z.strictObject({ id: z.string() }),
   }),
 } as const;

@@ -43,7 +43,7 @@ export const UPGRADE_MODES = ['dry-run', 'ask', 'go'] as const;
 /** Requests about upgrades. Written by the gateway. */
 export const upgradeRequestEvents = {
   UpgradeRequested: request(
-    'Someone asked for a change of software, certificates or boots. Nothing is touched yet.',
+    'A change of software, new certificates or reboots were requested. Nothing is changed yet.',
     z.strictObject({
       uid,
       upgradeId,
@@ -59,7 +59,7 @@ export const upgradeRequestEvents = {
     }),
   ),
   UpgradeApproved: request(
-    'Someone approved the plan with this hash.',
+    'The plan with this hash was approved.',
     z.strictObject({ uid, upgradeId, planHash: z.string() }),
   ),
   UpgradePauseRequested: request('No further node starts.', z.strictObject({ uid, upgradeId, reason: z.string() })),
@@ -74,7 +74,7 @@ export const upgradeRequestEvents = {
     z.strictObject({ uid, upgradeId, node, reason: z.string() }),
   ),
   UpdatesDisabledSet: request(
-    'A node or a pool is held out of changes, or no longer is; others go on.',
+    'A node or a pool is excluded from changes, or no longer is; others are not affected.',
     z.strictObject({
       uid,
       scope: z.discriminatedUnion('kind', [
@@ -114,9 +114,12 @@ export const rolloutFactEvents = {
     'This is what would be done, in order; it never changes.',
     z.strictObject({ uid, upgradeId, plan: UpgradePlan, planHash: z.string(), mode: z.enum(UPGRADE_MODES) }),
   ),
-  RolloutStarted: fact('The approved plan runs.', z.strictObject({ uid, upgradeId, planHash: z.string() })),
+  RolloutStarted: fact(
+    'The rollout of the approved plan has started.',
+    z.strictObject({ uid, upgradeId, planHash: z.string() }),
+  ),
   EtcdSnapshotTaken: fact(
-    'A snapshot of etcd lies off its node, its status was read.',
+    'A snapshot of etcd was stored off its node, and its status was read.',
     z.strictObject({
       uid,
       upgradeId: upgradeId.nullable(),
@@ -130,7 +133,7 @@ export const rolloutFactEvents = {
     }),
   ),
   EtcdSnapshotFailed: fact(
-    'A snapshot of etcd that was asked for could not be taken.',
+    'A requested snapshot of etcd could not be taken.',
     z.strictObject({ uid, requestId: z.string(), cause: Cause }),
   ),
   EtcdBackupFailed: fact(
@@ -153,7 +156,7 @@ export const rolloutFactEvents = {
     }),
   ),
   ControlPlaneRemovalBlocked: fact(
-    'The control plane cannot leave now, and stays as it is. etcd is asked again and again; stated when the numbers change, not for each look.',
+    'The control plane cannot leave now, and stays as it is. etcd is checked repeatedly; recorded when the numbers change, not for each check.',
     z.strictObject({
       uid,
       node,
@@ -167,7 +170,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, node, attempt: z.int().min(1).describe('The one that was blocked') }),
   ),
   EtcdRestoreStarted: fact(
-    'etcd begins to be set back to a snapshot; these will be its members, and nothing of them was touched yet.',
+    'The restore of etcd from a snapshot begins; these will be its members, none of which was changed yet.',
     z.strictObject({
       uid,
       requestId: z.string(),
@@ -178,7 +181,7 @@ export const rolloutFactEvents = {
     }),
   ),
   EtcdRestoreAdvanced: fact(
-    'Every node has done what was asked of it in a restore of etcd; this step begins.',
+    'Every node has completed the previous step of a restore of etcd; this step begins.',
     z.strictObject({
       uid,
       requestId: z.string(),
@@ -191,11 +194,11 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string(), cause: Cause }),
   ),
   EtcdRestored: fact(
-    'etcd was set back to a snapshot.',
+    'etcd was restored from a snapshot.',
     z.strictObject({ uid, requestId: z.string(), snapshot: z.string() }),
   ),
   UpgradeCommandRefused: fact(
-    'Something that was asked of an upgrade cannot be done; the upgrade is as it was.',
+    'A command for an upgrade was refused; the upgrade is unchanged.',
     z.strictObject({
       uid,
       upgradeId,
@@ -204,7 +207,7 @@ export const rolloutFactEvents = {
     }),
   ),
   OperationStarted: fact(
-    'An operation of the plan began.',
+    'An operation of the plan has started.',
     z.strictObject({ uid, upgradeId, operation, node: node.nullable() }),
   ),
   OperationCompleted: fact(
@@ -212,7 +215,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node: node.nullable(), tookMs: z.int().min(0) }),
   ),
   OperationFailed: fact(
-    'An operation of the plan failed; it is tried again at nextAttemptAt, unless that is null.',
+    'An operation of the plan failed; it is retried at nextAttemptAt, unless that is null.',
     z.strictObject({
       uid,
       upgradeId,
@@ -225,7 +228,7 @@ export const rolloutFactEvents = {
     }),
   ),
   OperationPostponed: fact(
-    'An operation that had begun gives way to the others of its kind; nothing of the node was touched.',
+    'A started operation is postponed in favour of others of its kind; the node was not changed.',
     z.strictObject({ uid, upgradeId, operation, node, by: z.enum(['leader', 'pause']), reason: z.string() }),
   ),
   NodesMarked: fact(
@@ -246,7 +249,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, pool: z.string(), reason: z.string() }),
   ),
   AddonsUpgraded: fact(
-    'What the cluster runs for itself fits the version of its control plane.',
+    'The addons of the cluster fit the version of its control plane.',
     z.strictObject({ uid, upgradeId, operation, addons: z.record(z.string(), z.string()) }),
   ),
   EtcdLeaderMoved: fact(
@@ -264,7 +267,7 @@ export const rolloutFactEvents = {
     z.strictObject({ uid, upgradeId, operation, node }),
   ),
   NodeCordoned: fact(
-    'The node takes no new pods; byPlan states whether this plan did it, and so may undo it.',
+    'The node is cordoned; byPlan states whether this plan cordoned it, and therefore uncordons it.',
     z.strictObject({ uid, upgradeId, operation, node, byPlan: z.boolean() }),
   ),
   EvictionRefused: fact(
@@ -280,7 +283,7 @@ export const rolloutFactEvents = {
     }),
   ),
   NodeEmptied: fact(
-    'Every pod that must go has gone.',
+    'Every pod that must leave has left the node.',
     z.strictObject({
       uid,
       upgradeId,
@@ -292,7 +295,7 @@ export const rolloutFactEvents = {
     }),
   ),
   DrainTimedOut: fact(
-    'The node could not be emptied in time.',
+    'The node could not be drained in time.',
     z.strictObject({
       uid,
       upgradeId,
@@ -303,7 +306,7 @@ export const rolloutFactEvents = {
     }),
   ),
   GatePassed: fact(
-    'A gate of the rules holds.',
+    'A gate passed.',
     z.strictObject({
       uid,
       upgradeId,
@@ -330,18 +333,18 @@ export const rolloutFactEvents = {
       message: z.string(),
     }),
   ),
-  NodeUncordoned: fact('The node takes pods again.', z.strictObject({ uid, upgradeId, operation, node })),
+  NodeUncordoned: fact('The node was uncordoned.', z.strictObject({ uid, upgradeId, operation, node })),
   UpgradeWithdrawn: fact(
     'The permission to change the node is withdrawn; leftFailed: it stays cordoned as it is.',
     z.strictObject({ uid, upgradeId, operation, node, leftFailed: z.boolean() }),
   ),
   NodeSkipped: fact('The node is left as it is.', z.strictObject({ uid, upgradeId, node, reason: z.string() })),
   NodeQuarantined: fact(
-    'The node could not be emptied and stays cordoned; others go on.',
+    'The node could not be drained and stays cordoned; other nodes continue.',
     z.strictObject({ uid, upgradeId, node, pods: z.array(z.string()) }),
   ),
   UpgradeHookBlocked: fact(
-    'A hook of the upgrade asked for more time: the step after it waits, and the hook is asked again.',
+    'A hook of the upgrade asked for more time: the step after it waits, and the hook is called again.',
     z.strictObject({
       ...hookFields,
       upgradeId,
@@ -373,7 +376,7 @@ export const rolloutFactEvents = {
     'No further node begins.',
     z.strictObject({ uid, upgradeId, by: z.enum(['user', 'probe', 'window', 'gate']), reason: z.string() }),
   ),
-  RolloutResumed: fact('The rollout goes on.', z.strictObject({ uid, upgradeId })),
+  RolloutResumed: fact('The rollout has resumed.', z.strictObject({ uid, upgradeId })),
   RolloutHalted: fact(
     'A rule says stop: nodes in flight are left as they are, and nothing starts until an operator decides.',
     z.strictObject({
@@ -386,7 +389,7 @@ export const rolloutFactEvents = {
     }),
   ),
   RolloutAborted: fact(
-    'The rollout has ended early; these nodes were left as failed.',
+    'The rollout was aborted; these nodes were left as failed.',
     z.strictObject({ uid, upgradeId, leftFailed: z.array(node) }),
   ),
   RolloutCompleted: fact(

@@ -69,8 +69,8 @@ const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
   ];
 };
 
-/** Pools are known by their names: their order means nothing. */
-const fieldsOf = (spec: DeclaredSpec | undefined): Fields => {
+/** The values of a spec by their paths. Pools are known by their names: their order means nothing. */
+export const declaredFields = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
   const { controlPlane, pools, virtualAddresses = [], authentication = {}, ...others } = spec;
   return new Map([
@@ -90,7 +90,7 @@ const changed = (old: Fields, now: Fields): readonly ChangedField[] =>
 
 /** What differs between two specs, in the order of their fields. */
 export const changedFields = (before: DeclaredSpec | undefined, after: DeclaredSpec): readonly ChangedField[] =>
-  changed(fieldsOf(before), fieldsOf(after));
+  changed(declaredFields(before), declaredFields(after));
 
 /** What differs between the labels of two manifests. */
 export const changedLabels = (before: Labels | undefined, after: Labels | undefined): readonly ChangedField[] => {

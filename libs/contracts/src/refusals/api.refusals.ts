@@ -62,7 +62,7 @@ export const API_REFUSALS = {
     '{path} does not support {method}',
     'Supported: {allow}. The API is described at /docs and /openapi.json.',
   ),
-  'system.unavailable': definition(503, '{detail}', 'It is tried again by itself; ask again in a few seconds.'),
+  'system.unavailable': definition(503, '{detail}', 'It is retried automatically; try again in a few seconds.'),
   'system.permission-missing': definition(
     503,
     '{operation} on {target} failed: {detail}',
@@ -80,14 +80,10 @@ export const API_REFUSALS = {
   ),
   'system.internal': definition(
     500,
-    'Fairlead made a mistake while answering',
+    'Internal server error',
     'Look for the request {requestId} in the log of the gateway, and report it.',
   ),
-  'conflict.concurrent': definition(
-    409,
-    'Someone else changed {what} at the same time, five times in a row',
-    'Try again.',
-  ),
+  'conflict.concurrent': definition(409, 'Too many concurrent changes of {what}', 'Try again.'),
   'request.answer-too-large': definition(
     422,
     'The answer would be larger than {max}',

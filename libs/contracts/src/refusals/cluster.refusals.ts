@@ -332,6 +332,6 @@ export const CLUSTER_REFUSALS = {
   'bootstrap.step-not-needed': definition(
     409,
     '{step} is not what {cluster} needs now',
-    'Nothing is to be done: it was done already, or the cluster has failed or is being deleted.',
+    'Nothing to do: it was done already, or the cluster has failed or is being deleted.',
   ),
 } as const satisfies Record<string, RefusalDefinition>;

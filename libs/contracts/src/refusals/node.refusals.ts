@@ -47,7 +47,7 @@ export const NODE_REFUSALS = {
     'Removing {node} would leave etcd with {after} healthy of {target} members, and it needs {majority}: {healthy} of {members} are healthy now',
     'Repair the other control planes, or add control planes, first.',
   ),
-  'node.leaving': definition(409, '{node} is being removed', 'Nothing is to be done: wait until it is gone.'),
+  'node.leaving': definition(409, '{node} is being removed', 'Wait until it is gone.'),
   'node.removal-not-cancellable': definition(
     409,
     'The removal of {node} cannot be cancelled: {detail}',
@@ -60,7 +60,7 @@ export const NODE_REFUSALS = {
   ),
   'node.held': definition(
     409,
-    '{node} is held out of changes: {reason}',
+    '{node} is excluded from changes: {reason}',
     'Release it first: "fairlead node release {cluster} {node}", or "fairlead pool release" if its pool is held.',
   ),
   'node.not-joined': definition(

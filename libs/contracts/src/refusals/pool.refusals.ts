@@ -44,7 +44,7 @@ export const POOL_REFUSALS = {
   ),
   'autoscaler.credential-refused': definition(
     401,
-    'The client certificate opens nothing: it was not issued for a cluster that exists, was revoked, or has expired',
+    'The client certificate is not valid: it was not issued for a cluster that exists, was revoked, or has expired',
     'Get a new one with "fairlead autoscaler credentials <cluster>".',
   ),
   'autoscaler.delta-invalid': definition(

@@ -31,12 +31,12 @@ export const UPGRADE_REFUSALS = {
   ),
   'upgrade.no-changes': definition(
     400,
-    'Nothing is to change',
+    'The upgrade changes nothing',
     'Give at least one of version, software, renewCertificates and reboot.',
   ),
   'upgrade.no-targets': definition(
     400,
-    'Neither control planes nor workers take part',
+    'The upgrade includes neither control planes nor workers',
     'Let controlPlane be true, or name a pool.',
   ),
   'upgrade.version-invalid': definition(400, '{version} is not a Kubernetes version', 'Give one like v1.34.4.'),

@@ -12,7 +12,7 @@ export const HandoverView = z
       .describe(
         'none: never handed over. active: it has taken another one over. fenced, released: it is, or was, handed over',
       ),
-    id: z.string().nullable().describe('The hand-over'),
+    id: z.string().nullable().describe('The handover'),
     startedTime: time.nullable(),
     message: z.string(),
   })

@@ -78,7 +78,7 @@ export const NodeView = z
     software: z.record(z.string(), z.string()).describe('Versions that its agent reported'),
     pool: z.string(),
     extraFor: z.string().optional().describe('The upgrade while which it is extra; absent: of the size of its pool'),
-    updatesDisabled: z.string().nullable().describe('Why it or its pool is held out of changes; null: it is not'),
+    updatesDisabled: z.string().nullable().describe('Why it or its pool is excluded from changes; null: it is not'),
     remediation: z
       .string()
       .optional()

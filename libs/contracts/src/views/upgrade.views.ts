@@ -146,7 +146,7 @@ export const UpdatesView = z
     actor: z.string(),
     since: time,
   })
-  .meta({ id: 'Updates', description: 'Whether a node or a pool is held out of changes' });
+  .meta({ id: 'Updates', description: 'Whether a node or a pool is excluded from changes' });
 export type UpdatesView = z.infer<typeof UpdatesView>;
 
 export const NodeUpdatesView = UpdatesView.omit({ scope: true, name: true })
@@ -155,7 +155,7 @@ export const NodeUpdatesView = UpdatesView.omit({ scope: true, name: true })
     nodes: z.array(z.string()).describe('Those that were selected'),
     changed: z.array(z.string()).describe('Those of them that were not so before'),
   })
-  .meta({ id: 'NodeUpdates', description: 'Nodes that are held out of changes, or not any more' });
+  .meta({ id: 'NodeUpdates', description: 'Nodes that are excluded from changes, or not any more' });
 export type NodeUpdatesView = z.infer<typeof NodeUpdatesView>;
 
 /** Why a snapshot was taken: by schedule, by command, before an upgrade changes control planes, before a control plane leaves. */

@@ -149,7 +149,7 @@ const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string
   },
 ];
 
-/** A log that is handed over stays closed: its settings are those of the hand-over. */
+/** A log that is handed over stays closed: its settings are those of the handover. */
 const isClosed = ({ max_msg_size, sealed }: Pick<StreamConfig, 'max_msg_size' | 'sealed'>): boolean =>
   sealed || (max_msg_size > 0 && max_msg_size < EVENT_MAX_BYTES);
 

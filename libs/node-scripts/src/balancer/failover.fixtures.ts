@@ -7,9 +7,10 @@ const env = { ...process.env, PATH };
 
 const ip = (...args: readonly string[]): string => execFileSync('ip', args, { encoding: 'utf8', env });
 
-export const canMakeNamespaces = (): boolean =>
+/** Whether these programs can run in network namespaces here. */
+export const canMakeNamespaces = (...programs: readonly ('haproxy' | 'keepalived')[]): boolean =>
   process.getuid?.() === 0 &&
-  ['/usr/sbin/haproxy', '/usr/sbin/keepalived'].every(existsSync) &&
+  programs.every((program) => existsSync(`/usr/sbin/${program}`)) &&
   ((): boolean => {
     const probe = `fl${process.pid}probe`;
     try {

@@ -70,7 +70,7 @@ const balancing = (self: Holder, behind: readonly (keyof typeof NODES)[]): NodeL
     ],
   });
 
-const when = canMakeNamespaces() ? describe : describe.skip;
+const when = canMakeNamespaces('haproxy', 'keepalived') ? describe : describe.skip;
 if (when === describe.skip)
   process.stderr.write('\n!!! NOT RUN: virtual addresses need root, haproxy, keepalived and network namespaces\n\n');
 

@@ -15,7 +15,8 @@ export const MONITOR_PORT = 29_998;
  * its connections end, so that clients find another one: after three seconds where it does not run, after six where its host is gone
  * (each check waits a second for its connection), and after eighteen where it accepts connections and does not answer. So long an API
  * server may be slow: etcd alone has two seconds for its own check. Without `timeout check`, a check would have one second for
- * everything. A connection that an API server does not accept goes to another one, which costs no client its request.
+ * everything. A connection that an API server does not accept goes to another one, which costs no client its request;
+ * they take turns, because among those with the fewest connections the next attempt may get the same one again.
  */
 export const haproxyConfig = (
   listen: { readonly ipv6: boolean; readonly port: number },
@@ -43,7 +44,7 @@ frontend api
   default_backend api
 
 backend api
-  balance leastconn
+  balance roundrobin
   option httpchk GET /readyz
   http-check expect status 200
   default-server check check-ssl verify none inter 1s fall 3 rise 2 on-marked-down shutdown-sessions

@@ -1,0 +1,43 @@
+import { ChangesQuery, ClusterChanges, ClusterPath } from '@fairlead/contracts';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
+import { RoleInNamespace } from '../access/access.js';
+import { FromExchange, type Exchange } from '../http/caller.js';
+import { CommandAnswers } from '../http/command.answers.js';
+import { bothBases, Documented } from '../http/documented.js';
+import { ChangeQueries } from './changes.queries.js';
+
+@Controller(bothBases('ns/:namespace/clusters/:cluster/changes'))
+export class ChangesHttp {
+  constructor(
+    @Inject(ChangeQueries) private readonly changes: ChangeQueries,
+    @Inject(CommandAnswers) private readonly answers: CommandAnswers,
+  ) {}
+
+  @Get()
+  @RoleInNamespace('viewer')
+  @Documented({
+    id: 'listClusterChanges',
+    tag: 'events',
+    summary: 'How a cluster differs between two moments, and which events changed it',
+    description:
+      'Declared fields, state, conditions, nodes and virtual addresses, folded from the log, also of a cluster that is deleted since. Each field names the event after which it had its value at the end.',
+    answers: [{ status: 200, description: 'What differs, by objects', schema: ClusterChanges }],
+    refusals: [
+      'namespace.unknown',
+      'cluster.unknown',
+      'request.malformed',
+      'wait.seq-ahead',
+      'wait.too-long',
+      'token.too-many-audits',
+    ],
+  })
+  async list(
+    @Param({ schema: ClusterPath }) path: ClusterPath,
+    @Query({ schema: ChangesQuery }) query: ChangesQuery,
+    @FromExchange() exchange: Exchange,
+  ): Promise<ClusterChanges> {
+    const named = [query.from, query.to].filter((moment) => typeof moment === 'number');
+    await this.answers.shown(Math.max(0, ...named));
+    return this.changes.between(path, query, exchange);
+  }
+}

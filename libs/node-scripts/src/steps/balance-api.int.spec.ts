@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { TestHost } from './host.fixtures.js';
+import { PEERS, SHARED, UID } from './steps.fixtures.js';
+import { renderStep } from './steps.js';
+
+const GOLDEN = fileURLToPath(new URL('golden/', import.meta.url));
+
+let host: TestHost;
+
+beforeEach(() => {
+  host = new TestHost();
+});
+
+afterEach(() => host.remove());
+
+describe('the balanced API address', () => {
+  const stepOf = (peers: typeof PEERS | readonly (typeof PEERS)[number][], initialises = false): string =>
+    renderStep('balance-api', {
+      uid: UID,
+      endpoint: { host: SHARED.address, port: 9998 },
+      routerId: SHARED.routerId,
+      password: SHARED.password,
+      self: PEERS[0],
+      peers,
+      initialises,
+    }).script;
+  const addresses = `echo '2: host0    inet ${PEERS[0].address}/24 scope global host0'`;
+
+  beforeEach(() => {
+    host
+      .standIn('ip', addresses)
+      .standIn('haproxy', 'exit 0')
+      .standIn('keepalived', 'exit 0')
+      .standIn(
+        'systemctl',
+        'case "$1" in is-active) [ -e "$root/run/$3" ];; enable) touch "$root/run/$3";; *) exit 0;; esac',
+      );
+  });
+
+  it('is set up once, on the interface that has the own address', async () => {
+    expect((await host.run(stepOf(PEERS))).result).toEqual({ changed: true });
+    expect(host.read('/etc/fairlead/balancer/keepalived.conf')).toMatch(/interface host0\n[^@]*\/32 dev host0/);
+    expect((await host.run(stepOf(PEERS))).result).toEqual({ changed: false });
+    expect(host.calls('systemctl').filter((call) => /enable|reload /.test(call))).toEqual([
+      'systemctl enable --now fairlead-haproxy.service',
+      'systemctl enable --now fairlead-keepalived.service',
+    ]);
+  });
+
+  it('goes over to other control planes by a reload, which loses no connection', async () => {
+    await host.run(stepOf(PEERS));
+    expect((await host.run(stepOf(PEERS.slice(0, 2)))).result).toEqual({ changed: true });
+    expect(host.read('/etc/fairlead/balancer/haproxy.cfg')).not.toContain(PEERS[2].name);
+    expect(host.calls('systemctl').filter((call) => /restart|reload /.test(call))).toEqual([
+      'systemctl reload fairlead-haproxy.service',
+      'systemctl reload fairlead-keepalived.service',
+    ]);
+  });
+
+  it('needs an interface with the own address, and says so', async () => {
+    host.standIn('ip', 'true');
+    const { code, stderr } = await host.run(stepOf(PEERS));
+    expect([code, stderr]).toEqual([1, 'no interface of this host has the address 198.18.7.11']);
+  });
+
+  itWith('haproxy', '-v').each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
+    // Its own user need not be on this machine.
+    const text = readFileSync(join(GOLDEN, `${name}.golden`), 'utf8').replaceAll(/^ {2}(user|group) haproxy\n/gm, '');
+    const { root } = host.write('/haproxy.cfg', text);
+    const { code, lines } = check('haproxy', ['-c', '-f', join(root, 'haproxy.cfg')]);
+    expect([code, lines.filter((line) => !/NOTICE|Configuration file is valid/.test(line))]).toEqual([0, []]);
+  });
+
+  const device = Object.keys(networkInterfaces()).find((name) => name !== 'lo') ?? 'lo';
+  itWith('keepalived')('is understood by keepalived', () => {
+    const text = readFileSync(join(GOLDEN, 'keepalived.conf.golden'), 'utf8').replaceAll('@interface@', device);
+    const { root } = host.write('/keepalived.conf', text);
+    const { lines } = check('keepalived', ['--config-test', '--use-file', join(root, 'keepalived.conf')]);
+    // The script that it tracks is no file of this machine.
+    expect(lines.filter((line) => !/check\.sh|reaches_an_api_server/.test(line))).toEqual([]);
+  });
+
+  it.each(['balancer-check.bash', 'balancer-check.leader.bash'])('is understood by bash: %s', (name) => {
+    const { status, stderr } = spawnSync('bash', ['-n', join(GOLDEN, `${name}.golden`)], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+});

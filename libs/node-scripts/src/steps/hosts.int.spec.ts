@@ -1,0 +1,308 @@
+import { newFolder } from '@fairlead/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { TestHost } from './host.fixtures.js';
+import { AGENT_CONFIG, CONTROL_PLANE, NATS_CREDENTIALS } from './steps.fixtures.js';
+import { renderStep } from './steps.js';
+
+let host: TestHost;
+
+beforeEach(() => {
+  host = new TestHost();
+});
+
+afterEach(() => host.remove());
+
+describe('prepare', () => {
+  const program = '// the agent\n';
+  const sha256 = createHash('sha256').update(program).digest('hex');
+  const text = (interval = 10_000, restart = false): string =>
+    renderStep('prepare', {
+      agent: { sha256, version: '0.1.0' },
+      config: { ...AGENT_CONFIG, heartbeatIntervalMs: interval },
+      credentials: NATS_CREDENTIALS,
+      nodeBinary: process.execPath,
+      ownNode: null,
+      bundle: null,
+      restart,
+    }).script;
+  const restarts = (): number => host.calls('systemctl').filter((call) => call.includes('restart')).length;
+
+  /** An agent that reaches NATS when it is started. */
+  const connects =
+    'if [ "$1" = restart ]; then mkdir -p "$root/var/lib/fairlead"; : >"$root/var/lib/fairlead/agent.connected"; fi';
+
+  beforeEach(() => {
+    host.standIn('systemctl', connects);
+  });
+
+  const bring = (content = program): TestHost => host.write('/opt/fairlead/agent.next.mjs', content);
+
+  it('asks for the bundle where it is missing or another one [CB-Ladybug 13]', async () => {
+    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
+    bring('half a bundle');
+    expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
+    expect(restarts()).toBe(0);
+  });
+
+  it('starts the agent with its configuration and credentials, readable for root only [CB-Ladybug 13]', async () => {
+    bring();
+    expect((await host.run(text())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
+    expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(AGENT_CONFIG);
+    expect(host.read('/etc/fairlead/nats.creds')).toBe(NATS_CREDENTIALS);
+    const mode = spawnSync('stat', ['-c', '%a', join(host.root, 'etc/fairlead/nats.creds')], { encoding: 'utf8' });
+    expect(mode.stdout.trim()).toBe('600');
+  });
+
+  it('leaves a running agent alone, and restarts it for a new configuration', async () => {
+    bring();
+    await host.run(text());
+    await host.run(text());
+    expect(restarts()).toBe(1);
+    await host.run(text(5_000));
+    expect(restarts()).toBe(2);
+  });
+
+  it('restarts a running agent for new credentials alone where that is asked for', async () => {
+    bring();
+    await host.run(text());
+    expect((await host.run(text(AGENT_CONFIG.heartbeatIntervalMs, true))).result).toMatchObject({ agent: 'started' });
+    expect(restarts()).toBe(2);
+    await host.run(text());
+    expect(restarts()).toBe(2);
+  });
+
+  it('fails within a minute, with the error of the agent, when it does not reach NATS, and starts it again the next time', async () => {
+    const words = 'nats://127.0.0.1:4222 cannot be reached from this host: connection refused';
+    const deaf = `if (process.argv[2] === '--check') console.log(${JSON.stringify(words)});\n`;
+    bring(deaf);
+    host.standIn('systemctl', 'exit 0').standIn('sleep', 'exit 0');
+    const script = text().replaceAll(sha256, createHash('sha256').update(deaf).digest('hex'));
+    const { code, stderr } = await host.run(script);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `the agent has not reached NATS within 30 seconds: ${words}`,
+    });
+    host.standIn('systemctl', connects);
+    expect((await host.run(script)).result).toMatchObject({ agent: 'started' });
+    expect(restarts()).toBe(2);
+  });
+
+  describe('where another agent runs', () => {
+    const guard = (): void => {
+      const { root } = host;
+      spawnSync('/bin/sh', [join(root, 'opt/fairlead/agent-guard')], { env: { ...process.env, FAIRLEAD_ROOT: root } });
+    };
+
+    beforeEach(async () => {
+      bring();
+      await host.run(text());
+      bring('// newer\n');
+    });
+    const newer = (): string => text().replaceAll(sha256, createHash('sha256').update('// newer\n').digest('hex'));
+
+    it('takes the new one for good once it says that it works', async () => {
+      host.standIn('systemctl', `${connects}; rm -f "$root/var/lib/fairlead/agent.trial"`);
+      expect((await host.run(newer())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
+      expect(host.read('/opt/fairlead/agent.mjs')).toBe('// newer\n');
+    });
+
+    it('puts the one before back, with its configuration, when the new one is started again and again', async () => {
+      const before = host.read('/etc/fairlead/agent.json');
+      const startTwice = 'sh "$root/opt/fairlead/agent-guard"; sh "$root/opt/fairlead/agent-guard"';
+      host.standIn('systemctl', `if [ "$1" = restart ]; then ${startTwice}; ${startTwice}; fi`);
+      const { code, stderr } = await host.run(
+        newer().replace('"heartbeatIntervalMs": 10000', '"heartbeatIntervalMs": 7'),
+      );
+      expect([code, stderr]).toEqual([1, 'the new agent did not come up, and the one before was put back']);
+      expect(host.read('/opt/fairlead/agent.mjs')).toBe(program);
+      expect(host.read('/etc/fairlead/agent.json')).toBe(before);
+      guard();
+      expect(host.read('/opt/fairlead/agent.mjs')).toBe(program);
+    });
+  });
+
+  it('unpacks a bundle once, whole or not at all', async () => {
+    const source = newFolder('bundle');
+    writeFileSync(join(source, 'catalogue.json'), '{}');
+    const archive = spawnSync('tar', ['-C', source, '-czf', '-', 'catalogue.json']).stdout;
+    rmSync(source, { recursive: true });
+    const digest = createHash('sha256').update(archive).digest('hex');
+    const withBundle = renderStep('prepare', {
+      agent: { sha256, version: '0.1.0' },
+      config: AGENT_CONFIG,
+      credentials: null,
+      nodeBinary: process.execPath,
+      ownNode: null,
+      bundle: { sha256: digest },
+    }).script;
+    bring();
+    expect((await host.run(withBundle)).result).toEqual({ agent: 'missing', node: 'present', bundle: 'missing' });
+    writeFileSync(join(host.root, 'var/lib/fairlead/bundle.tar.gz'), archive.subarray(0, 20));
+    expect((await host.run(withBundle)).result).toMatchObject({ bundle: 'missing' });
+    writeFileSync(join(host.root, 'var/lib/fairlead/bundle.tar.gz'), archive);
+    expect((await host.run(withBundle)).result).toMatchObject({ agent: 'started', bundle: 'present' });
+    expect(host.read('/var/lib/fairlead/mirror/catalogue.json')).toBe('{}');
+    expect(existsSync(join(host.root, 'var/lib/fairlead/bundle.tar.gz'))).toBe(false);
+    expect((await host.run(withBundle)).result).toMatchObject({ agent: 'started', bundle: 'present' });
+  });
+
+  describe('where the host has no Node', () => {
+    const archive = gzipSync('#!/bin/sh\necho v20.20.2\n');
+    const own = {
+      sha256: createHash('sha256').update('#!/bin/sh\necho v20.20.2\n').digest('hex'),
+      machine: spawnSync('uname', ['-m'], { encoding: 'utf8' }).stdout.trim(),
+      version: 'v20.20.2',
+    };
+    const without = (over: Partial<typeof own> = {}): string =>
+      renderStep('prepare', {
+        agent: { sha256, version: '0.1.0' },
+        config: AGENT_CONFIG,
+        credentials: null,
+        nodeBinary: '/bin/sh',
+        ownNode: { ...own, ...over },
+        bundle: null,
+      }).script;
+    const deliver = (content: Buffer): void => writeFileSync(join(host.root, 'opt/fairlead/node.gz'), content);
+
+    it('asks for ours, unpacks it, and starts the agent with it', async () => {
+      bring();
+      expect((await host.run(without())).result).toEqual({ agent: 'missing', node: 'missing', bundle: 'present' });
+      deliver(archive);
+      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
+      expect(existsSync(join(host.root, 'opt/fairlead/node.gz'))).toBe(false);
+      expect((await host.run(without())).result).toEqual({ agent: 'started', node: 'present', bundle: 'present' });
+    });
+
+    it('says so when ours is for another machine', async () => {
+      const { stderr } = await host.run(without({ machine: 'aarch64' }));
+      expect(stderr).toContain('is for aarch64, not for');
+    });
+
+    it('says so when ours does not run there', async () => {
+      const broken = '#!/nonexistent/ld-musl\n';
+      bring();
+      await host.run(without());
+      deliver(gzipSync(broken));
+      const sha256OfBroken = createHash('sha256').update(broken).digest('hex');
+      const { stderr } = await host.run(without({ sha256: sha256OfBroken }));
+      expect(stderr).toContain('does not run on this host (another C library?)');
+    });
+  });
+});
+
+describe('verify', () => {
+  const text = renderStep('verify', {
+    controlPlane: true,
+    address: CONTROL_PLANE.address,
+    kubernetesVersion: 'v1.34.4',
+    failSwapOn: true,
+  }).script;
+
+  it.each([
+    'v1.34.4$(touch "$root/executed")',
+    'v1.34.4`touch "$root/executed"`',
+    `v1.34.4'; touch "$root/executed"; '`,
+  ])('executes nothing of a version: %s', async (kubernetesVersion) => {
+    const input = { controlPlane: true, address: CONTROL_PLANE.address, kubernetesVersion, failSwapOn: true };
+    expect((await host.run(renderStep('verify', input).script)).code).toBe(0);
+    expect(host.read('/executed')).toBeUndefined();
+  });
+
+  it('finds nothing wrong with a host that has what kubeadm needs', async () => {
+    host
+      .standIn('kubeadm', 'echo v1.34.4')
+      .standIn('kubelet', 'echo "Kubernetes v1.34.4"')
+      .standIn('systemctl', 'exit 0');
+    expect((await host.run(text)).result).toEqual({ problems: [] });
+  });
+
+  it('names everything that is wrong at once [ORBITER 6]', async () => {
+    host
+      .standIn('kubeadm', 'echo v1.33.13')
+      .standIn('kubelet', 'exit 127')
+      .standIn('systemctl', 'exit 3')
+      .standIn('ss', 'echo "LISTEN 0 128 0.0.0.0:6443 0.0.0.0:*"; echo "LISTEN 0 128 10.1.1.1:10250 0.0.0.0:*"')
+      .write('/proc/swaps', 'Filename Type\n/swapfile file\n')
+      .write('/proc/sys/net/ipv4/ip_forward', '0\n');
+    expect((await host.run(text)).result).toEqual({
+      problems: [
+        'kubeadm is v1.33.13, not v1.34.4',
+        'kubelet is missing, not v1.34.4',
+        'the container runtime does not listen at /run/containerd/containerd.sock',
+        'swap is on',
+        'net.ipv4.ip_forward is not 1',
+        'port 6443 is in use',
+      ],
+    });
+  });
+});
+
+describe('the look at a host', () => {
+  const text = renderStep('look', {}).script;
+
+  it('reports its size, and no problem of a host that is free', async () => {
+    host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0');
+    const { result } = await host.run(text);
+    expect(result).toEqual({
+      cpus: expect.any(Number),
+      memoryMiB: expect.any(Number),
+      problems: [],
+      baseline: expect.any(Object),
+    });
+    expect((result as { memoryMiB: number }).memoryMiB).toBeGreaterThan(100);
+  });
+
+  it('finds a host that is a node of someone', async () => {
+    host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0').write('/etc/kubernetes/kubelet.conf', 'k');
+    expect((await host.run(text)).result).toMatchObject({
+      problems: ['it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)'],
+    });
+  });
+});
+
+describe('the authorized keys of a host', () => {
+  const KEYS = '/home/ops/.ssh/authorized_keys';
+  const user = 'ops';
+  const key = (letter: string): string => `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${letter.repeat(43)} fairlead@lab`;
+  const change = (add: string | null, remove: readonly string[] = []) =>
+    host.run(renderStep('authorized-keys', { user, add, remove }).script);
+
+  beforeEach(() => {
+    host.standIn('getent', 'echo "$2:x:1000:1000::/home/$2:/bin/sh"').standIn('chown', '');
+  });
+
+  it('get one more and lose one, and all other lines stay as they are, also without a line end and with options', async () => {
+    const others = `# mine\nfrom="192.0.2.0/24" ${key('x')}\n${key('o')}`;
+    host.write(KEYS, others);
+    expect(await change(key('n'))).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(KEYS)).toBe(`${others}\n${key('n')}\n`);
+    expect(await change(null, [key('o')])).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(KEYS)).toBe(`# mine\nfrom="192.0.2.0/24" ${key('x')}\n${key('n')}\n`);
+  });
+
+  it('are not changed again by a step that is repeated', async () => {
+    host.write(KEYS, `${key('o')}\n`);
+    await change(key('n'), [key('o')]);
+    expect(await change(key('n'), [key('o')])).toMatchObject({ code: 0, result: { changed: false } });
+    expect(host.read(KEYS)).toBe(`${key('n')}\n`);
+  });
+
+  it('are created for a user that has none; an unknown user is a failure', async () => {
+    expect(await change(key('n'))).toMatchObject({ code: 0, result: { changed: true } });
+    expect(host.read(KEYS)).toBe(`${key('n')}\n`);
+    host.standIn('getent', 'exit 2');
+    expect(await change(key('n'))).toMatchObject({ code: 1, stderr: 'there is no user ops' });
+  });
+
+  it('lose a key whatever options and comment its line has, and hold none that is not a public key', async () => {
+    host.write(KEYS, `no-pty ${key('o')} more words\n`);
+    await change(null, [key('o')]);
+    expect(host.read(KEYS)).toBe('');
+    expect(() => renderStep('authorized-keys', { user, add: 'ssh-rsa x"\n$(id)', remove: [] })).toThrow('public key');
+  });
+});
