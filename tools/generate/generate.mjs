@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { format } from 'prettier';
-import { manifestJsonSchema } from '@fairlead/contracts';
+import { manifestJsonSchema, templateJsonSchema } from '@fairlead/contracts';
 import { describeApi } from '../../apps/gateway/dist/documents/describe.js';
 import { asyncApiDocument } from './asyncapi.mjs';
 import { checklistReference } from './checklists.mjs';
@@ -28,6 +28,7 @@ const generated = async () => {
   return new Map([
     ['docs/openapi.json', await json(openApi)],
     ['docs/cluster.schema.json', await json(manifestJsonSchema())],
+    ['docs/cluster-template.schema.json', await json(templateJsonSchema())],
     ['docs/asyncapi.json', await json(asyncApiDocument(openApi.info.version))],
     ['docs/events.md', await markdown(eventReference())],
     ['docs/refusals.md', await markdown(refusalReference())],

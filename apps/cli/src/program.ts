@@ -22,6 +22,7 @@ import { addNodeCommands } from './node/node.commands.js';
 import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
 import { addPoolCommands } from './pool/pool.commands.js';
 import { addProvisionCommands } from './provision/provision.commands.js';
+import { addTemplateCommands } from './template/template.commands.js';
 import { addTokenCommands } from './token/token.commands.js';
 import { addUpgradeCommands } from './upgrade/upgrade.commands.js';
 import { addUpCommands } from './up/up.commands.js';
@@ -56,6 +57,7 @@ export const buildProgram = (io: Io): Command => {
   addUpCommands(program, io);
   addClusterCommands(program, io);
   addManifestCommands(program, io);
+  addTemplateCommands(program, io);
   addNodeCommands(program, io);
   addPoolCommands(program, io);
   addAutoscalerCommands(program, io);

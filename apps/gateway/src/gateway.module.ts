@@ -97,6 +97,11 @@ import { OperationsHttp } from './operations/operations.http.js';
 import { OperationQueries } from './operations/operations.queries.js';
 import { QuarantineHttp } from './quarantine/quarantine.http.js';
 import { ReplacementsHttp } from './replacements/replacements.http.js';
+import { TemplateChoices } from './templates/template.choice.js';
+import { TemplateUsers } from './templates/template.users.js';
+import { TemplateCommands } from './templates/templates.commands.js';
+import { TemplatesHttp } from './templates/templates.http.js';
+import { TemplateQueries } from './templates/templates.queries.js';
 import { SteeringHttp } from './upgrades/steering.http.js';
 import { UpgradeAnswers } from './upgrades/upgrade.answers.js';
 import { UpgradeCommands } from './upgrades/upgrades.commands.js';
@@ -128,6 +133,7 @@ const CONTROLLERS: Type<unknown>[] = [
   RemovalHttp,
   AutoscalerHttp,
   SchemasHttp,
+  TemplatesHttp,
   ActionsHttp,
   ExecutionsHttp,
   NodesHttp,
@@ -211,6 +217,10 @@ const PROVIDERS: Provider[] = [
   OwnWrites,
   Registry,
   RequestLimits,
+  TemplateChoices,
+  TemplateCommands,
+  TemplateQueries,
+  TemplateUsers,
   TokenCommands,
   TokenSessions,
   TokenSlots,

@@ -23,10 +23,12 @@ import { TokenExpiry1763900000000 } from './migrations/0003-token-expiry.migrati
 import { IdempotencyLeases1764000000000 } from './migrations/0004-idempotency-leases.migration.js';
 import { manifestsProjection } from './manifest/manifests.projection.js';
 import { ManifestTable1764100000000 } from './migrations/0005-manifests.migration.js';
+import { TemplateTable1764200000000 } from './migrations/0006-templates.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
 import { quarantineProjection } from './quarantine/quarantine.projection.js';
+import { templatesProjection } from './templates/templates.projection.js';
 import { upgradeNodesProjection } from './upgrades/upgrade.nodes.projection.js';
 import { upgradesProjection } from './upgrades/upgrades.projection.js';
 
@@ -35,6 +37,7 @@ const projections = [
   connectionsProjection,
   clustersProjection,
   manifestsProjection,
+  templatesProjection,
   nodesProjection,
   operationsProjection,
   quarantineProjection,
@@ -71,6 +74,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       TokenExpiry1763900000000,
       IdempotencyLeases1764000000000,
       ManifestTable1764100000000,
+      TemplateTable1764200000000,
     ],
     jobConcurrency: 4,
     takesTokens: true,

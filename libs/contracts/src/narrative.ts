@@ -109,6 +109,13 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
 /** Each event as a sentence for people, in the past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   HookSecretSet: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was set`,
+  ClusterTemplateCreated: ({ name, template, cluster }) =>
+    `template ${template} of namespace ${name} declares clusters of ${cluster.version}`,
+  ClusterTemplateChanged: ({ name, template, deprecated }) =>
+    deprecated
+      ? `template ${template} of namespace ${name} is deprecated`
+      : `template ${template} of namespace ${name} may be chosen`,
+  ClusterTemplateDeleted: ({ name, template }) => `template ${template} of namespace ${name} was deleted`,
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
@@ -137,6 +144,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `a cluster of ${count(spec.controlPlane.count, 'control plane')} and ${count(total(spec.workers), 'worker')} with Kubernetes ${spec.kubernetes.version} was requested`,
   ClusterSpecChanged: ({ revision, spec }) =>
     `manifest revision ${revision} was applied: ${spec.pools.map(({ name, replicas }) => `${name} ${replicas}`).join(', ') || 'no pools'}`,
+  ClusterTemplateChosen: ({ template }) => `the cluster has the values of template ${template}`,
   ClusterRetryRequested: ({ correction }) =>
     correction === undefined
       ? 'a retry of the failed cluster was requested'

@@ -1,9 +1,12 @@
 import type { Fact, Refusal, StoredEvent } from '@fairlead/contracts';
+import type { ReadElsewhere } from './store.js';
 
 /** An order. It may be refused; it never happened. */
 export interface Command<Type extends string = string, Data = unknown> {
   readonly type: Type;
   readonly data: Data;
+  /** Another stream that its data were read from: it is decided only while that stream has not gone on. */
+  readonly elsewhere?: ReadElsewhere | undefined;
 }
 
 /**

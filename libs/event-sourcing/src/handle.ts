@@ -119,7 +119,9 @@ export const makeHandle = (store: EventStore, cache: FoldCache = new FoldCache()
       remember(folded);
       return { kind: 'decided', events: [], state: folded.state, seq: folded.readSeq };
     }
-    const appended = await store.append(stream, folded.position, facts, cause);
+    const { elsewhere } = command;
+    const expected = elsewhere === undefined ? folded.position : { ...folded.position, elsewhere };
+    const appended = await store.append(stream, expected, facts, cause);
     if (appended.kind === 'conflict') return 'conflict';
     const { events, position } = appended;
     const state = events.reduce((before, event) => decider.evolve(before, event), folded.state);

@@ -5,4 +5,4 @@ export { ConcurrencyGroups, groupsOf } from './concurrency.groups.js';
 export * from './projection.js';
 export { addressOf, envelopeFault, REJECTIONS, type Rejection, type RejectionReason } from './acceptance.js';
 export { repeatable } from './store.js';
-export type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from './store.js';
+export type { AppendResult, Cause, EventStore, Expected, LogEntry, ReadElsewhere, StreamPosition } from './store.js';

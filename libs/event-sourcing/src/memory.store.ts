@@ -1,5 +1,6 @@
 import { FIRST_PREVHASH, streamSubject, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
-import type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from './store.js';
+import { requireRoomForElsewhere } from './store.js';
+import type { AppendResult, Cause, EventStore, Expected, LogEntry } from './store.js';
 
 /** As nats-server matches: `*` is one token, `>` is all that follow. */
 const matcher = (filter: string): ((subject: readonly string[]) => boolean) => {
@@ -39,12 +40,20 @@ export class MemoryStore implements EventStore {
     });
   }
 
-  append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
-    if ((this.lastSeqs.get(this.subjectOf(stream)) ?? 0) !== expected.seq) return Promise.resolve({ kind: 'conflict' });
+  append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
+    requireRoomForElsewhere(expected, facts);
+    const { elsewhere } = expected;
+    const isMoved = this.seqOf(stream) !== expected.seq;
+    const hasMovedElsewhere = elsewhere !== undefined && this.seqOf(elsewhere.stream) !== elsewhere.seq;
+    if (isMoved || hasMovedElsewhere) return Promise.resolve({ kind: 'conflict' });
     const appended = facts.map((fact, index) => this.store(stream, fact, cause, expected.streamVersion + index + 1));
     const seq = appended.at(-1)?.meta.seq ?? expected.seq;
     const position = { seq, streamVersion: expected.streamVersion + facts.length, hash: `hash-${seq}` };
     return Promise.resolve({ kind: 'appended', events: appended, position });
+  }
+
+  private seqOf(stream: StreamId): number {
+    return this.lastSeqs.get(this.subjectOf(stream)) ?? 0;
   }
 
   private subjectOf(stream: StreamId): string {

@@ -36,6 +36,18 @@ export interface StreamPosition {
   readonly hash: string;
 }
 
+/** Where another stream was when a decision read it: the decision holds only while that stream has not gone on. */
+export interface ReadElsewhere {
+  readonly stream: StreamId;
+  /** Sequence (in the log) of its last event; 0 for an empty stream. */
+  readonly seq: number;
+}
+
+export interface Expected extends StreamPosition {
+  /** Of an append of at least two facts, for each message carries one expectation. Absent: no other stream was read. */
+  readonly elsewhere?: ReadElsewhere;
+}
+
 export type AppendResult =
   | { readonly kind: 'appended'; readonly events: readonly StoredEvent[]; readonly position: StreamPosition }
   | { readonly kind: 'conflict' };
@@ -59,6 +71,12 @@ export interface EventStore {
   read(filter: string, afterSeq: number): Promise<readonly { readonly event: StoredEvent; readonly hash: string }[]>;
   /** Every message that matches, events or not, in order: what a hash chain and a position follow from. */
   entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]>;
-  /** Appends all facts or none, if the stream is still at `expected`. Rejects with WorldFailure when the log cannot be reached. */
-  append(stream: StreamId, expected: StreamPosition, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
+  /** Appends all facts or none, if the log is still as `expected`. Rejects with WorldFailure when the log cannot be reached. */
+  append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult>;
 }
+
+/** A message carries one expectation, and the first one carries that of the stream itself. */
+export const requireRoomForElsewhere = ({ elsewhere }: Expected, facts: readonly Fact[]): void => {
+  if (elsewhere !== undefined && facts.length < 2)
+    throw new Error('a decision that depends on another stream records at least two facts');
+};

@@ -25,6 +25,7 @@ export type CreatedTokenView = Schemas['CreatedToken'];
 export type EventView = Schemas['Event'];
 export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
+export type TemplateView = Schemas['ClusterTemplate'];
 export type HookSecretView = Schemas['HookSecret'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
@@ -58,6 +59,11 @@ export type VersionView = Schemas['Version'];
 export interface Manifest {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
+}
+
+export interface TemplateAt {
+  readonly namespace: string;
+  readonly template: string;
 }
 
 /** The size that a pool is to have, and nodes that leave first. */
@@ -204,6 +210,11 @@ export interface Api {
     manifest: Manifest,
     how: { readonly dryRun: boolean; readonly idempotencyKey: string },
   ): Promise<Accepted & { readonly manifest: ManifestView }>;
+  templates(namespace: string): Promise<readonly TemplateView[]>;
+  template(at: TemplateAt): Promise<TemplateView>;
+  /** Creates the template, or changes what may be changed of it; a dry run says what it would be. */
+  putTemplate(at: TemplateAt, manifest: Manifest, how: { readonly dryRun: boolean }): Promise<TemplateView>;
+  deleteTemplate(at: TemplateAt): Promise<void>;
   /** Scales a pool; a dry run says what would be done. */
   putScale(
     at: ClusterAt,

@@ -34,6 +34,7 @@ export const clientApi = (access: Access): Api => {
     ...connectionMethods(access, client),
     ...clusterMethods(access, client),
     ...manifestMethods(access, client),
+    ...templateMethods(access, client),
     ...nodeMethods(access, client),
     ...actionMethods(access, client),
     ...upgradeMethods(access, client),
@@ -242,6 +243,25 @@ type ClusterMethods =
   | 'administratorKubeconfig'
   | 'usersKubeconfig'
   | 'operations';
+
+type TemplateMethods = 'templates' | 'template' | 'putTemplate' | 'deleteTemplate';
+
+const TEMPLATE = '/ns/{namespace}/cluster-templates/{template}';
+
+const templateMethods = (access: Access, client: FairleadClient): Pick<Api, TemplateMethods> => ({
+  templates: (namespace) =>
+    itemsOf(access, client.GET('/ns/{namespace}/cluster-templates', { params: { path: { namespace } } })),
+  template: (path) => dataOf(access, client.GET(TEMPLATE, { params: { path: { ...path } } })),
+  putTemplate: (path, manifest, { dryRun }) =>
+    dataOf(
+      access,
+      client.PUT(TEMPLATE, {
+        params: { path: { ...path }, query: dryRun ? { dryRun: 'All' } : {} },
+        body: manifest as unknown as Schemas['ClusterTemplateManifest'],
+      }),
+    ),
+  deleteTemplate: (path) => done(client.DELETE(TEMPLATE, { params: { path: { ...path } } })),
+});
 
 type ManifestMethods = 'manifest' | 'putManifest' | 'putScale';
 

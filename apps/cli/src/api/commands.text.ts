@@ -15,6 +15,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
   [/^GET \/ns\/([^/]+)\/clusters$/, (namespace = '') => `cluster list${within(namespace)}`],
+  [/^GET \/ns\/([^/]+)\/cluster-templates$/, (namespace = '') => `template list${within(namespace)}`],
   [
     /^GET \/ns\/([^/]+)\/clusters\/([^/]+)\/operations$/,
     (namespace = '', cluster = '') => `cluster describe ${cluster} --all${within(namespace)}`,

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { deleteCluster, type DeleteOptions } from '../cluster/cluster.commands.js';
 import { addConfirmOption, CONFIRM_OPTION } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
@@ -11,10 +10,21 @@ import { addWaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { applyTemplate, deleteTemplate, planTemplate } from '../template/template.effects.js';
+import { templateDiff } from '../template/template.document.js';
+import type { ManifestView } from '../api/api.ports.js';
 import { changeManifest, planChange, type ChangeOptions } from './change.effects.js';
 import { diffLines } from './change.text.js';
 import { edit } from './editor.effects.js';
-import { addressOf, exported, parseManifest, type ManifestDocument } from './manifest.document.js';
+import {
+  addressOf,
+  exported,
+  isTemplate,
+  parseManifest,
+  templateAddressOf,
+  yamlOf,
+  type ManifestDocument,
+} from './manifest.document.js';
 
 interface FileOption {
   readonly file: string;
@@ -45,7 +55,7 @@ export const addChangeOptions = (command: Command): Command =>
 const addApply = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'apply',
-    summary: 'Create or change a cluster to match a manifest',
+    summary: 'Create or change a cluster or a template to match a manifest',
     description:
       'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect.',
     examples: [
@@ -60,6 +70,7 @@ const addApply = (program: Command, io: Io): void => {
   addChangeOptions(fileOption(command)).action(
     runs(io, async (session, options: FileOption & ChangeOptions) => {
       const manifest = await readManifest(options.file, io);
+      if (isTemplate(manifest)) return applyTemplate(session, templateAddressOf(manifest, session), manifest, options);
       return changeManifest(session, addressOf(manifest, session), manifest, options);
     }),
   );
@@ -74,17 +85,28 @@ const addDiff = (program: Command, io: Io): void => {
   fileOption(command).action(
     runs(io, async (session, { file }: FileOption) => {
       const manifest = await readManifest(file, io);
+      if (isTemplate(manifest)) {
+        const { before, planned } = await planTemplate(session, templateAddressOf(manifest, session), manifest);
+        return diffAnswer({ before, planned }, templateDiff(before, planned, io.colors));
+      }
       const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
-      const lines = diffLines(before, planned, io.colors);
-      return {
-        data: { spec: { before: before?.spec ?? null, after: planned.spec }, plan: planned.plan },
-        table: lines.join('\n'),
-        names: lines.length === 0 ? [] : [planned.metadata.name],
-        ...(lines.length === 0 ? {} : { exit: 'failed' as const }),
-      };
+      return diffAnswer({ before, planned, plan: planned.plan }, diffLines(before, planned, io.colors));
     }),
   );
 };
+
+interface Differing {
+  readonly before: { readonly spec: object } | undefined;
+  readonly planned: { readonly spec: object; readonly metadata: { readonly name: string } };
+  readonly plan?: ManifestView['plan'];
+}
+
+const diffAnswer = ({ before, planned, plan }: Differing, lines: readonly string[]): Answer => ({
+  data: { spec: { before: before?.spec ?? null, after: planned.spec }, ...(plan === undefined ? {} : { plan }) },
+  table: lines.join('\n'),
+  names: lines.length === 0 ? [] : [planned.metadata.name],
+  ...(lines.length === 0 ? {} : { exit: 'failed' as const }),
+});
 
 const addExport = (program: Command, io: Io): void => {
   addCommand(program, {
@@ -140,20 +162,20 @@ const editCluster = async (session: Session, name: string, options: ChangeOption
 const addDelete = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'delete',
-    summary: 'Delete the cluster of a manifest and everything created for it',
+    summary: 'Delete the cluster of a manifest and everything created for it, or its template',
     examples: [
       ['fairlead delete -f cluster.yaml --wait', 'Confirm with the name, and wait until everything is deleted'],
       ['fairlead delete -f cluster.yaml --yes', 'Skip the confirmation'],
     ],
   });
   addWaitOptions(addConfirmOption(fileOption(command))).action(
-    runs(io, async (session, options: FileOption & DeleteOptions) =>
-      deleteCluster(session, addressOf(await readManifest(options.file, io), session), options),
-    ),
+    runs(io, async (session, options: FileOption & DeleteOptions) => {
+      const manifest = await readManifest(options.file, io);
+      if (isTemplate(manifest)) return deleteTemplate(session, templateAddressOf(manifest, session), options);
+      return deleteCluster(session, addressOf(manifest, session), options);
+    }),
   );
 };
-
-const yamlOf = (manifest: object): string => stringify(manifest, { aliasDuplicateObjects: false });
 
 const readManifest = async (file: string, io: Io): Promise<ManifestDocument> => {
   if (file === '-') return parseManifest(await io.readStdin(), 'Standard input');

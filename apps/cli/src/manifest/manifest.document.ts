@@ -1,6 +1,6 @@
-import { parseAllDocuments } from 'yaml';
-import { MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
-import type { ClusterAt, Manifest, ManifestView } from '../api/api.ports.js';
+import { parseAllDocuments, stringify } from 'yaml';
+import { MANIFEST_API_VERSION, MANIFEST_KIND, TEMPLATE_KIND } from '@fairlead/contracts';
+import type { ClusterAt, Manifest, ManifestView, TemplateAt } from '../api/api.ports.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 
@@ -12,11 +12,10 @@ export interface ManifestDocument extends Manifest {
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** One cluster from a YAML or JSON text; empty documents say nothing. `source` names it in a complaint. */
+/** A cluster or a template from a YAML or JSON text; empty documents say nothing. `source` names it in a complaint. */
 export const parseManifest = (text: string, source: string): ManifestDocument => {
   const documents = [...parseAllDocuments(text)].filter((one) => one.errors.length > 0 || one.toJS() !== null);
-  if (documents.length > 1)
-    throw usageFailure(`${source} holds ${documents.length} documents`, 'Apply one cluster at a time.');
+  if (documents.length > 1) throw usageFailure(`${source} holds ${documents.length} documents`, 'Apply one at a time.');
   const [document] = documents;
   const fault = document?.errors[0]?.message.split('\n')[0]?.replace(/:$/, '');
   if (document === undefined || fault !== undefined)
@@ -26,20 +25,36 @@ export const parseManifest = (text: string, source: string): ManifestDocument =>
   if (!isMapping(manifest) || !isMapping(metadata) || typeof metadata['name'] !== 'string')
     throw usageFailure(
       `${source} does not hold a manifest with metadata.name`,
-      `It begins with apiVersion: ${MANIFEST_API_VERSION} and kind: ${MANIFEST_KIND}; "fairlead export" writes one.`,
+      `It begins with apiVersion: ${MANIFEST_API_VERSION} and kind: ${MANIFEST_KIND} or ${TEMPLATE_KIND}; "fairlead export" writes one.`,
     );
   return manifest as unknown as ManifestDocument;
 };
 
+type Asked = Pick<Session, 'namespace' | 'namespaceOption'>;
+
 /** A namespace that was asked for is never left for the one in the file. */
-export const addressOf = (
-  { metadata: { name: cluster, namespace: own } }: ManifestDocument,
-  { namespace, namespaceOption: asked }: Pick<Session, 'namespace' | 'namespaceOption'>,
-): ClusterAt => {
+const namespaceOf = (
+  { metadata: { namespace: own } }: ManifestDocument,
+  { namespace, namespaceOption: asked }: Asked,
+): string => {
   if (own !== undefined && asked !== undefined && own !== asked)
     throw usageFailure(`The manifest is of namespace ${own}, not of ${asked}`, 'Leave --namespace out, or change it.');
-  return { namespace: own ?? namespace, cluster };
+  return own ?? namespace;
 };
+
+export const addressOf = (manifest: ManifestDocument, asked: Asked): ClusterAt => ({
+  namespace: namespaceOf(manifest, asked),
+  cluster: manifest.metadata.name,
+});
+
+export const templateAddressOf = (manifest: ManifestDocument, asked: Asked): TemplateAt => ({
+  namespace: namespaceOf(manifest, asked),
+  template: manifest.metadata.name,
+});
+
+export const isTemplate = (manifest: ManifestDocument): boolean => manifest['kind'] === TEMPLATE_KIND;
+
+export const yamlOf = (manifest: object): string => stringify(manifest, { aliasDuplicateObjects: false });
 
 /** Without what only the server knows: it can be applied to this cluster and, with another name, to a new one. */
 export const exported = ({ apiVersion, kind, metadata: { name, namespace, labels }, spec }: ManifestView) => ({

@@ -109,6 +109,11 @@ export class ClusterCommands {
     );
   }
 
+  /** Namespaces and connections, as the log has them. */
+  registered(): Promise<Registered> {
+    return this.registry.latest();
+  }
+
   async addNodes(address: ClusterAddress, request: NodesRequest, caller: Caller): Promise<Decided<ClusterState>> {
     const known = await this.registry.latest();
     refuseAny([...namespaceFaults(known, address.namespace), ...faultsOfNodes(request)]);

@@ -47,6 +47,8 @@ export const FromCaller = createParamDecorator((_data: unknown, context: Executi
 export interface Exchange {
   readonly caller: Caller;
   readonly response: HttpResponse;
+  /** Of the request, as it came. */
+  readonly body: unknown;
   /** It came below CB-Ladybug's base: its rules hold. */
   readonly asLadybug: boolean;
 }
@@ -56,7 +58,8 @@ export const FromExchange = createParamDecorator((_data: unknown, context: Execu
   const http = context.switchToHttp();
   const response = http.getResponse<HttpResponse>();
   const request = http.getRequest<HttpRequest>();
-  return { caller: callerOf(request, response), response, asLadybug: isBelowLadybug(request.path) };
+  const { body, path } = request;
+  return { caller: callerOf(request, response), response, body, asLadybug: isBelowLadybug(path) };
 });
 
 /**

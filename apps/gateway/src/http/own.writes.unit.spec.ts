@@ -78,6 +78,7 @@ const NEED_NOTHING = [
   '/ns/{namespace}/clusters/{cluster}/events',
   '/ns/{namespace}/clusters/{cluster}/events/stream',
   '/schemas/cluster',
+  '/schemas/cluster-template',
   '/tokens',
   '/version',
 ];

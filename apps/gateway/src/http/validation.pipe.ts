@@ -70,6 +70,7 @@ const UNKNOWN = {
   operation: 'operation.unknown',
   upgrade: 'upgrade.unknown',
   pool: 'pool.unknown',
+  template: 'template.unknown',
   request: 'etcd.request-unknown',
 } as const;
 

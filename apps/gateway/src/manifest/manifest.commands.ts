@@ -39,11 +39,11 @@ import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
 import { faultsOfCluster } from '../clusters/clusters.rules.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
-import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
+import { TemplateChoices, type TemplateChoice } from '../templates/template.choice.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
 import { issuerCertificateFaults } from './authentication.checks.js';
 import { ChangeChecks } from './change.checks.js';
@@ -84,6 +84,8 @@ interface ApplyOptions {
 interface Wanted {
   readonly manifest: ClusterManifest;
   readonly named: readonly string[];
+  /** The template that it was resolved from; absent: it has the one that the cluster has. */
+  readonly choice?: TemplateChoice | undefined;
   /** No other node leaves by it. */
   readonly exactly?: boolean;
   /** The provider's id of the machine that becomes the node that is added by it. */
@@ -99,7 +101,7 @@ export interface PoolSize {
 /** Chooses the size from what is declared now; it may throw what is refused. */
 export type ChooseSize = (pool: DeclaredPool, declared: Declared) => PoolSize;
 
-type ManifestOf = (declared: Declared | undefined) => Wanted;
+type ManifestOf = (declared: Declared | undefined) => Wanted | Promise<Wanted>;
 
 const METADATA = { apiVersion: MANIFEST_API_VERSION, kind: MANIFEST_KIND } as const;
 
@@ -108,28 +110,32 @@ const METADATA = { apiVersion: MANIFEST_API_VERSION, kind: MANIFEST_KIND } as co
 export class ManifestCommands {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
-    @Inject(Registry) private readonly registry: Registry,
     @Inject(ClusterCommands) private readonly clusters: ClusterCommands,
     @Inject(ChangeChecks) private readonly checks: ChangeChecks,
+    @Inject(TemplateChoices) private readonly templates: TemplateChoices,
   ) {}
 
-  put(address: ClusterAddress, manifest: ClusterManifest, options: ApplyOptions): Promise<AppliedManifest> {
-    const put: ManifestOf = (declared) => {
+  put(address: ClusterAddress, document: unknown, options: ApplyOptions): Promise<AppliedManifest> {
+    const put: ManifestOf = async (declared) => {
+      const resolved = await this.templates.resolve(address, { document, declared }, options.caller);
+      const manifest = parseBody(ClusterManifest, resolved.document);
       refuseAny(sizeFaults(manifest.spec.pools, declared?.spec.pools));
-      return { manifest, named: [] };
+      return { manifest, named: [], choice: resolved.choice };
     };
     return this.apply(address, put, options);
   }
 
   patch(address: ClusterAddress, patch: ManifestPatch, options: ApplyOptions): Promise<AppliedManifest> {
-    const patched: ManifestOf = (declared) => {
+    const patched: ManifestOf = async (declared) => {
       if (declared === undefined) throw new Refused(clusterUnknown(address));
       const { cluster: name, namespace } = address;
       const { labels = {}, spec } = declared;
       const current = { ...METADATA, metadata: { name, namespace, labels }, spec };
-      const manifest = withoutRemoved(parseBody(ClusterManifest, mergePatch(current, patch)));
+      const document = mergePatch(current, patch);
+      const resolved = await this.templates.resolve(address, { document, declared }, options.caller);
+      const manifest = withoutRemoved(parseBody(ClusterManifest, resolved.document));
       refuseAny(sizeFaults(manifest.spec.pools, spec.pools));
-      return { manifest, named: [] };
+      return { manifest, named: [], choice: resolved.choice };
     };
     return this.apply(address, patched, options);
   }
@@ -229,7 +235,7 @@ export class ManifestCommands {
     { caller, dryRun }: ApplyOptions,
   ): Promise<AppliedManifest | Refusal> {
     const { state, seq } = await this.read(address, caller);
-    const { manifest, named, exactly = false, adopts } = manifestOf(state.declared);
+    const { manifest, named, exactly = false, adopts, choice } = await manifestOf(state.declared);
     const { labels } = manifest.metadata;
     refuseAny([
       ...faultsOfManifest(manifest, address),
@@ -248,9 +254,11 @@ export class ManifestCommands {
       { ...address, context: 'request' },
       {
         type: 'ApplyManifest',
+        elsewhere: choice?.elsewhere,
         data: {
           ...address,
           spec,
+          ...(choice === undefined ? {} : { template: choice.use }),
           plan,
           named,
           ...(adopts === undefined ? {} : { adopts }),
@@ -277,7 +285,7 @@ export class ManifestCommands {
     { namespace, cluster }: ClusterAddress,
     { state, manifest, named, caller }: Wanted & { readonly state: ManifestState; readonly caller: Caller },
   ): Promise<Prepared> {
-    const known = await this.registry.latest();
+    const known = await this.clusters.registered();
     const { declared } = state;
     const sets = poolsOfSets(manifest.spec);
     const refuseUnlessNew = (): void => {

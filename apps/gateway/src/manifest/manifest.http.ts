@@ -1,11 +1,12 @@
 import {
-  ClusterManifest,
+  ClusterDraft,
   ClusterManifestView,
   ClusterPath,
   ManifestPatch,
   ManifestQuery,
   manifestJsonSchema,
   ReadQuery,
+  templateJsonSchema,
 } from '@fairlead/contracts';
 import { Body, Controller, Get, Inject, Param, Patch, Put, Query } from '@nestjs/common';
 import { Authenticated, RoleInNamespace } from '../access/access.js';
@@ -93,11 +94,12 @@ export class ManifestHttp {
   async put(
     @Param({ schema: ClusterPath }) path: ClusterPath,
     @Query({ schema: ManifestQuery }) { dryRun }: ManifestQuery,
-    @Body({ schema: ClusterManifest }) manifest: ClusterManifest,
+    // What it leaves out may be its template's: it is read as it came.
+    @Body({ schema: ClusterDraft }) _draft: ClusterDraft,
     @FromExchange() exchange: Exchange,
   ): Promise<ClusterManifestView> {
     const options = { caller: exchange.caller, dryRun: dryRun === 'All' };
-    const applied = await this.commands.put(path, manifest, options);
+    const applied = await this.commands.put(path, exchange.body, options);
     return this.changes.of(exchange, path, applied, appliedView(path, applied));
   }
 
@@ -135,5 +137,17 @@ export class SchemasHttp {
   })
   schema(): object {
     return manifestJsonSchema();
+  }
+
+  @Get('cluster-template')
+  @Authenticated()
+  @Documented({
+    id: 'getClusterTemplateSchema',
+    tag: 'templates',
+    summary: 'The JSON Schema of a cluster template',
+    answers: [{ status: 200, description: 'JSON Schema, draft 2020-12' }],
+  })
+  templateSchema(): object {
+    return templateJsonSchema();
   }
 }

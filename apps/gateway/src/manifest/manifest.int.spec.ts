@@ -93,6 +93,9 @@ describe('a change of a manifest', () => {
         field: 'spec.pools[0].machinetype',
         help: 'Did you mean spec.pools[0].machineType?',
       },
+    ]);
+    const without = await put({ ...manifest, spec: { ...manifest.spec, pools: [{ name: 'web', connection: 'lab' }] } });
+    expect(without.body.errors).toMatchObject([
       { reason: 'request.malformed', message: 'spec.pools[0].machineType: it is missing' },
     ]);
     const patched = await patch({ spec: { netwrok: {} } });

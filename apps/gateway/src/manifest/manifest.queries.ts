@@ -17,12 +17,16 @@ export class ManifestQueries {
   ) {}
 
   async one({ namespace, cluster }: ClusterAddress): Promise<ClusterManifestView | undefined> {
-    const [row] = await this.database.query<{ doc: Declared }[]>('select doc from manifests where key = $1', [
-      clusterKey(namespace, cluster),
-    ]);
+    const [row] = await this.database.query<{ doc: Declared; deprecated: boolean | null }[]>(
+      `select doc, (select (templates.doc->(manifests.doc->'template'->>'name')->>'deprecated')::bool
+                      from cluster_templates as templates where templates.key = $2) as deprecated
+         from manifests where key = $1`,
+      [clusterKey(namespace, cluster), namespace],
+    );
     const view = await this.clusters.one(namespace, cluster);
     if (row === undefined || view === undefined) return undefined;
     const nodes = await this.nodes.all(namespace, cluster);
-    return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString() });
+    const isDeprecated = row.deprecated === true;
+    return manifestView(row.doc, { cluster: view, nodes, now: this.clock.now().toISOString(), isDeprecated });
   }
 }

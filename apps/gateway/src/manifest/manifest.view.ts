@@ -56,6 +56,8 @@ export interface ManifestRows {
   readonly cluster: ClusterView;
   readonly nodes: readonly NodeDoc[];
   readonly now: string;
+  /** Of its template. */
+  readonly isDeprecated: boolean;
 }
 
 const poolsOf = (declared: Declared, { cluster, nodes, now }: ManifestRows): PoolStatus[] => {
@@ -74,7 +76,7 @@ const controlPlaneOf = (declared: Declared, { nodes, now }: ManifestRows): Repli
 /** The desired state of a cluster, with how it is. */
 export const manifestView = (declared: Declared, rows: ManifestRows): ClusterManifestView => {
   const { cluster } = rows;
-  const { uid, spec, seq, revision, labels } = declared;
+  const { uid, spec, seq, revision, labels, template } = declared;
   return {
     ...TYPE,
     metadata: {
@@ -92,6 +94,7 @@ export const manifestView = (declared: Declared, rows: ManifestRows): ClusterMan
       state: cluster.status.state,
       conditions: cluster.conditions,
       endpoint: cluster.endpoint,
+      ...(template === undefined ? {} : { template: { ...template, deprecated: rows.isDeprecated } }),
       revision,
       controlPlane: controlPlaneOf(declared, rows),
       pools: poolsOf(declared, rows),
@@ -102,6 +105,7 @@ export const manifestView = (declared: Declared, rows: ManifestRows): ClusterMan
 
 const AT_ONCE: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterSpecChanged',
+  'ClusterTemplateChosen',
   'ClusterPaused',
   'ClusterResumed',
 ]);

@@ -27,6 +27,7 @@ import {
   type PlanStep,
   type PoolMember,
   type Refusal,
+  type TemplateUse,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { busy, clusters, isCorrectable, upgrading, type ClusterState } from '../clusters/clusters.decider.js';
@@ -46,6 +47,8 @@ export type ApplyManifest = Command<
   'ApplyManifest',
   Named & {
     readonly spec: DeclaredSpec;
+    /** The template that the spec was resolved from; absent: the one that the cluster has. */
+    readonly template?: TemplateUse;
     /** What the caller was shown, or would be: it is carried out as it is, or not at all. */
     readonly plan: readonly PlanStep[];
     /** Nodes that are removed before others of their pools. */
@@ -86,6 +89,7 @@ type ManifestFact = Fact<
   | 'ClusterRequested'
   | 'ClusterRetryRequested'
   | 'ClusterSpecChanged'
+  | 'ClusterTemplateChosen'
   | 'ClusterPaused'
   | 'ClusterResumed'
   | 'NodesAbandoned'
@@ -186,9 +190,20 @@ const create = ({ cluster }: ManifestState, { data }: ApplyManifest): readonly M
     ...(requested as readonly ManifestFact[]),
     ...pause,
     ...holdFacts(uid, [], spec.pools),
+    ...chosenFacts(uid, data),
     specChanged({ uid, revision: 1, spec }, data.labels),
   ];
 };
+
+/** The choice of another template than it has. */
+const chosenFacts = (
+  uid: ClusterUid,
+  { template }: Pick<ApplyManifest['data'], 'template'>,
+  before?: TemplateUse,
+): readonly ManifestFact[] =>
+  template === undefined || sameJson(template, before ?? null)
+    ? []
+    : [{ type: 'ClusterTemplateChosen', data: { uid, template: template.name, revision: template.revision } }];
 
 /** The creation begins again with the corrected request, under the same uid. */
 const correct = (
@@ -211,6 +226,7 @@ const correct = (
     ...(pause as readonly ManifestFact[]),
     ...(retried as readonly ManifestFact[]),
     ...holdFacts(uid, declared.spec.pools, spec.pools),
+    ...chosenFacts(uid, command.data, declared.template),
     specChanged({ uid, revision: revision + 1, spec }, command.data.labels ?? declared.labels),
   ];
 };
@@ -319,7 +335,7 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused)$/;
+  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused|template)$/;
 
 /** Health checks, drain rules, virtual addresses, what nodes accept, how users sign in, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
@@ -431,7 +447,8 @@ const change = (
   const changed = specChanged({ uid, revision: revision + 1, spec: data.spec }, data.labels ?? declared.labels);
   if (changedFields(declared.spec, data.spec).every(({ field }) => field === 'paused')) return [...pause, changed];
   const facts = changeFacts({ ...state, cluster: { ...cluster, pause: null } }, declared, command);
-  return isRefusal(facts) ? facts : [...pause, ...facts, changed];
+  if (isRefusal(facts)) return facts;
+  return [...pause, ...facts, ...chosenFacts(uid, data, declared.template), changed];
 };
 
 /** What is requested for a change of anything but the pause. */

@@ -47,6 +47,33 @@ describe('the metrics of the gateway', () => {
     expect(lines.join('\n')).not.toMatch(/secretive|default/);
   });
 
+  it('count clusters without a template, with one, and with one that is deprecated, and name none of them [azimuth 34]', async () => {
+    const TYPE = { apiVersion: 'fairlead.dev/v1alpha1' };
+    const machines = { connection: 'lab', machineType: 'lab.small' };
+    for (const [name, deprecated] of [
+      ['secret-new', false],
+      ['secret-old', true],
+    ] as const) {
+      const cluster = { version: 'v1.34.4', controlPlane: { replicas: 1, ...machines }, pools: machines };
+      const apply = (spec: object) =>
+        gateway.ask('PUT', `/ns/default/cluster-templates/${name}`, {
+          body: { ...TYPE, kind: 'ClusterTemplate', metadata: { name }, spec: { ...spec, cluster } },
+        });
+      await apply({});
+      await gateway.ask('PUT', `/ns/default/clusters/${name}/manifest`, {
+        body: { ...TYPE, kind: 'Cluster', metadata: { name }, spec: { template: name, pools: [{ name: 'web' }] } },
+      });
+      await apply({ deprecated });
+    }
+    await eventually(async () =>
+      (await metrics()).includes('fairlead_clusters_by_template{template="deprecated",service="gateway"} 1'),
+    );
+    const lines = await metrics();
+    expect(lines).toContain('fairlead_clusters_by_template{template="current",service="gateway"} 1');
+    expect(lines).toContain('fairlead_clusters_by_template{template="none",service="gateway"} 1');
+    expect(lines.join('\n')).not.toMatch(/secret-/);
+  });
+
   it('count nodes by phase and kubelet, and say when the first certificate ends', async () => {
     await gateway.state(planned(['demo-cp-1', 'demo-w-1']));
     const certificates = [{ name: 'apiserver', expiresAt: '2031-01-01T00:00:00Z' }];

@@ -24,6 +24,7 @@ type NodeCount = NodeCondition & {
 };
 
 const MS = 1_000;
+const TEMPLATES: readonly string[] = ['none', 'current', 'deprecated'];
 const BACKUP_RESULTS: readonly string[] = ['good', 'failed', 'unverified', 'none'];
 /** States follow from all rows of all clusters: they are read this often at most, however many scrape. */
 const STATES_EVERY_MS = 60_000;
@@ -90,6 +91,12 @@ export class FleetMetrics {
           [...(await this.latestStates()).versions].map(([version, value]) => ({ labels: { version }, value })),
       },
       {
+        name: 'fairlead_clusters_by_template',
+        help: 'Clusters by whether they have a template, and whether it is deprecated',
+        labels: ['template'],
+        read: () => this.byTemplate(),
+      },
+      {
         name: 'fairlead_clusters_not_ready_oldest_timestamp_seconds',
         help: 'Of the clusters that are not Ready, the earliest time since when, in Unix time, at most a minute old; absent while all are',
         labels: [],
@@ -151,6 +158,19 @@ export class FleetMetrics {
     );
     const counts = new Map(rows.map(({ phase, n }) => [phase, Number(n)]));
     return readingsOf('phase', phases, counts);
+  }
+
+  private async byTemplate(): Promise<readonly Reading[]> {
+    const rows = await this.database.query<{ template: string; n: string }[]>(
+      `select case when not doc ? 'template' then 'none'
+                   when templates.deprecated then 'deprecated' else 'current' end as template, count(*) as n
+         from manifests left join
+              (select cluster_templates.key as namespace, one.key as name, (one.value->>'deprecated')::bool as deprecated
+                 from cluster_templates, jsonb_each(doc) as one) as templates
+           on templates.namespace = split_part(manifests.key, '/', 1) and templates.name = doc->'template'->>'name'
+        group by 1`,
+    );
+    return readingsOf('template', TEMPLATES, new Map(rows.map(({ template, n }) => [template, Number(n)])));
   }
 
   private latestStates(): Promise<States> {

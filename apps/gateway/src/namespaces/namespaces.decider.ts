@@ -1,5 +1,6 @@
 import { refuse, type Fact, type Namespace, type Quota } from '@fairlead/contracts';
 import type { Command, Decider } from '@fairlead/event-sourcing';
+import { shownNames } from '../common/names.js';
 
 export type CreateNamespace = Command<'CreateNamespace', { readonly name: Namespace; readonly description: string }>;
 /** `clusters`: the names that the namespace still holds. */
@@ -11,13 +12,6 @@ export type DeleteNamespace = Command<
 export type SetQuota = Command<'SetQuota', { readonly name: Namespace; readonly quota: Quota }>;
 
 export type NamespaceState = 'absent' | 'present';
-
-const NAMES_SHOWN_MAX = 5;
-
-const shown = (names: readonly string[]): string =>
-  names.length <= NAMES_SHOWN_MAX
-    ? names.join(', ')
-    : `${names.slice(0, NAMES_SHOWN_MAX).join(', ')} and ${names.length - NAMES_SHOWN_MAX} more`;
 
 /** A namespace comes and goes; it goes only when it is empty. */
 export const namespaces: Decider<
@@ -39,7 +33,8 @@ export const namespaces: Decider<
       case 'DeleteNamespace': {
         const { clusters } = command.data;
         if (state === 'absent') return refuse('namespace.unknown', { namespace: name });
-        if (clusters.length > 0) return refuse('namespace.not-empty', { namespace: name, clusters: shown(clusters) });
+        if (clusters.length > 0)
+          return refuse('namespace.not-empty', { namespace: name, clusters: shownNames(clusters) });
         return [{ type: 'NamespaceDeleted', data: { name } }];
       }
     }

@@ -94,6 +94,7 @@ export class UpgradesHttp {
       'cluster.nodes-busy',
       'upgrade.open',
       'upgrade.pool-unknown',
+      'template.version-fixed',
       'conflict.concurrent',
       ...KEY_REFUSALS,
     ],

@@ -596,6 +596,65 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/schemas/cluster-template': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The JSON Schema of a cluster template */
+    get: operations['getClusterTemplateSchema'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/cluster-templates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The cluster templates of a namespace */
+    get: operations['listClusterTemplates'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/cluster-templates/{template}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A cluster template, with the clusters that have it */
+    get: operations['getClusterTemplate'];
+    /**
+     * Apply a cluster template: create it, or change what may be changed of it
+     * @description Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded.
+     */
+    put: operations['putClusterTemplate'];
+    post?: never;
+    /**
+     * Delete a cluster template that no cluster has
+     * @description It is deprecated first, so that no cluster chooses it meanwhile. Where one has chosen it at the same moment, it stays, deprecated.
+     */
+    delete: operations['deleteClusterTemplate'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters/{cluster}/nodes/actions': {
     parameters: {
       query?: never;
@@ -2226,6 +2285,8 @@ export interface components {
         };
       };
       spec: {
+        /** @description The template that it was declared with; absent: none */
+        template?: string;
         version: string;
         /** @enum {string} */
         serviceType: 'multi' | 'single';
@@ -2376,6 +2437,13 @@ export interface components {
         conditions: components['schemas']['Condition'][];
         /** @description https://host:port of the Kubernetes API; empty until it is known */
         endpoint: string;
+        /** @description The template, and its values, that the spec was resolved from; absent: none */
+        template?: {
+          name: string;
+          /** @description Sequence of the event that declared the values */
+          revision: number;
+          deprecated: boolean;
+        };
         /** @description How many manifests were applied; 0: the cluster was made by other routes alone */
         revision: number;
         controlPlane: {
@@ -2811,6 +2879,8 @@ export interface components {
     };
     /** @description What the cluster must be */
     ManifestSpec: {
+      /** @description A ClusterTemplate of the namespace. What it declares may be left out, and cannot be declared otherwise. Left out: none */
+      template?: string;
       /** @description A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: v1.34.4 */
       version?: string;
       /**
@@ -2847,13 +2917,14 @@ export interface components {
           path: string;
         };
       };
-      controlPlane: {
+      /** @description Only a template can give its replicas, connection and machineType instead */
+      controlPlane?: {
         /** @description 1, 3, 5 or 7 */
-        replicas: number;
-        /** @description Name of a registered connection */
-        connection: string;
-        /** @description Machine size, by the provider's name for it */
-        machineType: string;
+        replicas?: number;
+        /** @description Name of a registered connection. Only a template can give it instead */
+        connection?: string;
+        /** @description Machine size, by the provider's name for it. Only a template can give it instead */
+        machineType?: string;
         /**
          * @description Of each machine
          * @default {}
@@ -2977,10 +3048,10 @@ export interface components {
       replicas?: number;
       /** @description Bounds of its size, in place of replicas */
       autoscaling?: components['schemas']['Autoscaling'];
-      /** @description Name of a registered connection */
-      connection: string;
-      /** @description Machine size, by the provider's name for it */
-      machineType: string;
+      /** @description Name of a registered connection. Only a template can give it instead */
+      connection?: string;
+      /** @description Machine size, by the provider's name for it. Only a template can give it instead */
+      machineType?: string;
       /**
        * @description Of each machine
        * @default {}
@@ -3292,6 +3363,205 @@ export interface components {
       caCertificate: string;
       /** @description Where the autoscaler finds the server: <host>:<port> */
       address: string;
+    };
+    ClusterTemplateList: {
+      /** @enum {string} */
+      kind: 'ClusterTemplateList';
+      items: components['schemas']['ClusterTemplate'][];
+    };
+    ClusterTemplate: {
+      /** @enum {string} */
+      apiVersion: 'fairlead.dev/v1alpha1';
+      /** @enum {string} */
+      kind: 'ClusterTemplate';
+      metadata: {
+        name: string;
+        namespace: string;
+        /** @description Changes with the spec; empty: there is no such template yet (a dry run) */
+        resourceVersion: string;
+        /** @description RFC 3339, UTC */
+        creationTimestamp?: string;
+      };
+      spec: {
+        description: string;
+        deprecated: boolean;
+        cluster: components['schemas']['TemplateCluster'];
+      };
+      /** @description Absent in the answer to a change: see GET */
+      status?: {
+        /** @description Of its values: clusters name it as what they were declared with */
+        revision: number;
+        /** @description Clusters that have the template, by name */
+        clusters: string[];
+      };
+    };
+    /** @description What clusters of the template are declared with. What is left out is for each cluster to declare */
+    TemplateCluster: {
+      /** @description A Kubernetes version, with or without the "v" */
+      version: string;
+      /** @enum {string} */
+      serviceType?: 'multi' | 'single';
+      /** @enum {string} */
+      loadBalancer?: 'haproxy' | 'nlb';
+      network?: {
+        podCidr?: string;
+        serviceCidr?: string;
+        dnsDomain?: string;
+        /** @enum {string} */
+        cni?: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
+      };
+      storage?: {
+        nfs: {
+          server: string;
+          path: string;
+        };
+      };
+      controlPlane?: {
+        /** @description 1, 3, 5 or 7 */
+        replicas?: number;
+        /** @description Name of a registered connection */
+        connection?: string;
+        machineType?: string;
+        rootDisk?: {
+          /**
+           * @description Disk type of the provider, or "default"
+           * @default default
+           */
+          type: string;
+          /**
+           * @description Size in GB, or "default"
+           * @default default
+           */
+          size: string;
+        };
+        health?: components['schemas']['ManifestHealthCheck'];
+        zones?: string[];
+        /** @enum {string} */
+        etcd?: 'local' | 'external';
+        rollout?: {
+          /**
+           * @description RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them
+           * @default RollingUpdate
+           * @enum {string}
+           */
+          strategy: 'RollingUpdate' | 'OnDelete';
+          /**
+           * @description 1: the new control plane joins before the old one leaves; 0: the old one leaves first, of 3 or more
+           * @default 1
+           * @enum {number}
+           */
+          maxSurge: 0 | 1;
+        };
+      };
+      /** @description Of every pool of the cluster */
+      pools?: {
+        /** @description Name of a registered connection */
+        connection?: string;
+        machineType?: string;
+        rootDisk?: {
+          /**
+           * @description Disk type of the provider, or "default"
+           * @default default
+           */
+          type: string;
+          /**
+           * @description Size in GB, or "default"
+           * @default default
+           */
+          size: string;
+        };
+        health?: components['schemas']['ManifestHealthCheck'];
+        zones?: string[];
+        rollout?: {
+          /**
+           * @description RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them
+           * @default RollingUpdate
+           * @enum {string}
+           */
+          strategy: 'RollingUpdate' | 'OnDelete';
+          /**
+           * @description How many nodes beyond its replicas the pool may have; a percentage is rounded up
+           * @default 1
+           */
+          maxSurge: number | string;
+          /**
+           * @description How many of its replicas may be missing; a percentage is rounded down
+           * @default 0
+           */
+          maxUnavailable: number | string;
+          /**
+           * @description One node is replaced alone, and the others as the limits allow once a new one is Ready
+           * @default true
+           */
+          canary: boolean;
+        };
+        minReadySeconds?: number;
+        /** @enum {string} */
+        deletePolicy?: 'Newest' | 'Oldest';
+      };
+      drain?: components['schemas']['DrainPolicy'];
+      hooks?: components['schemas']['Hook'][];
+      etcdBackups?: components['schemas']['ManifestEtcdBackups'];
+      authentication?: components['schemas']['ManifestAuthentication'];
+      firewall?: components['schemas']['Firewall'];
+      sshd?: components['schemas']['Sshd'];
+    };
+    /**
+     * @description What the clusters of a namespace that name it have in common
+     * @example {
+     *       "apiVersion": "fairlead.dev/v1alpha1",
+     *       "kind": "ClusterTemplate",
+     *       "metadata": {
+     *         "name": "small-1-34"
+     *       },
+     *       "spec": {
+     *         "description": "One control plane in the lab",
+     *         "cluster": {
+     *           "version": "v1.34.1",
+     *           "controlPlane": {
+     *             "replicas": 1,
+     *             "connection": "lab",
+     *             "machineType": "lab.medium"
+     *           },
+     *           "pools": {
+     *             "connection": "lab",
+     *             "machineType": "lab.medium"
+     *           }
+     *         }
+     *       }
+     *     }
+     */
+    ClusterTemplateManifest: {
+      /** @enum {string} */
+      apiVersion: 'fairlead.dev/v1alpha1';
+      /** @enum {string} */
+      kind: 'ClusterTemplate';
+      metadata: {
+        name: string;
+        /** @description Left out: that of the request */
+        namespace?: string;
+        /** @description The one that was read: refused when the template has changed since. Empty: refused when there is such a template. Left out: whatever it is */
+        resourceVersion?: string;
+        /** @description Read-only: ignored in requests */
+        creationTimestamp?: unknown;
+      };
+      spec: components['schemas']['ClusterTemplateSpec'];
+      /** @description Read-only: ignored in requests */
+      status?: unknown;
+    };
+    ClusterTemplateSpec: {
+      /**
+       * @description For whoever chooses a template
+       * @default
+       */
+      description: string;
+      /**
+       * @description true: clusters that have it keep it, and no other may choose it
+       * @default false
+       */
+      deprecated: boolean;
+      /** @description Never changes: an upgrade is another template, which clusters name instead */
+      cluster: components['schemas']['TemplateCluster'];
     };
     /**
      * @description What nodes are asked to do
@@ -8979,7 +9249,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9006,7 +9276,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, template.not-found, template.field-fixed, template.version-lower, template.version-step, template.kubelet-too-old, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -9135,7 +9405,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9162,7 +9432,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, template.not-found, template.field-fixed, template.version-lower, template.version-step, template.kubelet-too-old, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;
@@ -9427,7 +9697,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9454,7 +9724,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, template.not-found, template.field-fixed, template.version-lower, template.version-step, template.kubelet-too-old, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;
@@ -9580,7 +9850,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.resource-version, cluster.uid-mismatch, cluster.deleting, cluster.not-ready, cluster.creation-failed, cluster.busy, cluster.paused, cluster.pause-with-changes, upgrade.open, cluster.version-with-changes, template.deprecated, node.quorum, cluster.name-taken, quota.exceeded, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;
@@ -9607,7 +9877,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.adoption-unsupported, connection.orphan-unfit, pool.scale-out-of-bounds */
+      /** @description request.answer-too-large, cluster.field-immutable, cluster.version-lower, cluster.version-path, template.not-found, template.field-fixed, template.version-lower, template.version-step, template.kubelet-too-old, cluster.control-plane-surge, pool.rollout-blocked, pool.replicas-autoscaled, drain.rule-pool, address.taken, address.unusable, address.family, address.in-cluster, address.pool-unknown, address.provider, address.networks, transport.port-twice, transport.port-used, transport.port-same, transport.allow-family, pool.zone-unknown, pool.removals-exceed, cluster.single-connection, connection.unknown, cluster.spec-unknown, idempotency.key-reused, connection.adoption-unsupported, connection.orphan-unfit, pool.scale-out-of-bounds */
       422: {
         headers: {
           [name: string]: unknown;
@@ -10262,6 +10532,672 @@ export interface operations {
         };
       };
       /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getClusterTemplateSchema: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description JSON Schema, draft 2020-12 */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listClusterTemplates: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The templates */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterTemplateList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getClusterTemplate: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        template: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The template */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterTemplate'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, template.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putClusterTemplate: {
+    parameters: {
+      query?: {
+        /** @description All: answer what the change would do, and change nothing */
+        dryRun?: 'All';
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        template: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ClusterTemplateManifest'];
+      };
+    };
+    responses: {
+      /** @description It is as declared, or would be */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterTemplate'];
+        };
+      };
+      /** @description It is created */
+      201: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ClusterTemplate'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, template.manifest-address, cluster.version-unknown, cluster.control-plane-even, cluster.etcd-external-count, cluster.cni-multi, cluster.cni-single, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, health.duration, health.two-limits, health.range, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, firewall.rule-twice */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, template.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, template.name-taken, template.resource-version, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, template.values-immutable, template.too-many, cluster.single-connection, pool.rollout-blocked */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  deleteClusterTemplate: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+        template: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is gone */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, template.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, template.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;
@@ -12433,7 +13369,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, conflict.concurrent, idempotency.in-progress */
+      /** @description installation.handed-over, cluster.deleting, cluster.not-ready, cluster.paused, cluster.busy, cluster.nodes-busy, upgrade.open, template.version-fixed, conflict.concurrent, idempotency.in-progress */
       409: {
         headers: {
           [name: string]: unknown;

@@ -8,8 +8,10 @@ import { Duration } from '../durations.js';
 import { HOOK_POINTS } from '../hook.points.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, UpgradeId } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
+import { TemplateCluster } from '../manifest/cluster.template.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { Labels } from '../manifest/pool.fields.js';
+import { TemplateName, TemplateUse } from '../manifest/template.use.js';
 import { HostKey } from '../own-hosts.js';
 import { PauseReason } from '../pause.request.js';
 import { Quota } from '../quota.js';
@@ -52,6 +54,41 @@ export const requestEvents = {
     scope: 'namespace',
     doc: 'The value of a hook secret was deleted; hooks that refer to it fail.',
     data: z.strictObject({ name: Namespace, secretName: PoolName }),
+  }),
+  ClusterTemplateCreated: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'Clusters of the namespace may be declared with the values of this template, which never change.',
+    data: z.strictObject({
+      name: Namespace,
+      template: TemplateName,
+      description: z.string(),
+      deprecated: z.boolean(),
+      cluster: TemplateCluster,
+    }),
+  }),
+  ClusterTemplateChanged: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'A template has another description, or may be chosen for clusters from here on, or not any more.',
+    data: z.strictObject({
+      name: Namespace,
+      template: TemplateName,
+      description: z.string(),
+      deprecated: z.boolean(),
+    }),
+  }),
+  ClusterTemplateDeleted: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'A template that no cluster has is gone.',
+    data: z.strictObject({ name: Namespace, template: TemplateName }),
   }),
   NamespaceDeleted: defineEvent({
     version: 1,
@@ -164,6 +201,13 @@ export const requestEvents = {
       spec: DeclaredSpec,
       labels: Labels.optional().describe('Of the cluster itself; absent: none'),
     }),
+  }),
+  ClusterTemplateChosen: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    doc: 'From here on the cluster is declared with the values of a template; the manifest that it was resolved into follows in the same decision.',
+    data: z.strictObject({ uid, template: TemplateName, revision: TemplateUse.shape.revision }),
   }),
   ClusterRetryRequested: defineEvent({
     version: 1,

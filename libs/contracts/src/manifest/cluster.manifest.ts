@@ -30,6 +30,7 @@ import { Sshd } from '../network/sshd.js';
 import { Labels, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
 import { PoolStatus, ReplicaCounts } from './pool.status.js';
+import { TemplateName, TemplateUse } from './template.use.js';
 import { VirtualAddresses } from './virtual.addresses.js';
 
 export const MANIFEST_API_VERSION = 'fairlead.dev/v1alpha1';
@@ -43,33 +44,31 @@ const machines = {
   rootDisk: RootDisk.prefault({}).describe('Of each machine'),
 };
 
-export const ManifestPool = z
-  .strictObject({
-    name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
-    replicas: z
-      .int()
-      .min(0)
-      .max(POOL_NODES_MAX)
-      .optional()
-      .describe('How many workers; a pool of 0 stays declared. Left out: as many as it has; a new pool has 1'),
-    autoscaling: Autoscaling.optional().describe('Bounds of its size, in place of replicas'),
-    ...machines,
-    rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
-    health: ManifestHealthCheck.optional(),
-    zones: poolFields.zones
-      .default([])
-      .describe('Zones of the connection that nodes are spread over, with a difference of at most 1; empty: all'),
-    labels: poolFields.labels.default({}).describe('Labels of its nodes, given at join and changed on existing nodes'),
-    taints: poolFields.taints.default([]).describe('Taints of its nodes, given at join and changed on existing nodes'),
-    minReadySeconds: poolFields.minReadySeconds
-      .default(0)
-      .describe('How long a node must be Ready without interruption to be available'),
-    deletePolicy: poolFields.deletePolicy
-      .default('Newest')
-      .describe('Which of the nodes that are equally healthy is removed first'),
-    updatesDisabled: poolFields.updatesDisabled.default(false).describe('No upgrade changes its nodes'),
-  })
-  .meta({ id: 'ManifestPool', description: 'Workers of one kind' });
+const ManifestPool = z.strictObject({
+  name: PoolName.describe('A DNS label (RFC 1123), unique in the cluster'),
+  replicas: z
+    .int()
+    .min(0)
+    .max(POOL_NODES_MAX)
+    .optional()
+    .describe('How many workers; a pool of 0 stays declared. Left out: as many as it has; a new pool has 1'),
+  autoscaling: Autoscaling.optional().describe('Bounds of its size, in place of replicas'),
+  ...machines,
+  rollout: PoolRollout.prefault({}).describe('How its nodes are replaced when its machine template changes'),
+  health: ManifestHealthCheck.optional(),
+  zones: poolFields.zones
+    .default([])
+    .describe('Zones of the connection that nodes are spread over, with a difference of at most 1; empty: all'),
+  labels: poolFields.labels.default({}).describe('Labels of its nodes, given at join and changed on existing nodes'),
+  taints: poolFields.taints.default([]).describe('Taints of its nodes, given at join and changed on existing nodes'),
+  minReadySeconds: poolFields.minReadySeconds
+    .default(0)
+    .describe('How long a node must be Ready without interruption to be available'),
+  deletePolicy: poolFields.deletePolicy
+    .default('Newest')
+    .describe('Which of the nodes that are equally healthy is removed first'),
+  updatesDisabled: poolFields.updatesDisabled.default(false).describe('No upgrade changes its nodes'),
+});
 
 const Network = z.strictObject({
   podCidr: text
@@ -84,104 +83,126 @@ const Network = z.strictObject({
     .meta({ enum: CNIS }),
 });
 
-export const ManifestSpec = z
-  .strictObject({
-    version: text
-      .optional()
-      .describe(
-        `A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: ${DEFAULT_KUBERNETES_VERSION}`,
-      ),
-    serviceType: ServiceType.optional().describe(
-      `multi: nodes may be on several connections; single: all on one. Left out: as it is; of a new cluster: single with a network.cni of single, else ${CLUSTER_DEFAULTS.serviceType}`,
+export const ManifestSpec = z.strictObject({
+  template: TemplateName.optional().describe(
+    'A ClusterTemplate of the namespace. What it declares may be left out, and cannot be declared otherwise. Left out: none',
+  ),
+  version: text
+    .optional()
+    .describe(
+      `A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: ${DEFAULT_KUBERNETES_VERSION}`,
     ),
-    loadBalancer: z.enum(LOAD_BALANCERS).default(CLUSTER_DEFAULTS.loadbalancer),
-    network: Network.prefault({}),
-    storage: z
-      .strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) })
-      .optional()
-      .describe('An NFS storage class is installed'),
-    controlPlane: z.strictObject({
-      replicas: z.int().min(1).max(CONTROL_PLANES_MAX).describe('1, 3, 5 or 7'),
-      ...machines,
-      etcd: z.enum(ETCDS).default(CLUSTER_DEFAULTS.etcd),
-      schedulable: z
-        .boolean()
-        .default(false)
-        .describe('Workloads run on the only control plane of a new cluster without workers'),
-      rollout: ControlPlaneRollout.prefault({}).describe(
-        'How control planes are replaced, one at a time, when their machine template changes',
-      ),
-      health: ManifestHealthCheck.optional(),
-      zones: poolFields.zones
-        .default([])
-        .describe('Zones of the connection that control planes are spread over; empty: all'),
-    }),
-    pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
-    drain: DrainPolicy.optional(),
-    virtualAddresses: VirtualAddresses.optional().describe(
-      'Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none',
-    ),
-    hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
-    etcdBackups: ManifestEtcdBackups.optional(),
-    authentication: ManifestAuthentication.optional(),
-    firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
-    sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
-    lease: ManifestLease.optional(),
-    paused: z
+  serviceType: ServiceType.optional().describe(
+    `multi: nodes may be on several connections; single: all on one. Left out: as it is; of a new cluster: single with a network.cni of single, else ${CLUSTER_DEFAULTS.serviceType}`,
+  ),
+  loadBalancer: z.enum(LOAD_BALANCERS).default(CLUSTER_DEFAULTS.loadbalancer),
+  network: Network.prefault({}),
+  storage: z
+    .strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) })
+    .optional()
+    .describe('An NFS storage class is installed'),
+  controlPlane: z.strictObject({
+    replicas: z.int().min(1).max(CONTROL_PLANES_MAX).describe('1, 3, 5 or 7'),
+    ...machines,
+    etcd: z.enum(ETCDS).default(CLUSTER_DEFAULTS.etcd),
+    schedulable: z
       .boolean()
-      .optional()
-      .describe(
-        'true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused',
-      ),
-    onFailure: OnCreationFailure.optional().describe(
-      'If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned. Left out: as it is; of a new cluster: keep',
+      .default(false)
+      .describe('Workloads run on the only control plane of a new cluster without workers'),
+    rollout: ControlPlaneRollout.prefault({}).describe(
+      'How control planes are replaced, one at a time, when their machine template changes',
     ),
-  })
-  .meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
+    health: ManifestHealthCheck.optional(),
+    zones: poolFields.zones
+      .default([])
+      .describe('Zones of the connection that control planes are spread over; empty: all'),
+  }),
+  pools: z.array(ManifestPool).max(POOLS_MAX).default([]),
+  drain: DrainPolicy.optional(),
+  virtualAddresses: VirtualAddresses.optional().describe(
+    'Addresses for services, held by one node at a time, whose connections go to nodes of pools. Only for own hosts. Left out: none',
+  ),
+  hooks: Hooks.optional().describe('What is asked by HTTP before and after steps of its life'),
+  etcdBackups: ManifestEtcdBackups.optional(),
+  authentication: ManifestAuthentication.optional(),
+  firewall: Firewall.optional().describe('Left out: the firewalls of nodes are not touched'),
+  sshd: Sshd.optional().describe('Left out: the SSH servers of nodes are not touched'),
+  lease: ManifestLease.optional(),
+  paused: z
+    .boolean()
+    .optional()
+    .describe(
+      'true: no service acts on the cluster until it is resumed. Left out: as it is; a new cluster is not paused',
+    ),
+  onFailure: OnCreationFailure.optional().describe(
+    'If the creation fails for good. keep: everything stays for a retry; cleanup: everything that was created is deleted, as by a deletion. A cluster that was Ready once is not concerned. Left out: as it is; of a new cluster: keep',
+  ),
+});
 export type ManifestSpec = z.infer<typeof ManifestSpec>;
 
 const readOnly = z.unknown().optional().describe('Read-only: ignored in requests');
 
-/** What a user writes. Fields that a GET adds are accepted, so that its answer can be sent back. */
-export const ClusterManifest = z
-  .strictObject({
-    apiVersion: z.literal(MANIFEST_API_VERSION),
-    kind: z.literal(MANIFEST_KIND),
-    metadata: z.strictObject({
-      name: ClusterName,
-      namespace: Namespace.optional().describe('Left out: that of the request'),
-      resourceVersion: z
-        .string()
-        .max(20)
-        .optional()
-        .describe(
-          'The one that was read: refused when the cluster has changed since. Empty: refused when there is such a cluster. Left out: whatever it is',
-        ),
-      uid: z.uuid().optional().describe('The incarnation that is meant; left out: whichever has the name'),
-      creationTimestamp: readOnly,
-      labels: Labels.optional().describe('Of the cluster in Fairlead. Left out: as they are'),
-    }),
-    spec: ManifestSpec,
-    status: readOnly,
-    plan: readOnly,
-    operations: readOnly,
-  })
-  .meta({
-    id: 'ClusterManifest',
-    description: 'The desired state of a cluster',
-    examples: [
-      {
-        apiVersion: MANIFEST_API_VERSION,
-        kind: MANIFEST_KIND,
-        metadata: { name: 'demo' },
-        spec: {
-          controlPlane: { replicas: 3, connection: 'lab', machineType: 'lab.medium' },
-          pools: [{ name: 'web', replicas: 2, connection: 'lab', machineType: 'lab.medium' }],
-        },
-      },
-    ],
-  });
+/** A cluster as it is declared, with the values of its template. */
+export const ClusterManifest = z.strictObject({
+  apiVersion: z.literal(MANIFEST_API_VERSION),
+  kind: z.literal(MANIFEST_KIND),
+  metadata: z.strictObject({
+    name: ClusterName,
+    namespace: Namespace.optional().describe('Left out: that of the request'),
+    resourceVersion: z
+      .string()
+      .max(20)
+      .optional()
+      .describe(
+        'The one that was read: refused when the cluster has changed since. Empty: refused when there is such a cluster. Left out: whatever it is',
+      ),
+    uid: z.uuid().optional().describe('The incarnation that is meant; left out: whichever has the name'),
+    creationTimestamp: readOnly,
+    labels: Labels.optional().describe('Of the cluster in Fairlead. Left out: as they are'),
+  }),
+  spec: ManifestSpec,
+  status: readOnly,
+  plan: readOnly,
+  operations: readOnly,
+});
 export type ClusterManifest = z.infer<typeof ClusterManifest>;
+
+const ofTemplate = {
+  connection: ConnectionName.optional().describe(
+    'Name of a registered connection. Only a template can give it instead',
+  ),
+  machineType: machines.machineType
+    .optional()
+    .describe("Machine size, by the provider's name for it. Only a template can give it instead"),
+};
+
+const DraftPool = ManifestPool.extend(ofTemplate).meta({ id: 'ManifestPool', description: 'Workers of one kind' });
+
+const DraftSpec = ManifestSpec.extend({
+  controlPlane: ManifestSpec.shape.controlPlane
+    .extend({ ...ofTemplate, replicas: ManifestSpec.shape.controlPlane.shape.replicas.optional() })
+    .optional()
+    .describe('Only a template can give its replicas, connection and machineType instead'),
+  pools: z.array(DraftPool).max(POOLS_MAX).default([]),
+}).meta({ id: 'ManifestSpec', description: 'What the cluster must be' });
+
+/** What a user writes: what a template gives may be missing. Fields that a GET adds are accepted, so that its answer can be sent back. */
+export const ClusterDraft = ClusterManifest.extend({ spec: DraftSpec }).meta({
+  id: 'ClusterManifest',
+  description: 'The desired state of a cluster',
+  examples: [
+    {
+      apiVersion: MANIFEST_API_VERSION,
+      kind: MANIFEST_KIND,
+      metadata: { name: 'demo' },
+      spec: {
+        controlPlane: { replicas: 3, connection: 'lab', machineType: 'lab.medium' },
+        pools: [{ name: 'web', replicas: 2, connection: 'lab', machineType: 'lab.medium' }],
+      },
+    },
+  ],
+});
+export type ClusterDraft = z.infer<typeof ClusterDraft>;
 
 /** Versions are written with a v; people may leave it out. */
 export const withV = (version: string): string => (version.startsWith('v') ? version : `v${version}`);
@@ -250,6 +271,9 @@ export const ClusterManifestView = z
         state: ClusterLifeState.describe('How the cluster is now'),
         conditions: z.array(ConditionView),
         endpoint: z.string().describe('https://host:port of the Kubernetes API; empty until it is known'),
+        template: TemplateUse.extend({ deprecated: z.boolean() })
+          .optional()
+          .describe('The template, and its values, that the spec was resolved from; absent: none'),
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
         controlPlane: ReplicaCounts,
         pools: z.array(PoolStatus),
@@ -310,4 +334,4 @@ export type ManifestPatch = z.infer<typeof ManifestPatch>;
 
 /** JSON Schema of what a user writes: for editors, and for whoever checks manifests before they are applied. */
 export const manifestJsonSchema = (): object =>
-  z.toJSONSchema(ClusterManifest, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });
+  z.toJSONSchema(ClusterDraft, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });

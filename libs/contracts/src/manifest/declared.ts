@@ -22,6 +22,7 @@ import { Firewall } from '../network/firewall.js';
 import { Sshd } from '../network/sshd.js';
 import { nodeMetadata, poolFields } from './pool.fields.js';
 import { ControlPlaneRollout, controlPlaneRolloutOf, PoolRollout, rolloutOf } from './pool.rollout.js';
+import { TemplateName } from './template.use.js';
 import { VirtualAddresses } from './virtual.addresses.js';
 
 /** Most pools of one cluster: as many as it may have nodes. */
@@ -67,6 +68,7 @@ export const completePool = (pool: DeclaredPool): CompletePool => ({
 
 /** What a cluster must be, with every default filled in: the `spec` of its manifest. */
 export const DeclaredSpec = z.strictObject({
+  template: TemplateName.optional().describe('The template that it was declared with; absent: none'),
   version: KubernetesVersion,
   serviceType: ServiceType,
   loadBalancer: z.enum(LOAD_BALANCERS),

@@ -97,3 +97,9 @@ export const changedLabels = (before: Labels | undefined, after: Labels | undefi
   const [old, now] = [before, after].map((labels = {}) => new Map(leavesOf(labels, 'metadata.labels')));
   return changed(old!, now!);
 };
+
+/** What differs between any two values, leaf by leaf; lists by their places. */
+export const changedLeaves = (before: unknown, after: unknown): readonly ChangedField[] => {
+  const [old, now] = [before ?? {}, after].map((value) => new Map(leavesOf(value, '')));
+  return changed(old!, now!);
+};

@@ -8,6 +8,7 @@ import { replacementIn, type Replacement } from '../replacements.js';
 import { requestedSets } from '../usage.js';
 import { CONTROL_PLANE_POOL, declaredOf, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { without } from '../records.js';
+import type { TemplateUse } from './template.use.js';
 
 /** A request for nodes of which something is still to be known. */
 export interface RequestedNodes {
@@ -48,7 +49,16 @@ export interface Declared {
   /** The version that a rollout brings to nodes now; absent: there is no rollout. */
   readonly rollingTo?: DeclaredSpec['version'];
   /** A manifest declares a version that nodes do not have yet; absent: there is no such upgrade. */
-  readonly upgrading?: { readonly upgradeId: string; readonly from: DeclaredSpec['version'] };
+  readonly upgrading?: {
+    readonly upgradeId: string;
+    readonly from: DeclaredSpec['version'];
+    /** The template before; null: there was none; absent: it is the same. */
+    readonly template?: TemplateUse | null;
+  };
+  /** The template that the spec was resolved from; absent: none. */
+  readonly template?: TemplateUse;
+  /** Of a decision whose spec follows. */
+  readonly choosing?: TemplateUse;
   /** Labels of the cluster itself; absent: none. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Nodes of the requests that were planned last: the decision to abandon one may not have seen its plan. Absent: none. */
@@ -223,18 +233,28 @@ const abandon = (declared: Declared, { requestId, nodes }: EventData<'NodesAband
 
 /** The upgrade was requested by the same decision. */
 const upgradingTo = (
-  { spec: { version: from }, targets, upgrading }: Declared,
-  to: DeclaredSpec['version'],
+  { spec: { version: from, template: before }, targets, upgrading, template }: Declared,
+  to: DeclaredSpec,
 ): Pick<Declared, 'upgrading'> => {
-  const upgradeId = Object.entries(targets).findLast(([, target]) => target === to)?.[0];
-  if (from === to || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
-  return { upgrading: { upgradeId, from } };
+  const upgradeId = Object.entries(targets).findLast(([, target]) => target === to.version)?.[0];
+  if (from === to.version || upgradeId === undefined) return upgrading === undefined ? {} : { upgrading };
+  const left = before === to.template ? {} : { template: template ?? null };
+  return { upgrading: { upgradeId, from, ...left } };
 };
 
+/** The choice of its template is part of the decision before it. */
 const applied = (declared: Declared, { spec, revision, labels }: EventData<'ClusterSpecChanged'>): Declared => {
-  const { labels: _before, ...others } = declared;
-  const upgrading = upgradingTo(declared, spec.version);
-  return { ...others, ...upgrading, spec, revision, ...(labels === undefined ? {} : { labels }) };
+  const { labels: _before, choosing, template: had, ...others } = declared;
+  const upgrading = upgradingTo(declared, spec);
+  const template = choosing?.name === spec.template ? choosing : had;
+  return {
+    ...others,
+    ...upgrading,
+    ...(template === undefined || spec.template === undefined ? {} : { template }),
+    spec,
+    revision,
+    ...(labels === undefined ? {} : { labels }),
+  };
 };
 
 /** A pool is held out of upgrades, or released, by whichever route. */
@@ -254,13 +274,23 @@ const notExtended = (declared: Declared, denial: EventData<'ReservationDenied'>)
   return after === undefined || after === lease ? declared : { ...declared, spec: { ...declared.spec, lease: after } };
 };
 
+/** `template` null: none; undefined: as it is. */
+const withTemplate = (declared: Declared, template: TemplateUse | null | undefined): Declared => {
+  if (template === undefined) return declared;
+  const { template: _left, spec, ...others } = declared;
+  const { template: _name, ...own } = spec;
+  if (template === null) return { ...others, spec: own };
+  return { ...others, template, spec: { ...own, template: template.name } };
+};
+
 /** A version that was not reached is declared no more: the cause is fixed, and it is applied again. */
 const upgradeEnded = (declared: Declared, upgradeId: string): Declared => {
   const { rollingTo: _version, upgrading, ...others } = declared;
   const ended = { ...others, targets: without(declared.targets, upgradeId) };
   if (upgrading === undefined) return ended;
   if (upgrading.upgradeId !== upgradeId) return { ...ended, upgrading };
-  return { ...ended, spec: { ...declared.spec, version: upgrading.from } };
+  const { template, from: version } = upgrading;
+  return withTemplate({ ...ended, spec: { ...declared.spec, version } }, template);
 };
 
 /** What an upgrade means for what is declared. */
@@ -293,6 +323,10 @@ const change = (declared: Declared, event: StoredEvent): Declared => {
   switch (event.type) {
     case 'ClusterSpecChanged':
       return applied(declared, event.data);
+    case 'ClusterTemplateChosen': {
+      const { template: name, revision } = event.data;
+      return { ...declared, choosing: { name, revision } };
+    }
     case 'ClusterPaused':
       return { ...declared, spec: { ...declared.spec, paused: true } };
     case 'ClusterResumed': {
@@ -345,6 +379,7 @@ export const specBeforeUpgrade = ({ upgrading, spec }: Declared): DeclaredSpec =
 /** The events that change what is declared, or what has to be known to change it. */
 const DECLARING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ClusterRequested',
+  'ClusterTemplateChosen',
   'ClusterSpecChanged',
   'ClusterPaused',
   'ClusterResumed',

@@ -1,6 +1,14 @@
 import { streamSubject, WorldFailure, wordsOf, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
-import type { AppendResult, Cause, EventStore, LogEntry, StreamPosition } from '../store.js';
+import {
+  requireRoomForElsewhere,
+  type AppendResult,
+  type Cause,
+  type EventStore,
+  type Expected,
+  type LogEntry,
+  type StreamPosition,
+} from '../store.js';
 import { readAll } from './direct.reader.js';
 import { encode, entryOf, toStored, type EncodedEvent } from './envelope.codec.js';
 
@@ -28,6 +36,12 @@ interface PublishAnswer {
   readonly error?: { readonly code: number; readonly err_code?: number; readonly description?: string };
 }
 
+/** Nothing was written to the stream after `seq`. */
+const expect = (header: MsgHdrs, stream: StreamId, seq: number): void => {
+  header.set('Nats-Expected-Last-Subject-Sequence', String(seq));
+  header.set('Nats-Expected-Last-Subject-Sequence-Subject', `${streamSubject(stream)}.>`);
+};
+
 /** The event log on JetStream: stream EVENTS, one subject per type, optimistic concurrency per deciding context. */
 export class JetStreamStore implements EventStore {
   constructor(private readonly options: JetStreamStoreOptions) {}
@@ -45,12 +59,8 @@ export class JetStreamStore implements EventStore {
     return found;
   }
 
-  async append(
-    stream: StreamId,
-    expected: StreamPosition,
-    facts: readonly Fact[],
-    cause: Cause,
-  ): Promise<AppendResult> {
+  async append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
+    requireRoomForElsewhere(expected, facts);
     const encoded = this.encodeAll(stream, expected, facts, cause);
     const answer = await this.publish(this.messagesOf(stream, expected, encoded));
     if (answer.error !== undefined) {
@@ -91,10 +101,16 @@ export class JetStreamStore implements EventStore {
    * All or none (atomic batch, ADR-50 of NATS, server >= 2.12); one event needs no batch. The client's own `commit` hides a conflict, so
    * this is ours.
    */
-  private messagesOf(stream: StreamId, expected: StreamPosition, events: readonly EncodedEvent[]): readonly Message[] {
+  private messagesOf(stream: StreamId, expected: Expected, events: readonly EncodedEvent[]): readonly Message[] {
     const batchId = this.options.newId();
     return events.map((event, index) => {
-      const header = index === 0 ? this.expectation(stream, expected, event.id) : headers();
+      const header = headers();
+      if (index === 0) {
+        header.set('Nats-Msg-Id', event.id);
+        expect(header, stream, expected.seq);
+      }
+      if (index === 1 && expected.elsewhere !== undefined)
+        expect(header, expected.elsewhere.stream, expected.elsewhere.seq);
       if (events.length > 1) {
         header.set('Nats-Batch-Id', batchId);
         header.set('Nats-Batch-Sequence', String(index + 1));
@@ -102,14 +118,6 @@ export class JetStreamStore implements EventStore {
       }
       return { event, header };
     });
-  }
-
-  private expectation(stream: StreamId, expected: StreamPosition, id: string): MsgHdrs {
-    const header = headers();
-    header.set('Nats-Msg-Id', id);
-    header.set('Nats-Expected-Last-Subject-Sequence', String(expected.seq));
-    header.set('Nats-Expected-Last-Subject-Sequence-Subject', `${streamSubject(stream)}.>`);
-    return header;
   }
 
   /** The last message is answered, for all of them. */

@@ -1,0 +1,68 @@
+import type { TemplateAt, TemplateView } from '../api/api.ports.js';
+import { confirm, type ConfirmOptions } from '../command/confirm.js';
+import type { Session } from '../command/session.js';
+import type { ManifestDocument } from '../manifest/manifest.document.js';
+import type { Answer } from '../output/format.js';
+import { unlessUnknown } from '../progress/follow.effects.js';
+import { templateDiff } from './template.document.js';
+
+/** A template as it would be, and as it is; undefined: there is none. */
+export interface PlannedTemplate {
+  readonly before: TemplateView | undefined;
+  readonly planned: TemplateView;
+}
+
+export const planTemplate = async (
+  { api }: Session,
+  at: TemplateAt,
+  manifest: ManifestDocument,
+): Promise<PlannedTemplate> => {
+  const before = await unlessUnknown(api.template(at));
+  return { before, planned: await api.putTemplate(at, manifest, { dryRun: true }) };
+};
+
+export interface TemplateOptions {
+  readonly dryRun?: true;
+  readonly yes?: true;
+}
+
+const answerOf = ({ template }: TemplateAt, data: TemplateView, outcome: string): Answer => ({
+  data,
+  table: `template/${template} ${outcome}`,
+  names: [template],
+});
+
+/** What was shown is what is applied: if the template changes in between, the server refuses. */
+const asShown = (manifest: ManifestDocument, before: TemplateView | undefined): ManifestDocument => ({
+  ...manifest,
+  metadata: { resourceVersion: before?.metadata.resourceVersion ?? '', ...manifest.metadata },
+});
+
+/** Shows what differs, asks, and applies it. */
+export const applyTemplate = async (
+  session: Session,
+  at: TemplateAt,
+  manifest: ManifestDocument,
+  options: TemplateOptions,
+): Promise<Answer> => {
+  const { io, api } = session;
+  const { before, planned } = await planTemplate(session, at, manifest);
+  const lines = templateDiff(before, planned, io.colors);
+  if (before !== undefined && lines.length === 0) return answerOf(at, before, 'unchanged');
+  io.err([`Changes of template ${at.namespace}/${at.template}:`, ...lines.map((line) => `  ${line}`), ''].join('\n'));
+  const outcome = before === undefined ? 'created' : 'configured';
+  if (options.dryRun === true) return answerOf(at, planned, `${outcome} (dry run: nothing is changed)`);
+  await confirm(io, { question: 'Apply this?' }, options);
+  return answerOf(at, await api.putTemplate(at, asShown(manifest, before), { dryRun: false }), outcome);
+};
+
+export const deleteTemplate = async (
+  { io, api }: Session,
+  at: TemplateAt,
+  options: ConfirmOptions,
+): Promise<Answer> => {
+  const { template } = at;
+  await confirm(io, { question: `Delete the template ${template}?` }, options);
+  await api.deleteTemplate(at);
+  return { data: { name: template, deleted: true }, table: `The template ${template} is deleted.`, names: [template] };
+};

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
+import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
+import { ConnectionName, Namespace } from '../ids.js';
+import { TEXT_LENGTH_MAX } from '../requests.js';
+import { time } from '../views/time.js';
+import { Firewall } from '../network/firewall.js';
+import { Sshd } from '../network/sshd.js';
+import { ManifestAuthentication } from './authentication.js';
+import { MANIFEST_API_VERSION } from './cluster.manifest.js';
+import { DrainPolicy } from './drain.policy.js';
+import { ManifestEtcdBackups } from './etcd.backups.js';
+import { ManifestHealthCheck } from './health.check.js';
+import { Hooks } from './hooks.js';
+import { poolFields } from './pool.fields.js';
+import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
+import { TemplateName } from './template.use.js';
+
+export const TEMPLATE_KIND = 'ClusterTemplate';
+/** Of one namespace. */
+export const TEMPLATES_MAX = 200;
+
+const text = z.string().max(TEXT_LENGTH_MAX);
+
+const machines = {
+  connection: ConnectionName.optional().describe('Name of a registered connection'),
+  machineType: z.string().min(1).max(TEXT_LENGTH_MAX).optional(),
+  rootDisk: RootDisk.optional(),
+  health: ManifestHealthCheck.optional(),
+  zones: poolFields.zones.optional(),
+};
+
+/** A part of a cluster's spec. What is left out is each cluster's own. */
+export const TemplateCluster = z
+  .strictObject({
+    version: text.min(1).describe('A Kubernetes version, with or without the "v"'),
+    serviceType: ServiceType.optional(),
+    loadBalancer: z.enum(LOAD_BALANCERS).optional(),
+    network: z
+      .strictObject({
+        podCidr: text.optional(),
+        serviceCidr: text.optional(),
+        dnsDomain: text.optional(),
+        cni: Cni.optional().meta({ enum: CNIS }),
+      })
+      .optional(),
+    storage: z.strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) }).optional(),
+    controlPlane: z
+      .strictObject({
+        replicas: z.int().min(1).max(CONTROL_PLANES_MAX).optional().describe('1, 3, 5 or 7'),
+        ...machines,
+        etcd: z.enum(ETCDS).optional(),
+        rollout: ControlPlaneRollout.optional(),
+      })
+      .optional(),
+    pools: z
+      .strictObject({
+        ...machines,
+        rollout: PoolRollout.optional(),
+        minReadySeconds: poolFields.minReadySeconds.optional(),
+        deletePolicy: poolFields.deletePolicy.optional(),
+      })
+      .optional()
+      .describe('Of every pool of the cluster'),
+    drain: DrainPolicy.optional(),
+    hooks: Hooks.optional(),
+    etcdBackups: ManifestEtcdBackups.optional(),
+    authentication: ManifestAuthentication.optional(),
+    firewall: Firewall.optional(),
+    sshd: Sshd.optional(),
+  })
+  .meta({
+    id: 'TemplateCluster',
+    description: 'What clusters of the template are declared with. What is left out is for each cluster to declare',
+  });
+export type TemplateCluster = z.infer<typeof TemplateCluster>;
+
+const templateFields = {
+  description: text.default('').describe('For whoever chooses a template'),
+  deprecated: z.boolean().default(false).describe('true: clusters that have it keep it, and no other may choose it'),
+};
+
+const readOnly = z.unknown().optional().describe('Read-only: ignored in requests');
+
+/** What a platform team writes. Fields that a GET adds are accepted, so that its answer can be sent back. */
+export const ClusterTemplateManifest = z
+  .strictObject({
+    apiVersion: z.literal(MANIFEST_API_VERSION),
+    kind: z.literal(TEMPLATE_KIND),
+    metadata: z.strictObject({
+      name: TemplateName,
+      namespace: Namespace.optional().describe('Left out: that of the request'),
+      resourceVersion: z
+        .string()
+        .max(20)
+        .optional()
+        .describe(
+          'The one that was read: refused when the template has changed since. Empty: refused when there is such a template. Left out: whatever it is',
+        ),
+      creationTimestamp: readOnly,
+    }),
+    spec: z
+      .strictObject({
+        ...templateFields,
+        cluster: TemplateCluster.describe('Never changes: an upgrade is another template, which clusters name instead'),
+      })
+      .meta({ id: 'ClusterTemplateSpec' }),
+    status: readOnly,
+  })
+  .meta({
+    id: 'ClusterTemplateManifest',
+    description: 'What the clusters of a namespace that name it have in common',
+    examples: [
+      {
+        apiVersion: MANIFEST_API_VERSION,
+        kind: TEMPLATE_KIND,
+        metadata: { name: 'small-1-34' },
+        spec: {
+          description: 'One control plane in the lab',
+          cluster: {
+            version: 'v1.34.1',
+            controlPlane: { replicas: 1, connection: 'lab', machineType: 'lab.medium' },
+            pools: { connection: 'lab', machineType: 'lab.medium' },
+          },
+        },
+      },
+    ],
+  });
+export type ClusterTemplateManifest = z.infer<typeof ClusterTemplateManifest>;
+
+export const ClusterTemplateView = z
+  .strictObject({
+    apiVersion: z.literal(MANIFEST_API_VERSION),
+    kind: z.literal(TEMPLATE_KIND),
+    metadata: z.strictObject({
+      name: z.string(),
+      namespace: z.string(),
+      resourceVersion: z.string().describe('Changes with the spec; empty: there is no such template yet (a dry run)'),
+      creationTimestamp: time.optional(),
+    }),
+    spec: z.strictObject({ description: z.string(), deprecated: z.boolean(), cluster: TemplateCluster }),
+    status: z
+      .strictObject({
+        revision: z.int().describe('Of its values: clusters name it as what they were declared with'),
+        clusters: z.array(z.string()).describe('Clusters that have the template, by name'),
+      })
+      .optional()
+      .describe('Absent in the answer to a change: see GET'),
+  })
+  .meta({ id: 'ClusterTemplate' });
+export type ClusterTemplateView = z.infer<typeof ClusterTemplateView>;
+
+export const ClusterTemplateList = z
+  .strictObject({ kind: z.literal('ClusterTemplateList'), items: z.array(ClusterTemplateView) })
+  .meta({ id: 'ClusterTemplateList' });
+export type ClusterTemplateList = z.infer<typeof ClusterTemplateList>;
+
+export const TemplatePath = z.object({ namespace: Namespace, template: TemplateName });
+export type TemplatePath = z.infer<typeof TemplatePath>;
+
+/** JSON Schema of what a platform team writes. */
+export const templateJsonSchema = (): object =>
+  z.toJSONSchema(ClusterTemplateManifest, { target: 'draft-2020-12', io: 'input', unrepresentable: 'any' });
