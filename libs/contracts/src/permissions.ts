@@ -177,9 +177,6 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
   ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials'), logLinesSubject('*')] : []),
   ...(service === 'gateway' ? [logAskSubject('*')] : []),
-  `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
-  `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
-  `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,
 ];
 
 /** What NATS publishes when the settings of the log change: it was closed, or opened again. */
