@@ -97,6 +97,15 @@ const BACKUPS: NonNullable<ConditionFacts['backups']> = {
   lastGoodAt: minutesAgo(60),
 };
 
+const ADDON = {
+  name: 'nfs-storage',
+  phase: 'Deployed',
+  version: 'v4.0.2',
+  revision: 1,
+  since: MADE,
+  message: '',
+} as const;
+
 type LeaseFacts = NonNullable<ConditionFacts['lease']>;
 const reservation = (phase: LeaseFacts['reservations'][number]['phase'], message = '') => ({
   ...{ connection: 'lab', phase, endsAt: null, sizes: {}, message },
@@ -234,6 +243,11 @@ const TABLE: readonly Row[] = [
     { unsigned: { since: MADE, hooks: [{ hook: 'backup', secret: 'x' }] } },
     ['Degraded', 'HookSecretMissing', 'HookSecretsPresent'],
   ),
+  row(
+    'has an addon that has failed',
+    { addons: { addons: [{ ...ADDON, phase: 'Failed', message: 'the export is refused' }] } },
+    ['Degraded', 'AddonsFailed', 'AddonsHealthy'],
+  ),
   row('waits for a hook that has failed', { hooks: { one: held(true) } }, ['Degraded', 'HookFailed', 'HookBlocked']),
   row('is quarantined', { quarantined: [{ service: 'infra-svc', error: 'bug', since: MADE }] }, [
     'Degraded',
@@ -336,6 +350,19 @@ describe('the state of a cluster', () => {
     expect(of({ addresses: [address()] }, 'VirtualAddressesReady').status).toBe('True');
   });
 
+  it('names the addon that has failed, is that of the upgrade while one is in progress, and of no addon that serves [azimuth 20]', () => {
+    const failed = {
+      addons: [ADDON, { ...ADDON, name: 'coredns', phase: 'Failed' as const, message: 'has 0 of 2 pods' }],
+    };
+    expect(of({ addons: failed }, 'AddonsHealthy')).toMatchObject({
+      status: 'False',
+      message: 'coredns: has 0 of 2 pods',
+    });
+    expect(stateOf({ addons: failed, ...upgrade('Running') })).toBe('Maintaining');
+    expect(stateOf({ addons: failed, ...upgrade('Halted') })).toBe('Degraded');
+    expect(read({ addons: { addons: [ADDON] } }).map(({ type }) => type)).not.toContain('AddonsHealthy');
+  });
+
   it('has every state in its precedence, and every reason and type in the table or in a stage', () => {
     expect(new Set(TABLE.map(({ state }) => state))).toEqual(new Set(PRECEDENCE));
     const known = new Set(TABLE.map(({ reason }) => reason));
@@ -350,6 +377,7 @@ describe('the state of a cluster', () => {
       addresses: [address()],
       hooks: {},
       unsigned,
+      addons: { addons: [{ ...ADDON, phase: 'Failed' as const }] },
       backups: BACKUPS,
       lease: lease(),
       ...waits,
