@@ -54,7 +54,7 @@ export class AddonsEffects {
     await step.record({ type: 'FinishCluster', data: { uid, addons } });
   }
 
-  /** Tried for hours: the export may be where nobody has made it yet. */
+  /** Tried for hours: the export may come later than the cluster. */
   @OnTask('InstallStorage', {
     attemptsMax: 40,
     backoffFirstMs: 1_000,

@@ -187,7 +187,7 @@ const finish = (cluster: Cluster): readonly Operation[] =>
     ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
     : [];
 
-/** A cluster is Ready without it: what nobody could reach yet must not keep it from that. */
+/** A cluster is Ready without it: an export that cannot be reached fails no creation. */
 const installStorage = (cluster: Cluster): readonly Operation[] =>
   cluster.provisioned && storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined
     ? [{ step: 'InstallStorage', reason: 'the cluster is Ready, and has no storage class yet' }]
