@@ -196,7 +196,9 @@ class Lab {
     const facts: HostFacts = {
       machineId: record.id,
       name: record.request.name,
-      address: record.address,
+      get address() {
+        return record.address;
+      },
       cpuCount: spec?.cpuCount ?? 1,
       memoryGiB: spec?.memoryGiB ?? 1,
       region: record.region,

@@ -32,7 +32,7 @@ const Since = z.object({
   waitMs: z.coerce.number().int().min(0).max(LONG_POLL_MAX_MS).default(0),
 });
 
-const Power = z.strictObject({ action: z.enum(['start', 'stop', 'reboot', 'power-cut', 'partition', 'heal']) });
+const Power = z.strictObject({ action: z.enum(['start', 'stop', 'reboot', 'power-cut', 'partition', 'heal', 'move']) });
 
 const ok = (body: unknown): ApiAnswer => ({ status: 200, body });
 const GONE: ApiAnswer = { status: 204 };
