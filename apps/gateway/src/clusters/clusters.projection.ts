@@ -17,6 +17,7 @@ import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
 import { addonsAfter, addonsOf, isAboutAddons, type AddonsDoc } from './addons.evolve.js';
+import { identityDocAfter, type IdentityDoc } from './identity.evolve.js';
 import { leaseDocAfter, type LeaseDoc } from './lease.evolve.js';
 import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
 
@@ -54,6 +55,8 @@ export interface ClusterDoc {
   readonly virtualAddresses?: readonly VirtualAddress[];
   /** Its limited lifetime; absent: it has no end. */
   readonly lease?: LeaseDoc;
+  /** Its client at an identity realm; absent: it has nothing to do with one. */
+  readonly identity?: IdentityDoc;
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: NonNullable<HeldHooks>;
   /** The hooks that name a secret, since they were declared; absent: none does. */
@@ -222,6 +225,13 @@ const withLease = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   return lease === undefined ? others : { ...others, lease };
 };
 
+const withIdentity = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { identity: before, ...others } = doc;
+  const identity = identityDocAfter(before, event);
+  if (identity === before) return doc;
+  return identity === undefined ? others : { ...others, identity };
+};
+
 const withBackups = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { backups: before, ...others } = doc;
   const backups = backupsAfter(before, event);
@@ -363,6 +373,10 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ReservationActivated',
   'ReservationDenied',
   'ReservationReleased',
+  'IdentityBlocked',
+  'IdentityRequested',
+  'IdentityReady',
+  'IdentityReleased',
 ]);
 
 /** Facts about single nodes, most of which change nothing of the cluster. */
@@ -392,7 +406,7 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
     if (isAboutAddons(event)) return addonsChanged(doc, event);
-    const changed = change(withAddons(withLease(withHeld(doc, event), event), event), event);
+    const changed = change(withAddons(withIdentity(withLease(withHeld(doc, event), event), event), event), event);
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },

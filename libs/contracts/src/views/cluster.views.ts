@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OnCreationFailure } from '../cluster-spec.js';
+import { IDENTITY_BLOCKS } from '../realm.js';
 import { VirtualAddressView } from './address.views.js';
 import { paged } from './list.views.js';
 import { NodeView } from './node.views.js';
@@ -47,6 +48,7 @@ export const CONDITION_TYPES = [
   'AddonsHealthy',
   'RemediationAllowed',
   'BackupsHealthy',
+  'IdentityReady',
   'Reserved',
   'Expiring',
   'Upgrading',
@@ -96,6 +98,7 @@ export const CONDITION_REASONS = [
   'ClusterPaused',
   'StepTimedOut',
   'CertificatesEnding',
+  ...IDENTITY_BLOCKS,
   'ConnectionUnverified',
   'ConnectionBusy',
   'EventsQuarantined',
