@@ -120,6 +120,59 @@ describe('the machines of a connection', () => {
     TIMEOUT_MS,
   );
 
+  it(
+    'that have another address after a boot are shown with both until their nodes are replaced: by a health check, once there is one',
+    async () => {
+      const nodesNow = async () =>
+        (await system.call<NodeList>('GET', `${path}/nodes?minSeq=${(await log()).at(-1)!.meta.seq}`)).body.items;
+      const present = async () => {
+        const minSeq = (await log()).at(-1)!.meta.seq;
+        const { conditions } = (await system.call<ClusterView>('GET', `${path}?minSeq=${minSeq}`)).body;
+        return conditions.find(({ type }) => type === 'MachinesPresent');
+      };
+      const moved = (await labMachines()).find(({ name }) => name.includes('-w-'))!;
+      const before = (await log()).at(-1)!.meta.seq;
+      const power = await system.lab('POST', `/v1/machines/${moved.id}/power`, { action: 'move' });
+      expect(power.status).toBe(200);
+      const { data } = await system.until('shop', ({ type }) => type === 'VmAddressChanged', TIMEOUT_MS);
+      expect(data).toMatchObject({ node: moved.name });
+      expect(await present()).toMatchObject({
+        status: 'False',
+        reason: 'MachinesMoved',
+        message: expect.stringContaining(`fairlead node replace`),
+      });
+      // Its agent answers, and its kubelet works with the address that it joined with.
+      const isReady = ({ name, ready }: NodeList['items'][number]): boolean => name === moved.name && ready;
+      await eventually(nodesNow, (items) => items.some(isReady), { withinMs: TIMEOUT_MS, everyMs: 100 });
+      await looked('answered', 3);
+      const since = async (...types: readonly StoredEvent['type'][]) =>
+        (await log()).filter(({ type, meta }) => meta.seq > before && types.includes(type)).map(({ type }) => type);
+      expect(await since('VmAddressChanged', 'VmGone', 'RemediationRequested', 'VmsPlanned', 'NodeRemoved')).toEqual([
+        'VmAddressChanged',
+      ]);
+
+      const web = { name: 'web', replicas: 3, ...machines };
+      const declare = async (pool: object): Promise<number> =>
+        (await system.call('PATCH', `${path}/manifest`, { spec: { pools: [pool] } })).status;
+      const health = { unhealthyAfter: '5s', retryPeriod: '0s', minHealthyPeriod: '0s' };
+      expect(await declare({ ...web, health })).toBe(200);
+      const requested = await system.until('shop', ({ type }) => type === 'RemediationRequested', TIMEOUT_MS);
+      expect(requested.data).toMatchObject({
+        node: moved.name,
+        action: 'replace',
+        order: 'create-first',
+        reason: { condition: 'Moved' },
+      });
+      await system.until('shop', ({ type }) => type === 'RemediationSucceeded', TIMEOUT_MS);
+      await eventually(present, (found) => found?.status === 'True', { withinMs: TIMEOUT_MS, everyMs: 100 });
+      const left = await nodesNow();
+      expect([left.length, left.some(({ name }) => name === moved.name)]).toEqual([4, false]);
+      // The rest of this story has no health checks.
+      expect(await declare(web)).toBe(200);
+    },
+    TIMEOUT_MS,
+  );
+
   const stray = async (name: string, sshKey = 'lab-sshkey'): Promise<void> => {
     const shared = { image: 'debian-12', network: 'lab-vpc', firewall: 'lab-sg', sshKey };
     const machines = [{ name, spec: 'lab.medium', ...shared }];

@@ -40,6 +40,7 @@ export const LONG_STORIES = [
   'test/two-steps',
   'test/upgrade',
   'test/version',
+  'test/virtual-addresses',
   'test/watch',
 ];
 /** The story of what one machine holds takes a quarter of an hour. */

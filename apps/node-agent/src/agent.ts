@@ -22,7 +22,7 @@ import { FirewallPart } from './network/firewall.part.js';
 import { NetworkLoop } from './network/network.effects.js';
 import type { NetworkPart, Reach } from './network/network.ports.js';
 import { SshdPart } from './network/sshd.part.js';
-import { AddressProbes } from './probes/address.probes.effects.js';
+import { AddressProbes, type AddressLooks, type AddressProbesOptions } from './probes/address.probes.effects.js';
 import { sharedMetronome, type Metronome } from './time/metronome.js';
 
 /** Without local state the services are asked what the node stated last; services that are away do not prevent its start. */
@@ -41,6 +41,8 @@ export interface AgentOptions {
   readonly log?: AgentLog;
   /** How probes and the node's own programs are asked; by HTTP, unless a spec replaces it. */
   readonly ask?: Ask;
+  /** How virtual addresses are looked at; as those of this machine, unless the host is simulated in this process. */
+  readonly addressLooks?: AddressLooks;
 }
 
 export interface RunningAgent {
@@ -112,12 +114,11 @@ const networkParts = (options: NetworkPartsOptions): readonly NetworkPart[] => {
 
 const addressProbes = (
   { uid, node }: AgentConfig,
-  { journal, ...parts }: { readonly metronome: Metronome; readonly log: AgentLog; readonly journal: Journal },
+  { journal, ...parts }: Pick<AddressProbesOptions, 'metronome' | 'log' | 'looks'> & { readonly journal: Journal },
 ): AddressProbes =>
   new AddressProbes({
     ...parts,
     identity: { uid, node },
-    looks: hostAddressLooks(ADDRESSES.stats),
     say: (facts) => journal.record(facts, null),
   });
 
@@ -161,7 +162,8 @@ export const startAgent = async (options: AgentOptions): Promise<RunningAgent> =
     log,
   });
   const { node } = config;
-  const addresses = addressProbes(config, { metronome, log, journal });
+  const looks = options.addressLooks ?? hostAddressLooks(ADDRESSES.stats);
+  const addresses = addressProbes(config, { metronome, log, journal, looks });
   const onServed = (balancing: NodeLoadBalancing | null): void => addresses.set(balancing);
   const sleep = (ms: number): Promise<void> => network.sleep(ms);
   const network = new NetworkLoop({

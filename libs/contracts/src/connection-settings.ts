@@ -28,6 +28,12 @@ export const LabSettings = z.strictObject({
     .max(20)
     .optional()
     .describe('Networks of other connections whose machines are in the same clusters: they may connect to kubelets'),
+  virtualAddresses: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Its nodes may hold virtual addresses: the hosts of a light lab simulate VRRP and haproxy, others do not',
+    ),
 });
 export type LabSettings = z.output<typeof LabSettings>;
 

@@ -22,8 +22,14 @@ export interface AddressSurroundings {
 
 type Addressed = Pick<DeclaredSpec, 'controlPlane' | 'pools' | 'network' | 'virtualAddresses'>;
 
-/** Providers whose nodes share a network, in which a node may take another address. Networks of clouds forbid it, and the lab has none. */
+/** Providers whose nodes share a network, in which a node may take another address. Networks of clouds forbid it. */
 const SHARED_NETWORK: ReadonlySet<string> = new Set(['ssh', 'nspawn']);
+
+/** The lab has no network. Its light hosts simulate what virtual addresses need, if its connection says so. */
+const canHold = (connection: RegisteredConnection | undefined): boolean =>
+  connection !== undefined &&
+  (SHARED_NETWORK.has(connection.provider) ||
+    (connection.provider === 'lab' && connection.settings['virtualAddresses'] === true));
 
 /** Where nodes listen on every address: haproxy could not, or would take connections that are meant for others. */
 const NODE_PORTS: readonly { readonly from: number; readonly to: number; readonly what: string }[] = [
@@ -71,7 +77,7 @@ const networkFaults = (
   field: string,
 ): readonly Refusal[] => {
   const names = [...new Set(holders.flatMap((pool) => connectionOf(spec, pool) ?? []))];
-  const other = names.find((connection) => !SHARED_NETWORK.has(connections.get(connection)?.provider ?? ''));
+  const other = names.find((connection) => !canHold(connections.get(connection)));
   if (other !== undefined) {
     const provider = connections.get(other)?.provider ?? 'unknown';
     return [refuse('address.provider', { address: name, connection: other, provider }, `${field}.holders`)];

@@ -16,6 +16,8 @@ const SURROUNDINGS: AddressSurroundings = {
     ['six', connection('ssh', { hosts: [host('h6', '2001:db8::11')] })],
     ['local', connection('nspawn', { stateDir: '/srv/hosts' })],
     ['cloud', connection('aws')],
+    ['lab', connection('lab', { endpoint: 'http://127.0.0.1:1' })],
+    ['light-lab', connection('lab', { endpoint: 'http://127.0.0.1:1', virtualAddresses: true })],
   ]),
   taken: new Map([['192.0.2.77', 'node shop-web-1']]),
 };
@@ -214,6 +216,10 @@ describe('virtual addresses', () => {
     expect(faults([{ ...ingress, holders: ['edge'] }], cloud)).toEqual([
       ['address.provider', '[0].holders', has('connection cloud (aws)')],
     ]);
+    expect(faults([{ ...ingress, holders: ['edge'] }], [pool('web'), pool('edge', 'lab')])).toEqual([
+      ['address.provider', '[0].holders', has('connection lab (lab)')],
+    ]);
+    expect(faults([{ ...ingress, holders: ['edge'] }], [pool('web'), pool('edge', 'light-lab')])).toEqual([]);
     const two = [pool('web'), pool('edge', 'other')];
     expect(faults([ingress], two)).toEqual([['address.networks', '[0].holders', has('other, own')]]);
   });

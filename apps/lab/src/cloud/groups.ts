@@ -55,7 +55,7 @@ interface Group {
   readonly waiters: Set<() => void>;
 }
 
-export interface GroupsWorld extends Omit<MachineWorld, 'statusChanged'> {
+export interface GroupsWorld extends Omit<MachineWorld, 'statusChanged' | 'anotherAddress'> {
   readonly store: DocumentStore;
   readonly stats: Stats;
   readonly addresses: Addresses;
@@ -246,8 +246,7 @@ export class Groups {
   }
 
   private createMachine(group: Group, request: MachineRequest): void {
-    const address = this.world.addresses.take('machine');
-    if (address === undefined) throw new CloudFault(422, 'quota', 'no address is left for a machine');
+    const address = this.takeAddress();
     const key = newHostKey();
     const record: MachineRecord = {
       id: `i-${randomBytes(6).toString('hex')}`,
@@ -306,7 +305,21 @@ export class Groups {
   }
 
   private machineWorld(): MachineWorld {
-    return { ...this.world, statusChanged: (machine) => this.statusChanged(machine) };
+    return {
+      ...this.world,
+      statusChanged: (machine) => this.statusChanged(machine),
+      anotherAddress: (former) => {
+        const address = this.takeAddress();
+        this.world.addresses.release(former);
+        return address;
+      },
+    };
+  }
+
+  private takeAddress(): string {
+    const address = this.world.addresses.take('machine');
+    if (address === undefined) throw new CloudFault(422, 'quota', 'no address is left for a machine');
+    return address;
   }
 
   private statusChanged(machine: Machine): void {

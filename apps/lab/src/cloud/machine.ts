@@ -7,7 +7,7 @@ import type { Faults } from '../faults/faults.js';
 import { AUTHORIZED_KEYS, authorizedKeysIn } from '../ssh/authorized.keys.js';
 import { SSH_PORT, SSH_USER, type MachineRecord, type MachineStatus } from './machine.record.js';
 
-export type PowerAction = 'start' | 'stop' | 'reboot' | 'power-cut' | 'partition' | 'heal';
+export type PowerAction = 'start' | 'stop' | 'reboot' | 'power-cut' | 'partition' | 'heal' | 'move';
 
 export interface MachineWorld {
   readonly delays: Delays;
@@ -16,6 +16,8 @@ export interface MachineWorld {
   authorizedKeys(sshKey: string): readonly string[];
   createHost(machine: Machine): Promise<RunningHost>;
   statusChanged(machine: Machine): void;
+  /** Gives a machine that has the former address another one. */
+  anotherAddress(former: string): string;
 }
 
 const CONNECT_DELAY_DEFAULT_MS = 3_000;
@@ -200,6 +202,9 @@ export class Machine {
       case 'reboot':
         if (isOn) await this.goDown('reboot');
         return this.start();
+      case 'move':
+        if (isOn) await this.goDown('moved');
+        return this.move();
       case 'power-cut':
         await this.goDown('power cut');
         return this.setStatus('stopped');
@@ -216,6 +221,13 @@ export class Machine {
     await this.up();
     this.record.partitioned = false;
     this.setStatus('running');
+  }
+
+  /** As a machine whose lease of its address has ended: it boots with another one. */
+  private async move(): Promise<void> {
+    this.record.address = this.world.anotherAddress(this.record.address);
+    this.sshServer = undefined;
+    await this.start();
   }
 
   private async stop(): Promise<void> {

@@ -60,6 +60,17 @@ const containerd = (name: string): PackageDefinition =>
 
 const tool = (name: string, version: string): PackageDefinition => definition(name, [version]);
 
+/** Its own unit is not ours: it is stopped when ours begins. */
+const balancer = (name: string, version: string): PackageDefinition =>
+  definition(name, [version], {
+    programs: [name],
+    files: {
+      [`/usr/sbin/${name}`]: '',
+      [`/lib/systemd/system/${name}.service`]: unitFile(name, `/usr/sbin/${name}`),
+    },
+    units: [name],
+  });
+
 const PACKAGES: readonly PackageDefinition[] = [
   containerd('containerd'),
   containerd('containerd.io'),
@@ -88,8 +99,8 @@ const PACKAGES: readonly PackageDefinition[] = [
   tool('iptables', '1.8.9-2'),
   tool('nftables', '1.0.6-2'),
   tool('socat', '1.7.4.4-2'),
-  tool('haproxy', '2.6.12-1'),
-  tool('keepalived', '2.2.7-1'),
+  balancer('haproxy', '2.6.12-1'),
+  balancer('keepalived', '2.2.7-1'),
   tool('open-iscsi', '2.1.8-1'),
   tool('nfs-common', '1:2.6.2-4'),
 ];

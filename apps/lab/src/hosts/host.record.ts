@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Taint } from '../kubernetes/index.js';
 import { UnitRecord } from '../services/unit.record.js';
 
-/** What never changes about a host. */
+/** What never changes about a host, but for its address, which another boot may change. */
 export interface HostFacts {
   readonly machineId: string;
   readonly name: string;

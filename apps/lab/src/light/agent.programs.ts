@@ -25,9 +25,17 @@ export interface AgentHost {
   kernel(): Promise<string>;
 }
 
+/** How the host sees its virtual addresses (AddressLooks of apps/node-agent). */
+export interface AddressLooks {
+  stats(): Promise<string | undefined>;
+  connects(address: string, port: number): Promise<boolean>;
+  own(): ReadonlySet<string>;
+}
+
 export interface AgentStart {
   readonly config: AgentConfig;
   readonly host: AgentHost;
+  readonly addressLooks: AddressLooks;
   readonly credentials: string;
   readonly log: (level: string, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 }

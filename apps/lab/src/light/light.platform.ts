@@ -10,6 +10,7 @@ import type { HostFacts, HostRecord } from '../hosts/host.record.js';
 import { ServiceManager } from '../services/service.manager.js';
 import { AgentPrograms } from './agent.programs.js';
 import { runCollected } from './light.agent.host.js';
+import { LightSegment } from './light.segment.js';
 import { LightShell } from './light.shell.js';
 import { LightUnits } from './light.units.js';
 
@@ -25,6 +26,7 @@ export interface LightPlatformParts {
 export class LightPlatform implements HostPlatform {
   private readonly blobs: Blobs;
   private readonly programs: AgentPrograms;
+  private readonly segment = new LightSegment();
 
   constructor(private readonly parts: LightPlatformParts) {
     this.blobs = new Blobs(join(parts.folder, 'blobs'));
@@ -38,7 +40,8 @@ export class LightPlatform implements HostPlatform {
       changed: options.changed,
       programsChanged: () => Promise.resolve(),
     });
-    const units = new LightUnits({ files, programs: this.programs, runner, host: () => host });
+    const { segment } = this;
+    const units = new LightUnits({ files, programs: this.programs, runner, host: () => host, segment });
     host.services = new ServiceManager(host, units, () => simulatedChanged(host));
     if (options.fresh) await writeBaseFiles(files, facts);
     else files.restore((options.storedFiles ?? []) as readonly StoredEntry[]); // Written by `storedFiles` below.
@@ -51,7 +54,8 @@ export class LightPlatform implements HostPlatform {
       }),
       stats,
     );
-    return new RunningLightHost(host, shell, files);
+    segment.attach(host, files);
+    return new RunningLightHost(host, shell, files, () => segment.detach(host));
   }
 }
 
@@ -60,6 +64,7 @@ class RunningLightHost implements RunningHost {
     readonly host: Host,
     readonly shell: LightShell,
     private readonly files: MemoryFiles,
+    private readonly detach: () => void,
   ) {}
 
   async open(): Promise<void> {
@@ -80,6 +85,7 @@ class RunningLightHost implements RunningHost {
   }
 
   async close(): Promise<void> {
+    this.detach();
     this.shell.killAll();
     await this.host.services.killAll();
   }

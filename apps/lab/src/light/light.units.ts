@@ -5,6 +5,7 @@ import type { Host } from '../hosts/host.js';
 import type { UnitEnd, UnitProcess, UnitProgram, UnitRunner } from '../services/unit.runner.js';
 import type { AgentPrograms } from './agent.programs.js';
 import { lightAgentHost } from './light.agent.host.js';
+import type { LightSegment } from './light.segment.js';
 
 const JOURNAL_LINES_MAX = 50;
 const NO_PROGRAM: UnitEnd = { success: false, words: 'a light host runs no program but the agent (Fairlead lab)' };
@@ -14,6 +15,7 @@ export interface LightUnitsParts {
   readonly programs: AgentPrograms;
   readonly runner: CommandRunner;
   readonly host: () => Host;
+  readonly segment: LightSegment;
 }
 
 /** Units of a light host: the agent runs inside the lab's process, and nothing else runs at all. */
@@ -89,7 +91,7 @@ class AgentUnit implements UnitProcess {
   }
 
   private async run(): Promise<void> {
-    const { files, programs, runner, host } = this.parts;
+    const { files, programs, runner, host, segment } = this.parts;
     try {
       const program = files.readBytes(AGENT_PATHS.program);
       if (program === undefined) throw new Error(`there is no ${AGENT_PATHS.program}`);
@@ -98,6 +100,7 @@ class AgentUnit implements UnitProcess {
       const agent = await startAgent({
         config,
         host: lightAgentHost(host(), runner, this.gone.signal),
+        addressLooks: segment.looksOf(host()),
         credentials: (await files.readText(AGENT_PATHS.credentials)) ?? '',
         log: (level, message, fields) => this.log(level, message, fields),
       });

@@ -3,6 +3,7 @@ import type { Command } from '../commands/command.js';
 import { etcdctl } from '../commands/etcdctl.command.js';
 import { etcd } from '../commands/scratch.etcd.js';
 import { etcdutl } from '../commands/etcdutl.command.js';
+import { checkedConfiguration } from '../commands/balancer.commands.js';
 import { containerd, crictl, ctr, kubectl, kubelet } from '../commands/container.commands.js';
 import { kubeadm } from '../kubeadm/kubeadm.command.js';
 import { packageNamed } from '../commands/packages.js';
@@ -67,6 +68,8 @@ const PACKAGED: Readonly<Record<string, Command>> = {
   ctr,
   crictl,
   runc: system.nothingToDo,
+  haproxy: checkedConfiguration,
+  keepalived: checkedConfiguration,
 };
 
 /** Programs that someone has copied out of an image, to be called by their own path. */

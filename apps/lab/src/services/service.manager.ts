@@ -7,7 +7,14 @@ import type { UnitEnd, UnitProcess, UnitProgram, UnitRunner } from './unit.runne
 const UNIT_FOLDERS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'] as const;
 
 /** Programs whose work the lab does itself: there is no process behind them. */
-const SIMULATED_PROGRAMS: ReadonlySet<string> = new Set(['containerd', 'kubelet', 'etcd', 'sshd']);
+const SIMULATED_PROGRAMS: ReadonlySet<string> = new Set([
+  'containerd',
+  'kubelet',
+  'etcd',
+  'sshd',
+  'haproxy',
+  'keepalived',
+]);
 
 /** A program that ran this long is taken to have worked: the next restart is quick again. */
 const STEADY_AFTER_MS = 10_000;
