@@ -41,7 +41,7 @@ export interface BalancingBasis {
 
 /** 255 is for routers that own an address. */
 const PRIORITY_FIRST = 254;
-/** The next one waits (256 - priority) / 256 s longer than for three advertisements: the one after it must hear in time who has it. */
+/** The next one waits (256 - priority) / 256 s longer than for three advertisements: its own advertisement must reach the others within the difference. */
 const PRIORITY_STEP = 15;
 
 /** IPv4 addresses of a small network differ in their last part, so that their groups do, also between clusters. */

@@ -43,7 +43,7 @@ const behind = (given: BalancingBasis, name: string) => {
 describe('the nodes that hold a virtual address', () => {
   const two = { e1: node('edge', 21), e2: node('edge', 22), w1: node('web', 31) };
 
-  it('have priorities that are so far apart that one hears who has taken the address before it would take it itself', () => {
+  it('have priorities so far apart that the advertisement of the next holder reaches all before another one takes the address', () => {
     const nodes = Array.from({ length: HOLDERS_MAX }, (_, at) => [`e${at}`, node('edge', 21 + at)] as const);
     const most = basis(Object.fromEntries(nodes));
     const waitsMs = nodes
