@@ -28,6 +28,7 @@ const LAYERS = {
     'auth',
     'events',
     'namespaces',
+    'realms',
     'conditions',
     'lifecycle',
     'limits',
@@ -54,6 +55,7 @@ const LAYERS = {
     'events',
     'namespace',
     'hook',
+    'realm',
     'connection',
     'quarantine',
     'token',
@@ -99,6 +101,7 @@ const LAYERS = {
   ],
   lab: [
     'testing',
+    'identity',
     'api',
     'cloud',
     'full',

@@ -25,6 +25,8 @@ export interface SystemOptions {
   readonly durable?: boolean;
   /** False: no simulated cloud and no connection to one; the caller provides another provider. */
   readonly lab?: boolean;
+  /** True: the lab has a simulated identity provider, which infra-svc may ask. */
+  readonly identity?: boolean;
   /** With streams and keys: its log has everything already, so nothing is registered. `stop` ends it, too. */
   readonly environment?: TestEnvironment;
   /** Where NATS listens instead of the loopback address, by TLS. */
@@ -108,7 +110,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
     const admin = await environment.connect('admin');
     await ensureStreams(admin);
     const keys = ensureKeys(environment.dataDir);
-    const [labPort = 0, gatewayPort = 0] = await freePorts(`${environment.dataDir}/ports`, 2);
+    const [labPort = 0, gatewayPort = 0, identityPort = 0] = await freePorts(`${environment.dataDir}/ports`, 3);
     const plans = planPrograms({
       checkout: CHECKOUT,
       nodeBinary: process.execPath,
@@ -119,7 +121,13 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       localTokenFile: keys.localTokenFile,
       gatewayPort,
       http: { address: LOOPBACK, tls: undefined, plainText: false },
-      lab: { port: labPort, token: keys.labToken, delays: options.delays ?? 'none', light: options.light ?? true },
+      lab: {
+        port: labPort,
+        ...(options.identity === true ? { identityPort } : {}),
+        token: keys.labToken,
+        delays: options.delays ?? 'none',
+        light: options.light ?? true,
+      },
     });
     const withLab = options.lab ?? options.environment === undefined;
     await Promise.all(

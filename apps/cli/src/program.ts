@@ -22,6 +22,7 @@ import { addNodeCommands } from './node/node.commands.js';
 import { addQuarantineCommands } from './quarantine/quarantine.commands.js';
 import { addPoolCommands } from './pool/pool.commands.js';
 import { addProvisionCommands } from './provision/provision.commands.js';
+import { addRealmCommands } from './realm/realm.commands.js';
 import { addTemplateCommands } from './template/template.commands.js';
 import { addTokenCommands } from './token/token.commands.js';
 import { addUpgradeCommands } from './upgrade/upgrade.commands.js';
@@ -70,6 +71,7 @@ export const buildProgram = (io: Io): Command => {
   addKubeconfigCommand(program, io);
   addNamespaceCommands(program, io);
   addConnectionCommands(program, io);
+  addRealmCommands(program, io);
   addTokenCommands(program, io);
   addQuarantineCommands(program, io);
   addProvisionCommands(program, io);

@@ -96,6 +96,9 @@ import { NodeQueries } from './nodes/nodes.queries.js';
 import { OperationsHttp } from './operations/operations.http.js';
 import { OperationQueries } from './operations/operations.queries.js';
 import { QuarantineHttp } from './quarantine/quarantine.http.js';
+import { RealmCommands } from './realms/realms.commands.js';
+import { RealmQueries } from './realms/realms.queries.js';
+import { RealmsHttp } from './realms/realms.http.js';
 import { ReplacementsHttp } from './replacements/replacements.http.js';
 import { TemplateChoices } from './templates/template.choice.js';
 import { TemplateUsers } from './templates/template.users.js';
@@ -116,6 +119,7 @@ const CONTROLLERS: Type<unknown>[] = [
   NamespacesHttp,
   NamespaceDeletionHttp,
   HookSecretsHttp,
+  RealmsHttp,
   ConnectionsHttp,
   OrphansHttp,
   SpecsHttp,
@@ -210,6 +214,8 @@ const PROVIDERS: Provider[] = [
   ManifestQueries,
   NamespaceQueries,
   HookSecretValues,
+  RealmCommands,
+  RealmQueries,
   NodeQueries,
   OperationQueries,
   LogFollower,

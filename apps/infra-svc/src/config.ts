@@ -1,9 +1,13 @@
 import { parseEnvironment } from '@fairlead/service-kit';
+import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
 import { z } from 'zod';
 
 const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
 
 const RESOURCES_POLL_MS = 100;
+const REALM_FRESH_FOR_MS = 1_000;
+/** A cluster that waits for a realm goes on within 15 s after it is ready: this, and the longest wait of identity.effects.ts, are part of that. */
+const REALM_TIMEOUT_MS = 5_000;
 
 const Environment = z.object({
   INFRA_JOB_CONCURRENCY: z.coerce.number().int().min(1).max(1_000).default(128),
@@ -16,6 +20,7 @@ const Environment = z.object({
   INFRA_RESOURCES_TIMEOUT_MS: milliseconds(120_000),
   INFRA_WATCH_INTERVAL_MS: z.coerce.number().int().min(100).default(60_000),
   INFRA_WATCH_TIMEOUT_MS: milliseconds(30_000),
+  REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
 });
 
 /** What this service needs to know beyond what every service does; parsed once, frozen. */
@@ -40,6 +45,12 @@ export interface Settings {
   readonly watchIntervalMs: number;
   /** A provider has so long to list the machines of a connection. */
   readonly watchTimeoutMs: number;
+  /** Besides public addresses: where identity realms may be. */
+  readonly realmAddressesAllowed: readonly AddressRange[];
+  /** However many clusters wait for a realm, a replica looks at it no more often. */
+  readonly realmFreshForMs: number;
+  /** A look at a realm may take so long. */
+  readonly realmTimeoutMs: number;
   /** How often a replica looks whether another one is done with them. */
   readonly resourcesPollMs: number;
 }
@@ -58,6 +69,9 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     resourcesTimeoutMs: parsed.INFRA_RESOURCES_TIMEOUT_MS,
     watchIntervalMs: parsed.INFRA_WATCH_INTERVAL_MS,
     watchTimeoutMs: parsed.INFRA_WATCH_TIMEOUT_MS,
+    realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
+    realmFreshForMs: REALM_FRESH_FOR_MS,
+    realmTimeoutMs: REALM_TIMEOUT_MS,
     resourcesPollMs: RESOURCES_POLL_MS,
   });
 };

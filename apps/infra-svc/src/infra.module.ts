@@ -15,8 +15,10 @@ import {
   type SecretStore,
   type ServiceMetrics,
 } from '@fairlead/service-kit';
+import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import { keycloak } from './adapters/keycloak/keycloak.provider.js';
 import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
 import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
@@ -27,6 +29,7 @@ import { ConnectionsQueries } from './connections/connections.queries.js';
 import { ConnectionPlaces } from './connections/places.effects.js';
 import { LogTenancy } from './connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
+import { IdentityEffects } from './identity/identity.effects.js';
 import { Adoption } from './machines/adoption.effects.js';
 import { AdmissionEffects } from './machines/admission.effects.js';
 import { AnswerDeadline } from './machines/answer.deadline.effects.js';
@@ -35,6 +38,11 @@ import { DeletionEffects } from './machines/deletion.effects.js';
 import { Placement } from './machines/placement.effects.js';
 import type { ProviderKinds } from './providers/provider.ports.js';
 import { CurrentKeys } from './resources/current.keys.effects.js';
+import { RealmLooks } from './realms/looks.effects.js';
+import type { IdentityProviders } from './realms/realm.ports.js';
+import { RegisteredRealms } from './realms/realms.effects.js';
+import { VERIFY_REALM } from './realms/realms.process.js';
+import { RealmJobs } from './realms/verification.effects.js';
 import { ProviderOffers } from './resources/offers.effects.js';
 import { ConnectionResources } from './resources/resources.effects.js';
 import { ResourceSteps } from './resources/resource.steps.effects.js';
@@ -75,15 +83,24 @@ const kindsOf = (
   return new Map([labKind(limits), ssh, nspawnKind(process.env)].map((kind) => [kind.name, kind]));
 };
 
+/** As with kinds of infrastructure. */
+const identityProvidersOf = ({ realmAddressesAllowed: allowed }: Settings): IdentityProviders => {
+  const http = new CheckedHttp({ allowed, setting: 'REALM_ADDRESSES_ALLOWED' });
+  return new Map([keycloak(http)].map((provider) => [provider.name, provider]));
+};
+
 /** Hosts of inventories are looked at often and for a moment. */
 const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
 const failuresOf =
   (connections: ConnectionFailures, orphans: OrphansLog): RecordJobFailure =>
-  (job, failure) =>
-    job.type === DELETE_ORPHAN
+  async (job, failure) => {
+    // Each look has stated what it found.
+    if (job.type === VERIFY_REALM) return;
+    await (job.type === DELETE_ORPHAN
       ? orphans.keep((job as Job<OfOrphan>).data, failure.cause.message, job.cause)
-      : connections.record(job as Job<OfConnection>, failure);
+      : connections.record(job as Job<OfConnection>, failure));
+  };
 
 type WatchParts = [ConnectionLook, ConnectionAnswers, WatchQueries, TaskLeases, ServiceMetrics];
 
@@ -102,6 +119,9 @@ const providersOf = (settings: Settings): Provider[] => [
     useFactory: kindsOf,
     inject: [tokens.SETTINGS, tokens.OWN_HOSTS, SECRETS, LogOwnership],
   },
+  { provide: tokens.IDENTITY_PROVIDERS, useFactory: identityProvidersOf, inject: [tokens.SETTINGS] },
+  RegisteredRealms,
+  RealmLooks,
   { provide: tokens.SSH_KEYS, useValue: opensshKeys },
   { provide: tokens.CONNECTIONS, useClass: RegisteredConnections },
   { provide: tokens.TENANCY, useClass: LogTenancy },
@@ -152,6 +172,8 @@ export const infraModule = (settings: Settings): Type<unknown> => {
       ConnectionJobs,
       OrphanJobs,
       SshKeysEffects,
+      RealmJobs,
+      IdentityEffects,
     ],
     providers: providersOf(settings),
   })

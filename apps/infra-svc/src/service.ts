@@ -2,10 +2,12 @@ import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { Settings } from './config.js';
 import { connectionsProcess } from './connections/connections.process.js';
 import { connectionsProjection, namespacesProjection } from './connections/connections.projection.js';
+import { identityReconciler } from './identity/identity.reconciler.js';
 import { infraModule } from './infra.module.js';
 import { clustersProjection, machinesProjection } from './machines/machines.projection.js';
 import { machinesReconciler } from './machines/machines.reconciler.js';
 import { InfraTables1763700000000 } from './migrations/1763700000000-infra.tables.js';
+import { realmsProcess } from './realms/realms.process.js';
 import { resourcesProjection } from './resources/resources.projection.js';
 import { sshKeysReconciler } from './ssh-keys/ssh-keys.reconciler.js';
 import { orphansProcess } from './watch/orphans.process.js';
@@ -24,8 +26,8 @@ export const infraService = (settings: Settings): ServiceDefinition =>
     name: 'infra-svc',
     module: infraModule(settings),
     projections,
-    processes: [connectionsProcess, orphansProcess],
-    reconcilers: [machinesReconciler, sshKeysReconciler],
+    processes: [connectionsProcess, orphansProcess, realmsProcess],
+    reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
     migrations: [InfraTables1763700000000],
     jobConcurrency: settings.jobConcurrency,
     groupLimit: settings.connectionTasksMax,

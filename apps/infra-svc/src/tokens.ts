@@ -10,3 +10,4 @@ export const STOCK = Symbol('infra.stock');
 export const TRUST = Symbol('infra.trust');
 export const OWN_HOSTS = Symbol('infra.own-hosts');
 export const TENANCY = Symbol('infra.tenancy');
+export const IDENTITY_PROVIDERS = Symbol('infra.identity-providers');

@@ -30,6 +30,8 @@ import { connectionsProjection, namespacesProjection, rowFrom } from '../src/con
 import type { ConnectionsQueries } from '../src/connections/connections.queries.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from '../src/connections/verification.effects.js';
+import { IDENTITY_POLICY, IdentityEffects, type IdentityTask } from '../src/identity/identity.effects.js';
+import { identityReconciler } from '../src/identity/identity.reconciler.js';
 import { Adoption } from '../src/machines/adoption.effects.js';
 import { AdmissionEffects } from '../src/machines/admission.effects.js';
 import { AnswerDeadline } from '../src/machines/answer.deadline.effects.js';
@@ -49,6 +51,11 @@ import { ReservationEffects } from '../src/machines/reservation.effects.js';
 import { PlannedMachines } from '../src/machines/planned.machines.effects.js';
 import { Placement } from '../src/machines/placement.effects.js';
 import type { ProviderKinds } from '../src/providers/provider.ports.js';
+import { RealmLooks } from '../src/realms/looks.effects.js';
+import type { IdentityProviders } from '../src/realms/realm.ports.js';
+import { RegisteredRealms } from '../src/realms/realms.effects.js';
+import { realmsProcess, VERIFY_REALM } from '../src/realms/realms.process.js';
+import { RealmJobs, type OfRealm } from '../src/realms/verification.effects.js';
 import { CurrentKeys } from '../src/resources/current.keys.effects.js';
 import { ProviderOffers } from '../src/resources/offers.effects.js';
 import { ResourceSteps } from '../src/resources/resource.steps.effects.js';
@@ -81,6 +88,7 @@ export interface Shared {
   readonly log: MemoryLog;
   readonly secrets: MemorySecrets;
   readonly kinds: ProviderKinds;
+  readonly identityProviders?: IdentityProviders;
   /** Rows of the read models are as new as the log, or not there yet. */
   readonly rowsAreBehind?: boolean;
   /** What is wrong with every host that is looked at; null: none answers. */
@@ -92,6 +100,8 @@ export interface Shared {
 /** One replica of infra-svc without Nest, NATS and PostgreSQL: the same classes on the same ports. */
 export interface Replica {
   readonly tasks: TaskRunner;
+  readonly looks: RealmLooks;
+  readonly realms: RegisteredRealms;
   deliver(job: Job, context: JobContext): Promise<JobLater | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
@@ -111,7 +121,7 @@ type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<Jo
 /** `leases`: of this replica alone. */
 export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const { log, secrets, kinds, clock = systemClock, wrapHandle = (handle) => handle, problemsOfHosts = [] } = shared;
-  const settings = { ...readSettings({}), resourcesPollMs: 1 };
+  const settings = { ...readSettings({}), resourcesPollMs: 1, realmFreshForMs: 1 };
   const queries = queriesOf(shared);
   const handle = wrapHandle(makeHandle(log, new FoldCache(FOLDS_MAX)));
   const connections = new RegisteredConnections(queries, log, secrets, kinds);
@@ -134,8 +144,12 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const rotations = new SshKeysEffects(keyPairs, new HostsOfRotation(log, handle), clock);
   const connectionJobs = new ConnectionJobs(connections, offers);
   const connectionFailures = new ConnectionFailures(offers);
+  const registeredRealms = new RegisteredRealms(log);
+  const looks = new RealmLooks(shared.identityProviders ?? new Map(), secrets, handle, settings);
+  const realmJobs = new RealmJobs(registeredRealms, looks);
+  const identities = new IdentityEffects(registeredRealms, looks);
   const tasks = new TaskRunner({
-    reconcilers: [machinesReconciler, sshKeysReconciler],
+    reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
     handle,
     leases,
     now: () => clock.now(),
@@ -155,12 +169,18 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     AwaitReservation: [BALANCE_POLICY, (task) => reservation.awaitReservation(task)],
     DeleteMachine: [DELETE_POLICY, (task) => deletion.deleteMachine(task)],
     DeleteCluster: [DELETE_POLICY, (task) => deletion.deleteCluster(task)],
+    EnsureIdentity: [IDENTITY_POLICY, (task) => identities.ensureIdentity(task as unknown as IdentityTask)],
+    DeleteIdentity: [IDENTITY_POLICY, (task) => identities.deleteIdentity(task as unknown as IdentityTask)],
     CreateSshKey: [ROTATION_POLICY, (task) => rotations.create(task as unknown as SshKeysTask)],
     ReplaceSshKey: [ROTATION_POLICY, (task) => rotations.replace(task as unknown as SshKeysTask)],
   };
   const deliver: Replica['deliver'] = async (job, context) => {
     if (job.type === 'VerifyConnection') {
       await connectionJobs.verify(job as Job<OfConnection>, context);
+      return undefined;
+    }
+    if (job.type === VERIFY_REALM) {
+      await realmJobs.verify(job as Job<OfRealm>);
       return undefined;
     }
     if (job.type === RECORD_ADOPTION) {
@@ -175,11 +195,13 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   };
   return {
     tasks,
+    looks,
+    realms: registeredRealms,
     deliver,
-    failed: (job, failure) =>
-      tasks.isTask(job)
-        ? tasks.recordFailure(job, failure)
-        : connectionFailures.record(job as Job<OfConnection>, failure),
+    failed: async (job, failure) => {
+      if (tasks.isTask(job)) await tasks.recordFailure(job, failure);
+      else if (job.type !== VERIFY_REALM) await connectionFailures.record(job as Job<OfConnection>, failure);
+    },
   };
 };
 
@@ -194,9 +216,11 @@ interface Armed {
 export class MemoryProcesses {
   private readonly processes = [
     reconcilerProcess(machinesReconciler),
+    reconcilerProcess(identityReconciler),
     reconcilerProcess(sshKeysReconciler),
     connectionsProcess,
     orphansProcess,
+    realmsProcess,
   ] as Process<unknown>[];
   private readonly states = new Map<string, unknown>();
   private readonly timers = new Map<string, Armed>();

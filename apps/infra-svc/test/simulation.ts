@@ -3,7 +3,9 @@ import type { Handle, Job } from '@fairlead/event-sourcing/jetstream';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import { seededRandom } from '@fairlead/testing';
 import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
+import { RealmFailure } from '../src/realms/realm.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
+import { FakeRealm } from './fake.realm.js';
 import { MemoryLog } from './memory.log.js';
 import { contextOf, MemoryProcesses, MemorySecrets, startReplica, type Replica } from './memory.service.js';
 
@@ -47,6 +49,7 @@ const nameOf = ({ type, data }: Job): string => String(data['key'] ?? type);
  */
 export class Simulation {
   readonly cloud = new FakeCloud();
+  readonly realm = new FakeRealm();
   readonly log = new MemoryLog();
   readonly trace: string[] = [];
   troubles: Troubles;
@@ -109,7 +112,14 @@ export class Simulation {
     const { log, secrets, rowsAreBehind } = this;
     const kinds = new Map([[kind.name, kind]]);
     const wrapHandle = (handle: Handle): Handle => this.unreliable(life, handle);
-    const replica = startReplica({ log, secrets, rowsAreBehind, kinds, wrapHandle }, this.leases.of(holder));
+    const identityProviders = this.realm.provider({
+      before: (operation) => this.callRealm(life, `before ${operation}`, 'the request was lost'),
+      after: (operation) => this.callRealm(life, `after ${operation}`, 'the answer was lost'),
+    });
+    const replica = startReplica(
+      { log, secrets, rowsAreBehind, kinds, identityProviders, wrapHandle },
+      this.leases.of(holder),
+    );
     return Object.assign(life, { replica });
   }
 
@@ -197,6 +207,12 @@ export class Simulation {
     const { lostRequest, lostAnswer } = this.troubles;
     if (when === 'before' && this.chance(lostRequest)) throw this.lost(operation, 'the request was lost');
     if (when === 'after' && this.chance(lostAnswer)) throw this.lost(operation, 'the answer was lost');
+  }
+
+  private async callRealm(life: Pick<Life, 'dead'>, when: string, lost: string): Promise<void> {
+    await this.pass();
+    this.mayCrash(life, when);
+    if (this.chance(this.troubles.lostRequest)) throw new RealmFailure('RealmUnreachable', lost);
   }
 
   private mayCrash({ dead }: Pick<Life, 'dead'>, when: string): void {

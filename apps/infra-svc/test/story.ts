@@ -1,9 +1,11 @@
 import { CONNECTIONS_STREAM, WorldFailure, type EventData, type EventType, type Fact } from '@fairlead/contracts';
-import type { Job } from '@fairlead/event-sourcing/jetstream';
+import type { Job, JobLater } from '@fairlead/event-sourcing/jetstream';
 import { STATE_FACTS } from '@fairlead/event-sourcing';
 import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
+import { RealmFailure } from '../src/realms/realm.ports.js';
+import { FakeRealm } from './fake.realm.js';
 import { registered } from './fixtures.js';
 import { MemoryLog } from './memory.log.js';
 import {
@@ -27,6 +29,7 @@ const LONG_MS = 60_000;
 /** A service in memory that does one job after the other, for stories in which nothing goes wrong by chance. */
 export class Story {
   readonly cloud = new FakeCloud();
+  readonly realm = new FakeRealm();
   readonly log = new MemoryLog();
   readonly secrets = new MemorySecrets();
   /** Set to make every call to the provider fail with these words. */
@@ -56,6 +59,7 @@ export class Story {
         log: this.log,
         secrets: this.secrets,
         kinds,
+        identityProviders: this.realm.provider(),
         clock: { now: () => new Date(Date.now() + this.aheadMs) },
         ...options,
       },
@@ -96,6 +100,17 @@ export class Story {
     await this.settle();
   }
 
+  /** Why a realm of the namespace is not ready; 'ready': it is. */
+  async look(name: string): Promise<string> {
+    const realm = await this.replica.realms.one('default', name);
+    if (realm === undefined) return 'unknown';
+    const cause = { actor: 'system/infra-svc', correlationId: 'look', causationId: 'look' };
+    return this.replica.looks.open(realm, cause).then(
+      () => 'ready',
+      (error: unknown) => (error instanceof RealmFailure ? error.reason : Promise.reject(error as Error)),
+    );
+  }
+
   last<T extends EventType>(type: T): EventData<T> {
     const found = this.log.events.filter((event) => event.type === type).at(-1);
     if (found === undefined) throw new Error(`no ${type} among ${this.types().join(', ')}`);
@@ -111,7 +126,7 @@ export class Story {
       try {
         const result = await this.replica.deliver(asked, contextOf(attempt, new AbortController().signal));
         if (result === undefined && asked.type !== STATE_FACTS) this.done.push(asked.type);
-        if (result !== undefined && result.delayMs < LONG_MS && attempt < ROUNDS_MAX) continue;
+        if (result !== undefined && !isLater(asked, result) && attempt < ROUNDS_MAX) continue;
         if (result !== undefined) this.requeued.push(asked);
         return;
       } catch (error) {
@@ -129,3 +144,6 @@ export class Story {
     }
   }
 }
+
+/** Realms are waited for. */
+const isLater = ({ type }: Job, { delayMs }: JobLater): boolean => delayMs >= LONG_MS || type.endsWith('Identity');

@@ -6,6 +6,8 @@ export const LabConfig = z.strictObject({
   dataFolder: z.string().min(1),
   /** 0 takes any free port. */
   port: z.coerce.number().int().min(0).max(65_535),
+  /** Where the simulated identity provider listens; 0 takes any free port, absent: there is none. */
+  identityPort: z.coerce.number().int().min(0).max(65_535).optional(),
   token: z.string().min(8, 'LAB_TOKEN must have at least 8 characters'),
   light: z.boolean(),
   delays: z.enum(['real', 'none']),
@@ -17,7 +19,7 @@ export const LabConfig = z.strictObject({
 export type LabConfig = z.infer<typeof LabConfig>;
 
 export const USAGE =
-  'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] node apps/lab/dist/main.js --data DIR --port PORT [--light] [--delays real|none] [--node-binary PATH]';
+  'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] node apps/lab/dist/main.js --data DIR --port PORT [--identity-port PORT] [--light] [--delays real|none] [--node-binary PATH]';
 
 /** Reads the command line and the environment. Throws an Error that names every fault at once. */
 export const parseConfig = (args: readonly string[], environment: NodeJS.ProcessEnv): LabConfig => {
@@ -26,6 +28,7 @@ export const parseConfig = (args: readonly string[], environment: NodeJS.Process
     options: {
       data: { type: 'string' },
       port: { type: 'string', default: '0' },
+      'identity-port': { type: 'string' },
       light: { type: 'boolean', default: false },
       delays: { type: 'string', default: 'real' },
       'node-binary': { type: 'string', default: process.execPath },
@@ -34,6 +37,7 @@ export const parseConfig = (args: readonly string[], environment: NodeJS.Process
   const result = LabConfig.safeParse({
     dataFolder: values.data,
     port: values.port,
+    identityPort: values['identity-port'],
     token: environment['LAB_TOKEN'],
     light: values.light,
     delays: values.delays,

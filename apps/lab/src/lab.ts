@@ -21,6 +21,7 @@ import { LightPlatform } from './light/light.platform.js';
 import type { Host } from './hosts/host.js';
 import type { HostPlatform, RunningHost } from './hosts/host.platform.js';
 import type { HostFacts } from './hosts/host.record.js';
+import { IdentityServer } from './identity/identity.server.js';
 import type { LabConfig } from './lab.config.js';
 import { DocumentStore } from './persistence/document.store.js';
 import { NO_DELAYS, REAL_DELAYS } from './time/delays.js';
@@ -83,6 +84,7 @@ class Lab {
   private readonly sshKeys: Resources<z.infer<typeof SshKey>>;
   private readonly platform: HostPlatform;
   private readonly api: ApiServer;
+  private identity: IdentityServer | undefined;
 
   constructor(
     private readonly config: LabConfig,
@@ -152,17 +154,27 @@ class Lab {
     await this.loadBalancers.load();
     await this.reservations.load();
     await this.groups.load();
+    this.identity = await this.startIdentity();
     return this.api.open(LOOPBACK, this.config.port);
   }
 
   async stop(): Promise<void> {
     await this.api.close();
+    await this.identity?.stop();
     await this.groups.close();
     await this.loadBalancers.close();
     this.saveSettings();
     await this.parts.store.flush();
     await this.clusters.close();
     await this.parts.claim.release();
+  }
+
+  private async startIdentity(): Promise<IdentityServer | undefined> {
+    const { identityPort: port, token: clientSecret } = this.config;
+    if (port === undefined) return undefined;
+    const { store, onBug } = this.parts;
+    const administrator = { clientId: 'fairlead', clientSecret };
+    return IdentityServer.start({ store, administrator, port, now: () => new Date(), onBug });
   }
 
   private cloud() {
@@ -173,7 +185,19 @@ class Lab {
         await machine.hangIfAsked();
       }
     };
-    return { networks, firewalls, sshKeys, groups, reservations, loadBalancers, clusters, faults, stats, applyFaults };
+    return {
+      networks,
+      firewalls,
+      sshKeys,
+      groups,
+      reservations,
+      loadBalancers,
+      clusters,
+      faults,
+      stats,
+      applyFaults,
+      identity: () => this.identity?.access,
+    };
   }
 
   private createPlatform(runner: CommandRunner): HostPlatform {

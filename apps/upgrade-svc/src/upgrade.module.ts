@@ -14,7 +14,6 @@ import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type
 import type { NatsConnection } from '@nats-io/transport-node';
 import { CheckedHttp, HookCaller } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
-import { NatsHeartbeats } from './adapters/nats/nats.heartbeats.js';
 import { ActionHooksEffects } from './actions/action.hooks.effects.js';
 import { ActionsEffects } from './actions/actions.effects.js';
 import { FactsRecorder } from './agents/facts.effects.js';
@@ -37,6 +36,7 @@ import { HooksEffects } from './hooks/hooks.effects.js';
 import { HealthEffects } from './health/health.effects.js';
 import { HealthEvents } from './health/health.events.js';
 import { NodesHealthHttp } from './health/health.http.js';
+import { HeardHeartbeats } from './health/heard.heartbeats.js';
 import { HeartbeatListener } from './health/heartbeats.listener.js';
 import { WatchedNodes } from './health/watched.nodes.js';
 import { ClusterAccess } from './kubernetes/cluster.access.js';
@@ -108,14 +108,14 @@ const providersOf = (settings: Settings): Provider[] => [
   },
   {
     provide: CLUSTER_SURVEY,
-    useFactory: (store: EventStore, nc: NatsConnection, clock: Clock) =>
+    useFactory: (store: EventStore, listener: HeartbeatListener, clock: Clock) =>
       new ClusterSurvey({
         store,
-        heartbeats: new NatsHeartbeats(nc),
+        heartbeats: new HeardHeartbeats(listener, settings.nodeLostAfterMs),
         now: () => clock.now(),
         passIntervalMs: settings.passIntervalMs,
       }),
-    inject: [EVENT_STORE, NATS, CLOCK],
+    inject: [EVENT_STORE, HeartbeatListener, CLOCK],
   },
   {
     provide: PresenceEffects,

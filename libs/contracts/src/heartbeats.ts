@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SoftwareVersions } from './events/node.events.js';
 import { ClusterUid, NodeName } from './ids.js';
 
-/** Agents publish one every interval (with jitter); the last one of each node is kept in memory. Not an event. */
+/** Agents publish one every interval (with jitter); upgrade-svc keeps the last one of each node in memory. Not an event. */
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 
 /** Without a heartbeat for so long a node is called lost: three intervals and some slack for a slow network. */

@@ -37,6 +37,10 @@ export type PoolName = z.infer<typeof PoolName>;
 export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
 export type ConnectionName = z.infer<typeof ConnectionName>;
 
+/** An identity realm of a namespace. */
+export const RealmName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'RealmName'>();
+export type RealmName = z.infer<typeof RealmName>;
+
 /** `u-` and a short random text; unique within a cluster's history. */
 export const UpgradeId = z
   .string()

@@ -36,6 +36,7 @@ export * from './hook.secrets.js';
 export * from './hooks.js';
 export * from './hosts.js';
 export * from './host-keys.js';
+export * from './identity.js';
 export * from './ids.js';
 export * from './kubeconfig.limits.js';
 export * from './kubeconfigs.js';
@@ -82,6 +83,7 @@ export { faultsOf, settingRefusal, type SettingFault } from './setting-faults.js
 export * from './connection-settings.js';
 export { nearestOf } from './nearest.js';
 export * from './quota.js';
+export * from './realm.js';
 export * from './records.js';
 export * from './registered.js';
 export {

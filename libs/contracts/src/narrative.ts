@@ -117,6 +117,20 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
       : `template ${template} of namespace ${name} may be chosen`,
   ClusterTemplateDeleted: ({ name, template }) => `template ${template} of namespace ${name} was deleted`,
   HookSecretDeleted: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was deleted`,
+  RealmRegistered: ({ name, realm, provider, issuerUrl }) =>
+    `the realm ${realm} of namespace ${name} was registered: ${provider} at ${issuerUrl}`,
+  RealmRemoved: ({ name, realm, abandoned = [] }) =>
+    `the realm ${realm} of namespace ${name} was removed${abandoned.length === 0 ? '' : `, although ${abandoned.join(', ')} used it`}`,
+  RealmReady: ({ name, realm }) => `the realm ${realm} of namespace ${name} is ready`,
+  RealmNotReady: ({ name, realm, message }) => `the realm ${realm} of namespace ${name} is not ready: ${message}`,
+  IdentityBlocked: ({ message }) => `users cannot be given a client to sign in with yet: ${message}`,
+  IdentityRequested: ({ realm, clientId }) => `the client ${clientId} and its group are made at realm ${realm}`,
+  IdentityReady: ({ realm, clientId, group }) =>
+    `users sign in at realm ${realm} with the client ${clientId}, and the group ${group} has access`,
+  IdentityReleased: ({ realm, left }) =>
+    left === true
+      ? `the client and the group at realm ${realm} stay there: it is not registered any more`
+      : `the client and the group at realm ${realm} are deleted`,
   NamespaceQuotaSet: ({ name }) => `the quota of namespace ${name} was set`,
   NamespaceCreated: ({ name }) => `namespace ${name} was created`,
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
@@ -265,7 +279,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the orphaned machine ${id} of ${connection} was adopted as node ${node} of ${namespace}/${cluster}`,
   OrphanVmDeleted: ({ connection, id }) => `the orphaned machine ${id} of ${connection} was deleted`,
   OrphanVmKept: ({ connection, id, reason }) => `machine ${id} of ${connection} was not deleted: ${reason}`,
-  InfrastructureDeleted: () => 'all machines are deleted; hooks delay the end of the deletion',
+  InfrastructureDeleted: () => 'all machines are deleted; hooks or an identity realm delay the end of the deletion',
   ClusterDeleted: () => 'the cluster is deleted; only its history is kept',
   ConnectionVerified: ({ connection, offer }) =>
     `connection ${connection} answers and offers ${count(offer.specs.length, 'spec')}`,

@@ -14,6 +14,7 @@ import {
 import { EVENTS } from './events/catalogue.js';
 import type { ServiceName } from './events/definition.js';
 import { HOOK_SECRETS_OWNER } from './hook.secrets.js';
+import { REALM_SECRETS_OWNER } from './realm.js';
 import {
   aliveSubject,
   EVERY_EVENT,
@@ -85,7 +86,11 @@ const ownJobs = (service: ServiceName): readonly string[] => [
   `$JS.ACK.${STREAMS.jobs}.${service}.>`,
 ];
 
-type ForeignSecret = readonly [writer: ServiceName, kind: string, owner: 'shared' | typeof HOOK_SECRETS_OWNER | '*'];
+type ForeignSecret = readonly [
+  writer: ServiceName,
+  kind: string,
+  owner: 'shared' | typeof HOOK_SECRETS_OWNER | typeof REALM_SECRETS_OWNER | '*',
+];
 
 /** Secrets of others that a service reads: the writer, the kind, and whose key seals them. */
 const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> = {
@@ -94,7 +99,10 @@ const FOREIGN_SECRETS: Readonly<Record<ServiceName, readonly ForeignSecret[]>> =
     ['bootstrap-svc', 'reader.*', '*'],
     ['bootstrap-svc', 'exec.*', '*'],
   ],
-  'infra-svc': [['gateway', 'connection.>', 'shared']],
+  'infra-svc': [
+    ['gateway', 'connection.>', 'shared'],
+    ['gateway', 'realm.>', REALM_SECRETS_OWNER],
+  ],
   'bootstrap-svc': [
     ['gateway', 'connection.>', 'shared'],
     ['infra-svc', 'ssh-key.*', 'shared'],
@@ -169,9 +177,6 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
   ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials'), logLinesSubject('*')] : []),
   ...(service === 'gateway' ? [logAskSubject('*')] : []),
-  `$JS.API.DIRECT.GET.${STREAMS.heartbeats}.>`,
-  `$JS.API.DIRECT.GET.${STREAMS.heartbeats}`,
-  `$JS.API.STREAM.INFO.${STREAMS.heartbeats}`,
 ];
 
 /** What NATS publishes when the settings of the log change: it was closed, or opened again. */

@@ -5,6 +5,7 @@ import { CONNECTION_REFUSALS } from './refusals/connection.refusals.js';
 import { NETWORK_REFUSALS } from './refusals/network.refusals.js';
 import { NODE_REFUSALS } from './refusals/node.refusals.js';
 import { POOL_REFUSALS } from './refusals/pool.refusals.js';
+import { REALM_REFUSALS } from './refusals/realm.refusals.js';
 import { TEMPLATE_REFUSALS } from './refusals/template.refusals.js';
 import { UPGRADE_REFUSALS } from './refusals/upgrade.refusals.js';
 import type { RefusalDefinition } from './refusals/refusal.definition.js';
@@ -16,6 +17,7 @@ export const REFUSALS = {
   ...API_REFUSALS,
   ...ACCESS_REFUSALS,
   ...CONNECTION_REFUSALS,
+  ...REALM_REFUSALS,
   ...CLUSTER_REFUSALS,
   ...POOL_REFUSALS,
   ...TEMPLATE_REFUSALS,

@@ -1,9 +1,19 @@
 import type { EventData } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
-import { NONE } from './ids.js';
+import { NONE, type SecretRef } from './ids.js';
 import type { Quota } from './quota.js';
+import type { RealmSettings } from './realm.js';
 
 export type RegisteredConnection = Omit<EventData<'ConnectionRegistered'>, 'name'>;
+
+/** An identity realm of a namespace. */
+export interface RegisteredRealm extends RealmSettings {
+  readonly secretRef: SecretRef;
+  /** The event that registered it last. */
+  readonly registration: string;
+  /** Sequence of the one that registered it first. */
+  readonly since: number;
+}
 
 export interface RegisteredNamespace {
   readonly quota: Quota;
@@ -11,6 +21,8 @@ export interface RegisteredNamespace {
   readonly since: number;
   /** Names of the secrets that requests to hooks are signed with. */
   readonly hookSecrets: readonly string[];
+  /** Identity realms, in the order in which they were registered first. */
+  readonly realms: ReadonlyMap<string, RegisteredRealm>;
 }
 
 /** Namespaces, connections and quotas: what a request for a cluster refers to, and its limits. */
@@ -41,14 +53,29 @@ const withoutGrants = (connections: Registered['connections'], namespace: string
     ]),
   );
 
+const NEW: Omit<RegisteredNamespace, 'since'> = { quota: {}, hookSecrets: [], realms: new Map() };
+
+/** One that is registered again keeps its place. */
+export const realmsAfter = (
+  realms: RegisteredNamespace['realms'],
+  event: StoredEvent<'RealmRegistered' | 'RealmRemoved'>,
+): RegisteredNamespace['realms'] => {
+  const { realm } = event.data;
+  if (event.type === 'RealmRemoved') return without(realms, realm);
+  const { name: _namespace, realm: _realm, ...settings } = event.data;
+  const { id: registration, seq } = event.meta;
+  const since = realms.get(realm)?.since ?? seq;
+  return new Map(realms).set(realm, { ...settings, registration, since });
+};
+
 export const registered = (before: Registered, event: StoredEvent): Registered => {
   switch (event.type) {
     case 'NamespaceCreated':
-      return withNamespace(before, event.data.name, { quota: {}, since: event.meta.seq, hookSecrets: [] });
+      return withNamespace(before, event.data.name, { ...NEW, since: event.meta.seq });
     case 'NamespaceQuotaSet': {
       const { name, quota } = event.data;
-      const { since = event.meta.seq, hookSecrets = [] } = before.namespaces.get(name) ?? {};
-      return withNamespace(before, name, { quota, since, hookSecrets });
+      const namespace = before.namespaces.get(name) ?? { ...NEW, since: event.meta.seq };
+      return withNamespace(before, name, { ...namespace, quota });
     }
     case 'HookSecretSet':
     case 'HookSecretDeleted': {
@@ -58,6 +85,12 @@ export const registered = (before: Registered, event: StoredEvent): Registered =
       const others = namespace.hookSecrets.filter((one) => one !== secretName);
       const hookSecrets = event.type === 'HookSecretSet' ? [...others, secretName] : others;
       return withNamespace(before, name, { ...namespace, hookSecrets });
+    }
+    case 'RealmRegistered':
+    case 'RealmRemoved': {
+      const namespace = before.namespaces.get(event.data.name);
+      if (namespace === undefined) return before;
+      return withNamespace(before, event.data.name, { ...namespace, realms: realmsAfter(namespace.realms, event) });
     }
     case 'NamespaceDeleted': {
       const { name } = event.data;

@@ -6,7 +6,6 @@ export const PARTITION_COUNT = 16;
 /** The streams of Fairlead. EVENTS is the source of truth; the others can be lost without losing history. */
 export const STREAMS = {
   events: 'EVENTS',
-  heartbeats: 'HB',
   agentFacts: 'AGENT_FACTS',
   jobs: 'JOBS',
   deadLetters: 'DLQ',

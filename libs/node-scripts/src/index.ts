@@ -15,6 +15,7 @@ export { etcdUnit } from './etcd/etcd.unit.js';
 export { EPOCH_FILE, underEpoch } from './shell/epoch.js';
 export { hostPath, quote } from './shell/quote.js';
 export { parseResult } from './shell/result.js';
+export { inputOfSentStep, nameOfSentStep, sentStep, stepFile } from './shell/sent.step.js';
 export { STEPS, type StepName } from './shell/script.js';
 export * from './steps/steps.js';
 export type { CredentialsInput, CredentialsResult } from './steps/credentials.script.js';

@@ -17,16 +17,17 @@ export type HttpAnswer =
   | {
       readonly kind: 'answered';
       readonly status: number;
-      /** Of a request that was sent: as far as it was read. */
+      /** Of all but what was asked for the status alone. */
       readonly body?: string;
     }
   /** It was not asked: no request was sent. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'silent'; readonly why: string };
 
-/** A request that is sent with POST, and how its answer is read. */
-export interface HttpPost {
-  readonly body: string;
+/** A request, and how its answer is read. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly body?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Authorities of the server's certificate, PEM; absent: those that Node.js trusts. */
   readonly ca?: string | undefined;
@@ -34,6 +35,9 @@ export interface HttpPost {
   /** A larger answer is none. */
   readonly answerBytesMax: number;
 }
+
+/** A request that is sent with POST. */
+export type HttpPost = Omit<HttpRequest, 'method' | 'body'> & { readonly body: string };
 
 export interface CheckedHttpOptions {
   /** Besides public addresses. */
@@ -61,17 +65,21 @@ export class CheckedHttp {
   }
 
   post(text: string, post: HttpPost, signal: AbortSignal): Promise<HttpAnswer> {
-    return this.send(text, post, signal);
+    return this.send(text, { ...post, method: 'POST' }, signal);
   }
 
-  private async send(text: string, post: HttpPost | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  request(text: string, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    return this.send(text, request, signal);
+  }
+
+  private async send(text: string, asked: HttpRequest | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     const fault = faultOfGateUrl(text);
     if (fault !== undefined) return { kind: 'refused', why: fault };
     signal.throwIfAborted();
-    const timeLimitMs = post?.timeLimitMs ?? this.options.timeLimitMs ?? TIME_LIMIT_MS;
+    const timeLimitMs = asked?.timeLimitMs ?? this.options.timeLimitMs ?? TIME_LIMIT_MS;
     const late = deadlineAfter(timeLimitMs);
     try {
-      return await this.sendInTime(new URL(text), post, AbortSignal.any([signal, late.signal]));
+      return await this.sendInTime(new URL(text), asked, AbortSignal.any([signal, late.signal]));
     } catch (error) {
       signal.throwIfAborted();
       return { kind: 'silent', why: late.signal.aborted ? `no answer within ${timeLimitMs} ms` : wordsOf(error) };
@@ -80,7 +88,7 @@ export class CheckedHttp {
     }
   }
 
-  private async sendInTime(url: URL, post: HttpPost | undefined, ended: AbortSignal): Promise<HttpAnswer> {
+  private async sendInTime(url: URL, asked: HttpRequest | undefined, ended: AbortSignal): Promise<HttpAnswer> {
     // The URL parser has written every form of an IPv4 address (2130706433, 0x7f.1) in four decimal parts.
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
@@ -91,7 +99,7 @@ export class CheckedHttp {
       const fault = faultOfAddress(address, allowed);
       if (fault !== undefined) return { kind: 'refused', why: `${refusalOf(host, address, fault)} with ${setting}` };
     }
-    return { kind: 'answered', ...(await answerOf(url, { host, addresses: found, ended, post })) };
+    return { kind: 'answered', ...(await answerOf(url, { host, addresses: found, ended, asked })) };
   }
 }
 
@@ -105,7 +113,7 @@ interface Target {
   /** The only ones that are connected to. */
   readonly addresses: readonly LookupAddress[];
   readonly ended: AbortSignal;
-  readonly post: HttpPost | undefined;
+  readonly asked: HttpRequest | undefined;
 }
 
 interface Answer {
@@ -113,7 +121,7 @@ interface Answer {
   readonly body?: string;
 }
 
-const answerOf = (url: URL, { host, addresses, ended, post }: Target): Promise<Answer> =>
+const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : http;
     const request = client.request({
@@ -122,9 +130,9 @@ const answerOf = (url: URL, { host, addresses, ended, post }: Target): Promise<A
       host,
       port: url.port,
       path: `${url.pathname}${url.search}`,
-      method: post === undefined ? 'GET' : 'POST',
-      headers: { accept: '*/*', 'user-agent': 'fairlead', ...post?.headers },
-      ...(post?.ca === undefined ? {} : { ca: post.ca }),
+      method: asked?.method ?? 'GET',
+      headers: { accept: '*/*', 'user-agent': 'fairlead', ...asked?.headers },
+      ...(asked?.ca === undefined ? {} : { ca: asked.ca }),
       lookup: lookupOf(addresses),
       // A connection of its own: no proxy, none that another gate has opened.
       agent: false,
@@ -140,15 +148,15 @@ const answerOf = (url: URL, { host, addresses, ended, post }: Target): Promise<A
       // One packet may hold this one and those before it that were too many.
       if (informational > INFORMATIONAL_MAX) return void response.destroy();
       const { statusCode: status = 0 } = response;
-      if (post !== undefined) return void bodyOf(response, post).then((body) => resolve({ status, body }), reject);
+      if (asked !== undefined) return void bodyOf(response, asked).then((body) => resolve({ status, body }), reject);
       resolve({ status });
       response.destroy();
     });
     request.on('error', reject);
-    request.end(post?.body);
+    request.end(asked?.body);
   });
 
-const bodyOf = async (response: http.IncomingMessage, { answerBytesMax }: HttpPost): Promise<string> => {
+const bodyOf = async (response: http.IncomingMessage, { answerBytesMax }: HttpRequest): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

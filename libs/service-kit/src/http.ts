@@ -1,4 +1,10 @@
 export { faultOfAddress, parseRanges, type AddressRange } from './addresses.rules.js';
 export { addressRanges } from './addresses.setting.js';
-export { CheckedHttp, type CheckedHttpOptions, type HttpAnswer, type HttpPost } from './checked.http.js';
+export {
+  CheckedHttp,
+  type CheckedHttpOptions,
+  type HttpAnswer,
+  type HttpPost,
+  type HttpRequest,
+} from './checked.http.js';
 export { HookCaller, type HookHttp } from './hooks.http.js';

@@ -1,4 +1,15 @@
-import type { DeclaredSpec, EventData, NodeName, Oidc, StoredEvent } from '@fairlead/contracts';
+import {
+  effectiveOidc,
+  identityAfter,
+  isIdentityAwaited,
+  NO_IDENTITY,
+  realmSelectionOf,
+  type DeclaredOidc,
+  type EventData,
+  type NodeName,
+  type Oidc,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import type { Cluster, UserAuthentication } from './bootstrap.state.js';
 
 const NOTHING: UserAuthentication = { revision: 0, authorized: 0, roles: [] };
@@ -28,8 +39,25 @@ const withOidc = (cluster: Cluster, oidc: Oidc | undefined): Cluster => {
   return { ...cluster, authentication };
 };
 
-const declared = (cluster: Cluster, { authentication }: DeclaredSpec): Cluster =>
-  withOidc(cluster, authentication?.oidc);
+/** Until the client at a realm is there, the API servers keep what they have. */
+const resolved = (cluster: Cluster): Cluster => {
+  const { declared, identity = NO_IDENTITY } = cluster.authentication ?? NOTHING;
+  if (isIdentityAwaited(identity, realmSelectionOf(declared))) return cluster;
+  return withOidc(cluster, effectiveOidc(declared, identity));
+};
+
+const redeclared = (cluster: Cluster, declared: DeclaredOidc | undefined): Cluster => {
+  const { declared: former, ...kept } = cluster.authentication ?? NOTHING;
+  if (declared === undefined && former === undefined) return cluster;
+  return resolved({ ...cluster, authentication: { ...kept, ...(declared === undefined ? {} : { declared }) } });
+};
+
+const identified = (cluster: Cluster, event: StoredEvent): Cluster => {
+  const authentication = cluster.authentication ?? NOTHING;
+  const before = authentication.identity ?? NO_IDENTITY;
+  const identity = identityAfter(before, event);
+  return identity === before ? cluster : resolved({ ...cluster, authentication: { ...authentication, identity } });
+};
 
 const hasRead = (cluster: Cluster, node: NodeName, authentication: number | undefined): Cluster => {
   const host = cluster.hosts[node];
@@ -46,7 +74,7 @@ const authorized = (cluster: Cluster, { authentication: by, roleBindings }: Even
 export const evolveAuthentication = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return declared(cluster, event.data.spec);
+      return redeclared(cluster, event.data.spec.authentication?.oidc);
     case 'ControlPlaneInitialized': {
       const { node, authentication } = event.data;
       const after = hasRead(cluster, node, authentication);
@@ -58,6 +86,6 @@ export const evolveAuthentication = (cluster: Cluster, event: StoredEvent): Clus
     case 'UsersAuthorized':
       return authorized(cluster, event.data);
     default:
-      return cluster;
+      return identified(cluster, event);
   }
 };

@@ -1,4 +1,4 @@
-import type { DeclaredSpec, Fact, NodeName, Oidc } from '@fairlead/contracts';
+import type { DeclaredOidc, DeclaredSpec, Fact, NodeName, Oidc, RealmName } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { desiredBindings } from './authentication.evolve.js';
 import { bootstrap, type BootstrapCommand } from './bootstrap.decider.js';
@@ -24,7 +24,7 @@ const OIDC: Oidc = {
   roleBindings: [{ clusterRole: 'cluster-admin', groups: ['platform'] }],
 };
 
-const declared = (oidc?: Oidc): Fact => ({
+const declared = (oidc?: DeclaredOidc): Fact => ({
   type: 'ClusterSpecChanged',
   data: {
     uid: UID,
@@ -34,10 +34,10 @@ const declared = (oidc?: Oidc): Fact => ({
 });
 
 /** A cluster whose API servers have the file, from a request that declared this. */
-const signedIn = (oidc?: Oidc): readonly Fact[] => {
+const signedIn = (oidc?: DeclaredOidc, between: readonly Fact[] = []): readonly Fact[] => {
   const authentication = oidc === undefined ? 0 : 1;
   return wholeCluster().flatMap((fact): readonly Fact[] => {
-    if (fact.type === 'ClusterRequested') return [fact, declared(oidc)];
+    if (fact.type === 'ClusterRequested') return [fact, declared(oidc), ...between];
     if (fact.type === 'ControlPlaneInitialized' || fact.type === 'ControlPlaneJoined')
       return [{ ...fact, data: { ...fact.data, authentication } } as Fact];
     return [fact];
@@ -124,5 +124,65 @@ describe('how users sign in', () => {
     expect(decided(fact, fact)).toEqual([]);
     expect(decided(authorized(2))).toEqual([authorized(2)]);
     expect(decided(authorized(2), authorized(2))).toEqual([]);
+  });
+});
+
+describe('how users sign in at a realm', () => {
+  const { issuerUrl: _issuer, clientId: _client, roleBindings: _roles, ...rules } = OIDC;
+  const client = (realm: string, groupsClaim = 'groups') => ({
+    realm: realm as RealmName,
+    issuerUrl: `https://id.example.org/realms/${realm}`,
+    clientId: 'kube-default.demo',
+    group: '/kube-default.demo',
+    groupsClaim,
+  });
+  const ready = (realm: string, groupsClaim?: string): Fact<'IdentityReady'> => ({
+    type: 'IdentityReady',
+    data: { uid: UID, ...client(realm, groupsClaim) },
+  });
+  const requested: Fact = { type: 'IdentityRequested', data: { uid: UID, ...client('company') } };
+
+  it('is known before the first API server starts: issuer, client, claims and prefix, with the role of its group [azimuth 5]', () => {
+    const facts = signedIn(rules, [requested, ready('company')]);
+    const before = facts.slice(
+      0,
+      facts.findIndex(({ type }) => type === 'ControlPlaneInitialized'),
+    );
+    expect(desiredAfter(...before)).toContain(`InitControlPlane/${cp(1)}`);
+    expect(clusterAfter(...before).authentication).toMatchObject({
+      revision: 1,
+      oidc: {
+        ...rules,
+        issuerUrl: 'https://id.example.org/realms/company',
+        clientId: 'kube-default.demo',
+        roleBindings: [{ clusterRole: 'cluster-admin', groups: ['/kube-default.demo'] }],
+      },
+    });
+  });
+
+  it('gives the group the role that is declared, beside the groups that have it already', () => {
+    const binding = { clusterRole: 'view', groups: ['platform'] };
+    const facts = signedIn({ ...rules, accessRole: 'view', roleBindings: [binding] }, [ready('company')]);
+    expect(desiredBindings(clusterAfter(...facts))).toEqual([
+      { clusterRole: 'view', groups: ['/kube-default.demo', 'platform'] },
+    ]);
+  });
+
+  it('stays as it is until there is a client at the realm that a later manifest names', () => {
+    const facts = [...signedIn(OIDC), authorized(1, 'cluster-admin')];
+    const moved = [...facts, declared({ ...rules, realm: 'company' as RealmName })];
+    expect(desiredAfter(...moved)).toEqual([]);
+    expect(clusterAfter(...moved).authentication?.oidc).toEqual(OIDC);
+    expect(desiredAfter(...moved, ready('other'))).toEqual([]);
+    expect(desiredAfter(...moved, ready('company'))).toEqual(['AuthorizeUsers', `ConfigureAuthentication/${cp(1)}`]);
+  });
+
+  it('stays as it is when the client of the realm that was left is deleted', () => {
+    const facts = [...signedIn(rules, [ready('company')]), authorized(1, 'cluster-admin')];
+    const other = declared({ ...rules, realm: 'other' as RealmName });
+    const released: Fact = { type: 'IdentityReleased', data: { uid: UID, realm: 'company' as RealmName } };
+    const moved = [...facts, other, ready('other')];
+    expect(clusterAfter(...moved).authentication?.revision).toBe(2);
+    expect(clusterAfter(...moved, released).authentication?.revision).toBe(2);
   });
 });

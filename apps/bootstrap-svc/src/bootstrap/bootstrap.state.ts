@@ -2,8 +2,10 @@ import type {
   DrainPolicy,
   HookState,
   Cause,
+  ClusterIdentity,
   ClusterSpec,
   ClusterUid,
+  DeclaredOidc,
   EventData,
   Machine,
   NodeMetadata,
@@ -92,8 +94,12 @@ export interface DesiredKey {
 export interface UserAuthentication {
   /** Counts the declarations, from 1. */
   readonly revision: number;
-  /** Absent: with certificates only. */
+  /** What is in force, or to be. Absent: with certificates only. */
   readonly oidc?: Oidc;
+  /** As the manifest has it; with a realm, issuer and client are those of the identity. Absent: nothing is declared. */
+  readonly declared?: DeclaredOidc;
+  /** What the cluster has at identity providers. Absent: nothing, and never had. */
+  readonly identity?: ClusterIdentity;
   /** The declaration by which groups have their roles; 0: none. */
   readonly authorized: number;
   /** ClusterRoles that groups may have by it. */

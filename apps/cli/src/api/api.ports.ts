@@ -27,6 +27,8 @@ export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
 export type TemplateView = Schemas['ClusterTemplate'];
 export type HookSecretView = Schemas['HookSecret'];
+export type RealmView = Schemas['Realm'];
+export type RealmSettings = Schemas['RealmRequest'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
@@ -164,6 +166,12 @@ export interface Api {
   /** Its value is never answered. */
   putHookSecret(namespace: string, secret: string, value: string): Promise<HookSecretView>;
   deleteHookSecret(namespace: string, secret: string): Promise<void>;
+  realms(namespace: string): Promise<readonly RealmView[]>;
+  realm(namespace: string, name: string): Promise<RealmView>;
+  /** Registers it, or replaces its settings. */
+  putRealm(namespace: string, name: string, settings: RealmSettings): Promise<RealmView>;
+  /** `force`: also while clusters use it. */
+  deleteRealm(namespace: string, name: string, force: boolean): Promise<void>;
 
   connections(): Promise<readonly ConnectionView[]>;
   connection(name: string): Promise<ConnectionView>;

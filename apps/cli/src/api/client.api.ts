@@ -31,6 +31,7 @@ export const clientApi = (access: Access): Api => {
     fetch: access.fetch,
     version: () => dataOf(access, client.GET('/version')),
     ...namespaceMethods(access, client),
+    ...realmMethods(access, client),
     ...connectionMethods(access, client),
     ...clusterMethods(access, client),
     ...manifestMethods(access, client),
@@ -168,6 +169,25 @@ const namespaceMethods = (access: Access, client: FairleadClient): Pick<Api, Nam
   deleteHookSecret: (namespace, secret) =>
     done(client.DELETE('/ns/{namespace}/hook-secrets/{secret}', { params: { path: { namespace, secret } } })),
 });
+
+type RealmMethods = 'realms' | 'realm' | 'putRealm' | 'deleteRealm';
+
+const realmMethods = (access: Access, client: FairleadClient): Pick<Api, RealmMethods> => {
+  const named = (namespace: string, realm: string) => ({ params: { path: { namespace, realm } } });
+  return {
+    realms: (namespace) =>
+      allItemsOf(access, (query) => client.GET('/ns/{namespace}/realms', { params: { path: { namespace }, query } })),
+    realm: (namespace, name) => dataOf(access, client.GET('/ns/{namespace}/realms/{realm}', named(namespace, name))),
+    putRealm: (namespace, name, body) =>
+      dataOf(access, client.PUT('/ns/{namespace}/realms/{realm}', { ...named(namespace, name), body })),
+    deleteRealm: (namespace, realm, force) =>
+      done(
+        client.DELETE('/ns/{namespace}/realms/{realm}', {
+          params: { path: { namespace, realm }, query: force ? { force: 'true' } : {} },
+        }),
+      ),
+  };
+};
 
 type ConnectionMethods = Pick<
   Api,

@@ -14,6 +14,7 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
+  [/^GET \/ns\/([^/]+)\/realms$/, (namespace = '') => `realm list${within(namespace)}`],
   [/^GET \/ns\/([^/]+)\/clusters$/, (namespace = '') => `cluster list${within(namespace)}`],
   [/^GET \/ns\/([^/]+)\/cluster-templates$/, (namespace = '') => `template list${within(namespace)}`],
   [

@@ -73,6 +73,8 @@ const listOf = (
       return api.nodes(clusterAt(session, cluster ?? ''));
     case 'connection':
       return api.connections();
+    case 'realm':
+      return api.realms(session.namespace);
     case 'namespace':
       return api.namespaces();
   }

@@ -31,6 +31,7 @@ import { prepareLocalHosts, type LocalHosts } from './local-hosts.effects.js';
 import { LocalTokenWatch } from './local-token.effects.js';
 import { downOf, SlowStarts, streamsAgain } from './outages.effects.js';
 import type { SiteAccess } from './registration.effects.js';
+import { simulatedRealm } from './simulated.realm.js';
 import { provideStreams } from './streams.effects.js';
 import type { UpSettings } from './up.settings.js';
 
@@ -98,10 +99,10 @@ export const startInstance = async (
     // A stream in memory is gone with the server that held it.
     natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);
-    const [labPort = 0] = await freePorts(`${settings.dataDir}/lab`, 1);
+    const [labPort = 0, identityPort = 0] = await freePorts(`${settings.dataDir}/lab`, 2);
     const plans = plansOf(settings, environment, {
       keys,
-      lab: hasTakenOver(handover) ? undefined : labOf(settings, labPort, keys.labToken),
+      lab: hasTakenOver(handover) ? undefined : labOf(settings, { port: labPort, identityPort, token: keys.labToken }),
     });
     const { services, waiting } = servicesOf(startedOf(settings, plans), handover);
     const token = new LocalTokenWatch(keys.localTokenFile);
@@ -224,8 +225,10 @@ const startedOf = ({ dataDir, without }: UpSettings, plans: readonly ProgramPlan
   return plans.filter((one) => one !== plan);
 };
 
-const labOf = ({ provider, delays, light }: UpSettings, port: number, token: string): Surroundings['lab'] =>
-  provider === 'lab' ? { port, token, delays, light } : undefined;
+const labOf = (
+  { provider, delays, light }: UpSettings,
+  at: { readonly port: number; readonly identityPort: number; readonly token: string },
+): Surroundings['lab'] => (provider === 'lab' ? { ...at, delays, light } : undefined);
 
 /** Hosts of other machines must reach NATS, and local ones do so on their own network. */
 const natsHostOf = ({ natsAddress }: UpSettings, hosts: LocalHosts | undefined): { readonly natsHost?: string } => {
@@ -238,7 +241,13 @@ const siteOf = (
   lab: { readonly endpoint: string; readonly token: string; readonly ready: Promise<void> },
 ): SiteAccess =>
   hosts === undefined
-    ? { provider: 'lab', settings: { endpoint: lab.endpoint }, token: lab.token, ready: lab.ready }
+    ? {
+        provider: 'lab',
+        settings: { endpoint: lab.endpoint },
+        token: lab.token,
+        ready: lab.ready,
+        realm: () => simulatedRealm(lab),
+      }
     : { provider: 'nspawn', settings: hosts.settings, ready: Promise.resolve() };
 
 /** Does not wait for work whose result is no longer needed. */

@@ -32,6 +32,8 @@ interface NatsSurroundings {
 
 interface LabProgram {
   readonly port: number;
+  /** Where its simulated identity provider listens; absent: it has none. */
+  readonly identityPort?: number;
   readonly token: string;
   readonly delays: LabDelays;
   readonly light: boolean;
@@ -65,6 +67,9 @@ const entriesOf = (folder: string): Pick<ProgramPlan, 'main' | 'bundle'> => ({
   bundle: `${folder}/dist/bundle.mjs`,
 });
 
+/** Where the simulated identity provider is. */
+const LAB_ADDRESS = '127.0.0.1/32';
+
 /** Simulated hosts are many processes; on a small machine the services must not wait for them. */
 const LAB_NICENESS = 5;
 
@@ -76,6 +81,7 @@ const labPlan = ({ checkout, dataDir }: Surroundings, lab: LabProgram): ProgramP
     `${dataDir}/lab`,
     '--port',
     String(lab.port),
+    ...(lab.identityPort === undefined ? [] : ['--identity-port', String(lab.identityPort)]),
     '--delays',
     lab.delays,
     ...(lab.light ? ['--light'] : []),
@@ -153,6 +159,7 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
           : { NATS_NODE_SIGNING_FILE: surroundings.nats.nodeSigningFile }),
       };
     case 'infra-svc':
+      return surroundings.lab?.identityPort === undefined ? {} : { REALM_ADDRESSES_ALLOWED: LAB_ADDRESS };
     case 'upgrade-svc':
       return {};
   }

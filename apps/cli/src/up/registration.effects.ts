@@ -1,6 +1,6 @@
 import { SHARED_WITH_ALL } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api } from '../api/api.ports.js';
+import type { Api, RealmSettings } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import { DEFAULT_NAMESPACE, SITES, type Provider } from './up.settings.js';
 
@@ -15,11 +15,29 @@ export interface SiteAccess {
   readonly token?: string;
   /** Resolves when it answers. */
   readonly ready: Promise<void>;
+  /** How the identity provider that comes with it is reached; absent: none does. */
+  readonly realm?: () => Promise<RealmSettings>;
 }
 
-/** Makes sure that the instance has a namespace and a connection to begin with. Changes nothing that is as it should be. */
+/** Makes sure that the instance has a namespace, a connection and, with a simulated identity provider, a realm to begin with. Changes nothing that is as it should be. */
 export const registerDefaults = async (api: Api, site: SiteAccess): Promise<void> => {
-  await Promise.all([ensureNamespace(api, DEFAULT_NAMESPACE), ensureSite(api, site)]);
+  const ensureRealms = async (): Promise<void> => {
+    await ensureNamespace(api, DEFAULT_NAMESPACE);
+    await ensureRealm(api, site);
+  };
+  await Promise.all([ensureRealms(), ensureSite(api, site)]);
+};
+
+/** Its name is that of the connection. */
+const ensureRealm = async (api: Api, { provider, realm, ready }: SiteAccess): Promise<void> => {
+  if (realm === undefined) return;
+  const { connection: name } = SITES[provider];
+  await ready;
+  const settings = await realm();
+  const known = (await api.realms(DEFAULT_NAMESPACE)).find((one) => one.name === name);
+  if (known?.issuerUrl === settings.issuerUrl && known.ca === settings.ca) return;
+  // Where its address has changed, clusters that use it keep the former one.
+  await api.putRealm(DEFAULT_NAMESPACE, name, settings).catch(unless('realm.would-move'));
 };
 
 const ensureNamespace = async (api: Api, name: string): Promise<void> => {

@@ -16,6 +16,7 @@ import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
+import { identityDocAfter, type IdentityDoc } from './identity.evolve.js';
 import { leaseDocAfter, type LeaseDoc } from './lease.evolve.js';
 import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
 
@@ -51,6 +52,8 @@ export interface ClusterDoc {
   readonly virtualAddresses?: readonly VirtualAddress[];
   /** Its limited lifetime; absent: it has no end. */
   readonly lease?: LeaseDoc;
+  /** Its client at an identity realm; absent: it has nothing to do with one. */
+  readonly identity?: IdentityDoc;
   /** Hooks that hold a step, by point, node and name; absent: none is declared. */
   readonly hooks?: NonNullable<HeldHooks>;
   /** The hooks that name a secret, since they were declared; absent: none does. */
@@ -217,6 +220,13 @@ const withLease = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   return lease === undefined ? others : { ...others, lease };
 };
 
+const withIdentity = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const { identity: before, ...others } = doc;
+  const identity = identityDocAfter(before, event);
+  if (identity === before) return doc;
+  return identity === undefined ? others : { ...others, identity };
+};
+
 const withBackups = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { backups: before, ...others } = doc;
   const backups = backupsAfter(before, event);
@@ -342,6 +352,10 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ReservationActivated',
   'ReservationDenied',
   'ReservationReleased',
+  'IdentityBlocked',
+  'IdentityRequested',
+  'IdentityReady',
+  'IdentityReleased',
 ]);
 
 /** Facts about single nodes, most of which change nothing of the cluster. */
@@ -370,7 +384,7 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
-    const changed = change(withLease(withHeld(doc, event), event), event);
+    const changed = change(withIdentity(withLease(withHeld(doc, event), event), event), event);
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },

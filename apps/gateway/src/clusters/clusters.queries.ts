@@ -1,4 +1,4 @@
-import type { ClusterView, ListQuery } from '@fairlead/contracts';
+import type { ClusterIdentity, ClusterView, ListQuery } from '@fairlead/contracts';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -52,6 +52,15 @@ export class ClusterQueries {
       ]),
     );
     return view;
+  }
+
+  /** What it has at identity realms; undefined: nothing. */
+  async identityOf(namespace: string, cluster: string): Promise<ClusterIdentity | undefined> {
+    const [row] = await this.database.query<{ has: ClusterIdentity | null }[]>(
+      `select doc->'identity'->'has' as has from clusters where key = $1`,
+      [clusterKey(namespace, cluster)],
+    );
+    return row?.has ?? undefined;
   }
 
   async all(namespace: string): Promise<ClusterView[]> {

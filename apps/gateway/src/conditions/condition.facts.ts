@@ -1,11 +1,13 @@
 import type {
   ClusterPause,
+  ClusterIdentity,
   ClusterPhase,
   EtcdBackups,
   LeaseView,
   NodeNetworkView,
   NodeRole,
   OperationKind,
+  RealmSelection,
   UnsignedHook,
   UpgradePhase,
 } from '@fairlead/contracts';
@@ -99,6 +101,12 @@ export interface ConditionFacts {
   readonly certificates: readonly { readonly node: string; readonly name: string; readonly expiresAt: string }[];
   /** Its limited lifetime: since when its end is the one that it is, and when a reservation last changed; absent: it has no end. */
   readonly lease?: LeaseView & { readonly since: string; readonly changedAt: string };
+  /** Its client at an identity realm; absent: it has nothing to do with one. */
+  readonly identity?: {
+    readonly selection: RealmSelection | null;
+    readonly has: ClusterIdentity;
+    readonly since: string;
+  };
   /** Pools of which no node is remediated, although one is unhealthy; absent: no pool has a health check. */
   readonly health?: {
     readonly since: string;

@@ -1,6 +1,7 @@
 import {
   earlierBy,
   f1Expiring,
+  isIdentityAwaited,
   lateOfKubelets,
   nextRunAfter,
   unsignedSentence,
@@ -647,6 +648,22 @@ const whole: Read = (facts) => {
   };
 };
 
+/** Of a cluster whose users sign in at an identity realm. While it is created, it waits; later its users keep what they have. */
+const identityReady: Read = ({ identity, phase, createdAt }) => {
+  const { selection = null, has = { held: {} }, since = createdAt } = identity ?? {};
+  const { blocked } = has;
+  if (blocked !== undefined)
+    return found({
+      status: 'False',
+      reason: blocked.reason,
+      message: blocked.message,
+      since: blocked.since,
+      ...(phase === 'Provisioned' ? { calls: 'Degraded' } : {}),
+    });
+  if (!isIdentityAwaited(has, selection)) return holds(since);
+  return { status: 'Unknown', reason: 'InProgress', message: '', lastTransitionTime: since };
+};
+
 interface ConditionDefinition {
   readonly type: ConditionType;
   readonly read: Read;
@@ -680,6 +697,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   { type: 'HookSecretsPresent', read: hookSecretsPresent, isShown: ({ unsigned }) => unsigned !== undefined },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
+  { type: 'IdentityReady', read: identityReady, isShown: ({ identity }) => identity !== undefined },
   { type: 'Reserved', read: reserved, isShown: ({ lease }) => (lease?.reservations.length ?? 0) > 0 },
   { type: 'Expiring', read: expiring, isShown: ({ lease }) => lease !== undefined },
   { type: 'Upgrading', read: upgrading },

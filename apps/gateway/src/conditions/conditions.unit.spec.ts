@@ -1,8 +1,10 @@
 import {
   CONDITION_REASONS,
   CONDITION_TYPES,
+  IDENTITY_BLOCKS,
   type ClusterLifeState,
   type ConditionType,
+  type IdentityBlock,
   type NodeNetworkView,
 } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
@@ -84,6 +86,16 @@ interface Row {
   readonly reason: string;
   readonly type: ConditionType;
 }
+
+/** Of a cluster that is to get a client at a realm; without a reason, nothing is in the way. */
+const identity = (reason?: IdentityBlock): NonNullable<ConditionFacts['identity']> => ({
+  selection: { realm: null, groupsClaim: 'groups' },
+  has: {
+    held: {},
+    ...(reason === undefined ? {} : { blocked: { realm: null, reason, message: 'because of the realm', since: MADE } }),
+  },
+  since: MADE,
+});
 
 const row = (
   name: string,
@@ -235,6 +247,13 @@ const TABLE: readonly Row[] = [
     ['Degraded', 'HookSecretMissing', 'HookSecretsPresent'],
   ),
   row('waits for a hook that has failed', { hooks: { one: held(true) } }, ['Degraded', 'HookFailed', 'HookBlocked']),
+  ...IDENTITY_BLOCKS.map((reason) =>
+    row(`moves to a realm, and is blocked there: ${reason}`, { identity: identity(reason) }, [
+      'Degraded',
+      reason,
+      'IdentityReady',
+    ]),
+  ),
   row('is quarantined', { quarantined: [{ service: 'infra-svc', error: 'bug', since: MADE }] }, [
     'Degraded',
     'EventsQuarantined',
@@ -352,6 +371,7 @@ describe('the state of a cluster', () => {
       unsigned,
       backups: BACKUPS,
       lease: lease(),
+      identity: identity(),
       ...waits,
     };
     expect(read(all).map(({ type }) => type)).toEqual(CONDITION_TYPES);
@@ -361,8 +381,22 @@ describe('the state of a cluster', () => {
     expect(types).not.toContain('VirtualAddressesReady');
     expect(types).not.toContain('HookBlocked');
     expect(types).not.toContain('HookSecretsPresent');
+    expect(types).not.toContain('IdentityReady');
     expect(types).not.toContain('Reserved');
     expect(types).not.toContain('Expiring');
+  });
+
+  it('is not that of its client at a realm while it is created: that is a condition alone [azimuth 1, azimuth 2]', () => {
+    const creating = { phase: 'Provisioning', marks: {} } as const;
+    for (const reason of IDENTITY_BLOCKS) {
+      expect(of({ ...creating, identity: identity(reason) }, 'IdentityReady')).toMatchObject({
+        status: 'False',
+        reason,
+        message: 'because of the realm',
+      });
+      expect(stateOf({ ...creating, identity: identity(reason) })).toBe('Provisioning');
+    }
+    expect(of({ ...creating, identity: identity() }, 'IdentityReady')).toMatchObject({ status: 'Unknown' });
   });
 
   it('is not that of its lease, whose end and reservations are conditions alone [azimuth 8, azimuth 9]', () => {

@@ -1,6 +1,7 @@
-import { ClusterPath, ReadQuery, refuse } from '@fairlead/contracts';
+import { ClusterPath, effectiveOidc, NO_IDENTITY, ReadQuery, refuse } from '@fairlead/contracts';
 import { Controller, Get, Header, Inject, Param, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
+import { ClusterQueries } from '../clusters/clusters.queries.js';
 import { Kubeconfigs } from '../clusters/kubeconfigs.js';
 import { bothBases, Documented } from '../http/documented.js';
 import { LogFollower } from '../http/log.follower.js';
@@ -12,6 +13,7 @@ import { ManifestQueries } from './manifest.queries.js';
 export class UsersKubeconfigHttp {
   constructor(
     @Inject(ManifestQueries) private readonly manifests: ManifestQueries,
+    @Inject(ClusterQueries) private readonly clusters: ClusterQueries,
     @Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs,
     @Inject(LogFollower) private readonly follower: LogFollower,
   ) {}
@@ -42,8 +44,10 @@ export class UsersKubeconfigHttp {
     const manifest = await this.manifests.one({ namespace, cluster });
     if (manifest === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
     const { metadata, spec } = manifest;
-    const { oidc } = spec.authentication ?? {};
-    if (oidc === undefined) throw new Refused(refuse('cluster.kubeconfig-no-oidc', { cluster }));
+    const { oidc: declared } = spec.authentication ?? {};
+    if (declared === undefined) throw new Refused(refuse('cluster.kubeconfig-no-oidc', { cluster }));
+    const oidc = effectiveOidc(declared, (await this.clusters.identityOf(namespace, cluster)) ?? NO_IDENTITY);
+    if (oidc === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
     const text = await this.kubeconfigs.ofUsers({ namespace, cluster, uid: metadata.uid }, oidc);
     if (text === undefined) throw new Refused(refuse('cluster.kubeconfig-not-ready', { cluster }));
     return text;

@@ -8,6 +8,7 @@ import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { orRefuse } from '../http/refused.js';
 import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
+import { RealmCommands } from '../realms/realms.commands.js';
 import { HookSecretValues } from './hook.secrets.values.js';
 import { namespaces } from './namespaces.decider.js';
 
@@ -18,6 +19,7 @@ export class NamespaceDeletionHttp {
     @Inject(POSITIONS) private readonly positions: Positions,
     @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
     @Inject(HookSecretValues) private readonly secrets: HookSecretValues,
+    @Inject(RealmCommands) private readonly realms: RealmCommands,
   ) {}
 
   @Delete()
@@ -36,10 +38,12 @@ export class NamespaceDeletionHttp {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StatusView> {
     const secrets = await this.secrets.namesIn(name);
+    const realms = await this.realms.namesIn(name);
     const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
     const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     // They are not those of another namespace of this name.
     for (const secret of secrets) await this.secrets.delete(name, secret);
+    await this.realms.forget(name, realms);
     showSeq(response, seq);
     // So that the roles in it open nothing any more.
     await shownSoon(this.positions, seq);

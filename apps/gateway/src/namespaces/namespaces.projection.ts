@@ -1,5 +1,6 @@
 import type { NamespaceView, Quota, StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
+import { realmDocsAfter, type RealmDocs } from '../realms/realms.evolve.js';
 
 export interface NamespaceDoc {
   readonly name: string;
@@ -11,10 +12,19 @@ export interface NamespaceDoc {
   readonly quota?: Quota;
   /** When each was set last, by name; absent: there is none. */
   readonly hookSecrets?: Readonly<Record<string, string>>;
+  /** Its identity realms, by name; absent: there is none. */
+  readonly realms?: RealmDocs;
 }
 
-const changed = (doc: NamespaceDoc, { type, data, meta }: StoredEvent): NamespaceDoc => {
+const withRealms = (doc: NamespaceDoc, event: StoredEvent): NamespaceDoc => {
+  const { realms: before = {} } = doc;
+  const realms = realmDocsAfter(before, event);
+  return realms === before ? doc : { ...doc, realms };
+};
+
+const changed = (doc: NamespaceDoc, event: StoredEvent): NamespaceDoc => {
   const { hookSecrets = {} } = doc;
+  const { type, data, meta } = event;
   switch (type) {
     case 'NamespaceQuotaSet':
       return { ...doc, quota: data.quota };
@@ -25,7 +35,7 @@ const changed = (doc: NamespaceDoc, { type, data, meta }: StoredEvent): Namespac
       return { ...doc, hookSecrets: others };
     }
     default:
-      return doc;
+      return withRealms(doc, event);
   }
 };
 
@@ -39,6 +49,10 @@ export const namespacesProjection: Projection<NamespaceDoc> = {
       case 'NamespaceQuotaSet':
       case 'HookSecretSet':
       case 'HookSecretDeleted':
+      case 'RealmRegistered':
+      case 'RealmRemoved':
+      case 'RealmReady':
+      case 'RealmNotReady':
       case 'NamespaceDeleted':
         return [event.data.name];
       default:

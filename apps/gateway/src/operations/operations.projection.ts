@@ -363,6 +363,8 @@ const acted: Advance<ActionEvent['type']> = (doc, event) =>
 const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   VmsPlanned: planned,
   ClusterAccepted: marks(builds),
+  IdentityRequested: marks(builds),
+  IdentityReady: marks(builds),
   VmsCreated: created,
   LoadBalancerReady: marks(builds),
   ControlPlaneInitialized: marks(builds),

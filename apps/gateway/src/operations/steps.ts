@@ -91,6 +91,12 @@ const CREATE: readonly StepDefinition[] = [
       attempts: ['verify connection', 'resolve region'],
     },
     {
+      name: 'identity',
+      title: 'Client at the identity realm',
+      closedBy: 'IdentityReady',
+      onlyAfter: 'IdentityRequested',
+    },
+    {
       name: 'reserve-machines',
       title: 'Reserve machines',
       closedBy: 'ReservationActivated',
@@ -210,7 +216,7 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
     },
     {
       name: 'hooks-after-deletion',
-      title: 'Hooks (AfterClusterDelete)',
+      title: 'Hooks (AfterClusterDelete) and identity realm',
       onlyAfter: 'InfrastructureDeleted',
       closedBy: 'ClusterDeleted',
     },

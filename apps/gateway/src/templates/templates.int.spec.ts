@@ -178,7 +178,7 @@ describe('a cluster template', () => {
 
   it('in use is not deleted, and its clusters are named; once none has it, it is', async () => {
     const used = await deleteTemplate('first');
-    expect([used.status, used.body.message]).toEqual([409, 'Template first cannot be deleted: shop have it']);
+    expect([used.status, used.body.message]).toEqual([409, 'Template first cannot be deleted: it is in use by shop']);
     expect((await gateway.ask<ClusterTemplateView>('GET', templatePath('first'))).body.spec.deprecated).toBe(false);
     await applyTemplate('unused');
     expect((await deleteTemplate('unused')).status).toBe(200);

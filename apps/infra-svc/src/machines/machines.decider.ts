@@ -194,9 +194,11 @@ const recordDeletion = (
   return [...balancer, ...machines, ...(nothingLeft ? [...releaseFacts(cluster), end] : [])];
 };
 
-const isEndHeld = ({ hooks }: Cluster): boolean => isHeld(hooks, { point: 'AfterClusterDelete' });
+/** By hooks, or by what the cluster still has at identity providers. */
+const isEndHeld = ({ hooks, identity }: Cluster): boolean =>
+  isHeld(hooks, { point: 'AfterClusterDelete' }) || Object.keys(identity?.held ?? {}).length > 0;
 
-/** The hooks after a deletion have let it be completed. */
+/** Nothing holds the end of the deletion any more. */
 export const endDeletion = (state: Machines): readonly MachinesFact[] =>
   state.status === 'leaving' && state.emptied === true && !isEndHeld(state.cluster)
     ? [{ type: 'ClusterDeleted', data: { uid: state.cluster.uid } }]

@@ -1,7 +1,9 @@
 import {
   declaredAfter,
   hooksAfter,
+  identityAfter,
   machineAt,
+  NO_IDENTITY,
   replacementIn,
   type EventData,
   type HookPoint,
@@ -302,6 +304,12 @@ const hooksOf = ({ hooks }: Cluster, event: StoredEvent): Cluster['hooks'] => {
   }
 };
 
+/** Not even the field where a cluster has nothing to do with identity providers. */
+const withIdentity = ({ identity = NO_IDENTITY }: Cluster, event: StoredEvent): Pick<Cluster, 'identity'> => {
+  const changed = identityAfter(identity, event);
+  return changed === NO_IDENTITY ? {} : { identity: changed };
+};
+
 const after = (cluster: Cluster, event: StoredEvent): Cluster => {
   const additions = additionsAfter(cluster, event);
   const declared = declaredAfter(cluster.declared, event);
@@ -313,6 +321,7 @@ const after = (cluster: Cluster, event: StoredEvent): Cluster => {
     sights: sightsAfter(cluster.sights, event, cluster.announced),
     hooks: hooksOf(cluster, event),
     reservations: reservationsAfter(cluster.reservations, event),
+    ...withIdentity(cluster, event),
   };
   const isSame = (Object.keys(parts) as (keyof typeof parts)[]).every((part) => parts[part] === cluster[part]);
   const changed = clusterAfter(isSame ? cluster : { ...cluster, ...parts }, event);

@@ -1,4 +1,5 @@
 import type {
+  ClusterIdentity,
   ClusterSpec,
   ClusterUid,
   Declared,
@@ -73,6 +74,8 @@ export interface Cluster {
   readonly replacements?: Readonly<Record<string, SecretRef>>;
   /** Machines that providers reserve for it, by connection. Absent: none. */
   readonly reservations?: ClusterReservations;
+  /** What it has at identity providers. Absent: nothing, and never had. */
+  readonly identity?: ClusterIdentity;
 }
 
 export type Machines =

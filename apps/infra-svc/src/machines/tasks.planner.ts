@@ -1,4 +1,11 @@
-import { isHeld, type ConnectionName, type NodeName } from '@fairlead/contracts';
+import {
+  isHeld,
+  isIdentityAwaited,
+  NO_IDENTITY,
+  realmSelectionOf,
+  type ConnectionName,
+  type NodeName,
+} from '@fairlead/contracts';
 import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
@@ -132,11 +139,15 @@ const extend = (cluster: Cluster, now: string): readonly Task[] =>
 const isAwaiting = (cluster: Cluster, now: string): boolean =>
   Object.keys(cluster.reservations ?? {}).length === 0 ? !isStarted(cluster, now) : inactiveOf(cluster).length > 0;
 
+/** No machine is requested before it is known where users sign in, and by which client. */
+const awaitsIdentity = ({ declared, identity = NO_IDENTITY }: Cluster): boolean =>
+  isIdentityAwaited(identity, realmSelectionOf(declared?.spec.authentication?.oidc));
+
 const creationsOf = (cluster: Cluster, now: string): readonly Task[] => {
   if (cluster.planned.length === 0 && isHeld(cluster.hooks, { point: 'BeforeCreate' })) return [];
   const reservations = reserve(cluster, now);
   if (cluster.planned.length > 0) return [...reservations, ...machinesOf(cluster)];
-  if (reservations.length > 0 || isAwaiting(cluster, now)) return reservations;
+  if (reservations.length > 0 || isAwaiting(cluster, now) || awaitsIdentity(cluster)) return reservations;
   return [task({ type: 'PlanMachines', reason: 'the cluster was accepted' })];
 };
 

@@ -21,6 +21,8 @@ export interface Cloud {
   readonly clusters: Clusters;
   readonly faults: Faults;
   readonly stats: Stats;
+  /** Where the simulated identity provider is reached; undefined: there is none. */
+  identity(): object | undefined;
   /** Has hosts vanish, and container runtimes hang, for which such a fault is armed. */
   applyFaults(): Promise<void>;
 }
@@ -47,7 +49,20 @@ export const cloudRoutes = (cloud: Cloud): readonly Route[] => [
   ...machineRoutes(cloud),
   ...loadBalancerRoutes(cloud),
   ...reservationRoutes(cloud),
+  ...identityRoutes(cloud),
   ...testRoutes(cloud),
+];
+
+const identityRoutes = ({ identity }: Cloud): readonly Route[] => [
+  {
+    method: 'GET',
+    path: '/v1/identity',
+    handle: () => {
+      const access = identity();
+      if (access === undefined) throw notFound('the identity provider');
+      return ok(access);
+    },
+  },
 ];
 
 const catalogueRoutes = (): readonly Route[] => [

@@ -3,6 +3,7 @@ import {
   DEFAULT_TUNING,
   parseResult,
   renderStep,
+  sentStep,
   type ClusterSettings,
   type StepInputs,
   type StepName,
@@ -67,7 +68,7 @@ export class SteppedHost {
 
   static async open(ssh: NodeSSH): Promise<SteppedHost> {
     const sftp = await ssh.requestSFTP();
-    for (const folder of ['/var/lib/fairlead', AGENT_PATHS.steps, '/opt/fairlead']) {
+    for (const folder of ['/var/lib/fairlead', '/opt/fairlead']) {
       await new Promise<void>((resolve) => sftp.mkdir(folder, {}, () => resolve()));
     }
     return new SteppedHost(ssh, sftp);
@@ -76,9 +77,8 @@ export class SteppedHost {
   async step<Name extends StepName>(name: Name, input: StepInputs[Name]): Promise<StepResults[Name]> {
     this.steps += 1;
     const { script, result } = renderStep(name, input);
-    const file = `${AGENT_PATHS.steps}/${name}-${this.steps}`;
-    await Promise.all([this.write(`${file}.sh`, script), this.write(`${file}.json`, JSON.stringify(input))]);
-    const { code, stdout, stderr } = await this.ssh.execCommand(`sh "\${FAIRLEAD_ROOT:-}"${file}.sh`);
+    const { command, stdin } = sentStep({ name: `${name}-${this.steps}`, script, input });
+    const { code, stdout, stderr } = await this.ssh.execCommand(command, { stdin });
     if (code !== 0) throw new Error(`${name} ended with ${code}: ${stderr}`);
     return result.parse(parseResult(stdout));
   }

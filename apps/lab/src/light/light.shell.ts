@@ -1,10 +1,12 @@
-import { STEPS, type StepInputs, type StepName } from '@fairlead/node-scripts';
-import { posix } from 'node:path';
+import { inputOfSentStep, nameOfSentStep, STEPS, type StepInputs, type StepName } from '@fairlead/node-scripts';
+import type { Readable } from 'node:stream';
 import type { Stats } from '../stats/stats.js';
 import type { HostShell, RunningCall, ShellCall, ShellExit } from '../ssh/host.shell.js';
 import { LIGHT_STEPS, StepFault, type LightHost } from './light.steps.js';
 
 const NOT_KNOWN_EXIT_CODE = 127;
+/** Of what a command reads. */
+const STDIN_BYTES_MAX = 4 * 1024 * 1024;
 
 interface Answer {
   readonly code: number;
@@ -19,7 +21,6 @@ const failed = (code: number, stderr: string): Answer => ({ code, stdout: '', st
 const withoutRoot = (command: string): string =>
   command.replaceAll('"${FAIRLEAD_ROOT:-}"', '').replaceAll('$FAIRLEAD_ROOT', '');
 
-const STEP_COMMAND = /^sh (\/\S+\/([a-z-]+)-([A-Za-z0-9]+)\.sh)$/;
 const CHECK_COMMAND = /^printf '%s {2}%s\\n' ([0-9a-f]{64}) (\/\S+) \| sha256sum --check --status$/;
 const MODE_COMMAND = /^chmod ([0-7]+) (\/\S+)$/;
 const MOVE_COMMAND = /^mv -f (\/\S+) (\/\S+)$/;
@@ -27,7 +28,7 @@ const REMOVE_COMMAND = /^rm -f (\/\S+)$/;
 const PLAIN_COMMAND = /^[a-z][a-z0-9-]*( [A-Za-z0-9_./:=@%+,-]+)*$/;
 
 /**
- * What SSH clients may run on a light host. It is not a shell: it recognises the steps by their files' names, the commands with which a file is
+ * What SSH clients may run on a light host. It is not a shell: it recognises the steps by their names, the commands with which a file is
  * put in place, and plain calls of simulated commands, joined by `&&`. Anything else is answered as an unknown command.
  */
 export class LightShell implements HostShell {
@@ -55,7 +56,7 @@ export class LightShell implements HostShell {
 
   private async carryOut(call: ShellCall, controller: AbortController): Promise<ShellExit> {
     const light = this.createHost(controller.signal);
-    const answer = await this.answer(light, call.command, controller.signal);
+    const answer = await this.answer(light, call, controller.signal);
     if (controller.signal.aborted) return { code: null, signal: 'SIGKILL' };
     if (answer.stdout !== '') call.stdout.write(answer.stdout);
     if (answer.stderr !== '') call.stderr.write(answer.stderr);
@@ -63,37 +64,72 @@ export class LightShell implements HostShell {
     return { code: answer.code, signal: null };
   }
 
-  private async answer(light: LightHost, command: string, signal: AbortSignal): Promise<Answer> {
+  private async answer(light: LightHost, call: ShellCall, signal: AbortSignal): Promise<Answer> {
+    const { command, stdin } = call;
+    const step = nameOfSentStep(command);
+    if (step !== undefined)
+      return attempt(light, { what: command, signal, work: () => this.step(light, { name: step, stdin }, signal) });
     let stdout = '';
     for (const clause of withoutRoot(command).split(' && ')) {
-      const answer = await this.attempt(light, clause.trim(), signal);
+      const what = clause.trim();
+      const answer = await attempt(light, { what, signal, work: () => carryOutClause(light, what) });
       stdout += answer.stdout;
       if (answer.code !== 0) return { ...answer, stdout };
     }
     return done(stdout);
   }
 
-  private async attempt(light: LightHost, clause: string, signal: AbortSignal): Promise<Answer> {
-    try {
-      const script = STEP_COMMAND.exec(clause)?.[1];
-      return script === undefined ? await carryOutClause(light, clause) : await this.step(light, script, signal);
-    } catch (error) {
-      if (signal.aborted) return failed(1, 'killed');
-      if (error instanceof StepFault) return failed(error.exitCode, error.message);
-      light.host.log(`${clause} broke: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-      return failed(1, `Fairlead lab: ${clause} broke: ${String(error)}`);
-    }
-  }
-
-  private step(light: LightHost, script: string, signal: AbortSignal): Promise<Answer> {
+  private async step(light: LightHost, { name, stdin }: SentStep, signal: AbortSignal): Promise<Answer> {
+    const sent = inputOfSentStep(await textOf(stdin));
+    if (sent === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab: ${name} is not a whole step`);
     const answer = this.lastStep.then(() => {
       signal.throwIfAborted();
-      return runStep(light, script);
+      return runStep(light, name, sent.input);
     });
     this.lastStep = answer.catch(() => undefined);
     return answer;
   }
 }
+
+interface SentStep {
+  readonly name: string;
+  readonly stdin: Readable;
+}
+
+/** What a command is given to read, once it has all of it. */
+const textOf = (stdin: Readable): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    stdin.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= STDIN_BYTES_MAX) chunks.push(chunk);
+    });
+    stdin.once('end', () =>
+      bytes <= STDIN_BYTES_MAX
+        ? resolve(Buffer.concat(chunks).toString('utf8'))
+        : reject(new StepFault(`it reads no more than ${STDIN_BYTES_MAX} bytes`)),
+    );
+    stdin.once('close', () => reject(new StepFault('its input was closed')));
+  });
+
+interface Attempt {
+  readonly what: string;
+  readonly signal: AbortSignal;
+  readonly work: () => Promise<Answer>;
+}
+
+/** Whatever goes wrong is what the command prints. */
+const attempt = async (light: LightHost, { what, signal, work }: Attempt): Promise<Answer> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) return failed(1, 'killed');
+    if (error instanceof StepFault) return failed(error.exitCode, error.message);
+    light.host.log(`${what} broke: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    return failed(1, `Fairlead lab: ${what} broke: ${String(error)}`);
+  }
+};
 
 const carryOutClause = async (light: LightHost, clause: string): Promise<Answer> => {
   const check = CHECK_COMMAND.exec(clause);
@@ -120,21 +156,12 @@ const carryOutClause = async (light: LightHost, clause: string): Promise<Answer>
   return { code: code ?? 1, stdout, stderr };
 };
 
-/** Step files are `<step>-<run>.sh`, with the parameters in the `.json` beside. Both go away when the step ends, as its script does it. */
-const runStep = async (light: LightHost, script: string): Promise<Answer> => {
-  const name = posix.basename(script, '.sh');
-  const step = STEPS.find((one) => name.startsWith(`${one}-`) && !name.slice(one.length + 1).includes('-'));
+/** Steps are called `<step>-<run>`. */
+const runStep = async (light: LightHost, name: string, input: unknown): Promise<Answer> => {
+  const step = STEPS.find((one) => one === name.slice(0, name.lastIndexOf('-')));
   if (step === undefined) return failed(NOT_KNOWN_EXIT_CODE, `Fairlead lab has no step ${name}`);
-  const parameters = script.replace(/\.sh$/, '.json');
-  const text = await light.files.readText(parameters);
-  if (text === undefined) return failed(NOT_KNOWN_EXIT_CODE, `sh: 0: cannot open ${script}: No such file`);
-  try {
-    const result = await runKnownStep(light, step, JSON.parse(text) as StepInputs[StepName]);
-    return done(`FAIRLEAD-RESULT ${JSON.stringify(result)}\n`);
-  } finally {
-    await light.files.removeTree(script);
-    await light.files.removeTree(parameters);
-  }
+  const result = await runKnownStep(light, step, input as StepInputs[StepName]);
+  return done(`FAIRLEAD-RESULT ${JSON.stringify(result)}\n`);
 };
 
 /** The input was rendered for this step by the same version of the same library. */

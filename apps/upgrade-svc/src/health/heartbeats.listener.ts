@@ -2,14 +2,21 @@ import { NATS } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import { LastHeartbeat, type ReadHeartbeat } from './last.heartbeat.js';
+
+interface Heard {
+  /** On the clock of performance.now(). */
+  atMs: number;
+  readonly last: LastHeartbeat;
+}
 
 /**
- * Receives every heartbeat and keeps only when it came, in memory: no parsing and no row, so that their rate does not
+ * Receives every heartbeat and keeps when it came and its bytes, in memory: no parsing and no row, so that their rate does not
  * matter. Each replica receives all of them, so that one that takes over knows what the other knew.
  */
 @Injectable()
 export class HeartbeatListener {
-  private readonly heardAtMs = new Map<string, number>();
+  private readonly heard = new Map<string, Heard>();
   private subscription: Subscription | undefined;
   private since: number | undefined;
   private total = 0;
@@ -24,7 +31,11 @@ export class HeartbeatListener {
       callback: (error, message) => {
         if (error !== null) return;
         this.total += 1;
-        this.heardAtMs.set(message.subject, performance.now());
+        const { subject, data } = message;
+        const heard = this.heard.get(subject) ?? { atMs: 0, last: new LastHeartbeat() };
+        if (heard.atMs === 0) this.heard.set(subject, heard);
+        heard.atMs = performance.now();
+        heard.last.keep(data);
       },
     });
     this.since = performance.now();
@@ -38,7 +49,13 @@ export class HeartbeatListener {
 
   /** On the clock of performance.now(); undefined: nothing on this subject since the start. */
   heardAt(subject: string): number | undefined {
-    return this.heardAtMs.get(subject);
+    return this.heard.get(subject)?.atMs;
+  }
+
+  /** What the last one said; undefined: nothing that can be read. */
+  lastOf(subject: string): ReadHeartbeat | undefined {
+    const heard = this.heard.get(subject);
+    return heard?.last.read(this.wallClockAt(heard.atMs));
   }
 
   /** Since when everything that was sent has been received; undefined: NATS is away. */
@@ -58,20 +75,22 @@ export class HeartbeatListener {
 
   forgetSilentFor(limitMs: number): void {
     const oldest = performance.now() - limitMs;
-    for (const [subject, atMs] of this.heardAtMs) if (atMs < oldest) this.heardAtMs.delete(subject);
+    for (const [subject, { atMs }] of this.heard) if (atMs < oldest) this.heard.delete(subject);
   }
 
   /** When that was by the wall clock; undefined: nothing on this subject since the start. */
   timeHeard(subject: string): string | undefined {
-    const atMs = this.heardAtMs.get(subject);
-    return atMs === undefined
-      ? undefined
-      : new Date(this.clock.now().getTime() - (performance.now() - atMs)).toISOString();
+    const atMs = this.heardAt(subject);
+    return atMs === undefined ? undefined : new Date(this.wallClockAt(atMs)).toISOString();
   }
 
   /** The wall clock's time. */
   now(): string {
     return this.clock.now().toISOString();
+  }
+
+  private wallClockAt(atMs: number): number {
+    return this.clock.now().getTime() - (performance.now() - atMs);
   }
 
   private async followConnection(): Promise<void> {

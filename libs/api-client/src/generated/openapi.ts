@@ -97,6 +97,48 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/ns/{namespace}/realms': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The identity realms of a namespace */
+    get: operations['listRealms'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/ns/{namespace}/realms/{realm}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** An identity realm */
+    get: operations['getRealm'];
+    /**
+     * Register an identity realm, or replace its settings
+     * @description clientSecret is sealed and never returned. infra-svc then looks whether the realm is ready; clusters that wait for it go on by themselves.
+     */
+    put: operations['putRealm'];
+    post?: never;
+    /**
+     * Delete an identity realm that no cluster uses
+     * @description Nothing is deleted at the identity provider.
+     */
+    delete: operations['deleteRealm'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/connections': {
     parameters: {
       query?: never;
@@ -1586,6 +1628,68 @@ export interface components {
       /** @description The key of HMAC-SHA256, as it is written here; it is sealed and never shown again */
       value: string;
     };
+    RealmList: {
+      /** @enum {string} */
+      kind: 'RealmList';
+      items: components['schemas']['Realm'][];
+      metadata?: components['schemas']['ListMeta'];
+    };
+    /** @description An identity realm of a namespace; its credential is never shown */
+    Realm: {
+      /** @enum {string} */
+      kind: 'Realm';
+      namespace: string;
+      name: string;
+      /**
+       * @description The kind of the identity provider
+       * @enum {string}
+       */
+      provider: 'keycloak';
+      /**
+       * @description The issuer, exactly as its tokens name it (iss)
+       * @example https://id.example.org/realms/team
+       */
+      issuerUrl: string;
+      /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
+      ca?: string;
+      /** @description The client with a service account by which Fairlead manages clients and groups */
+      clientId: string;
+      /** @description When it was registered first */
+      registeredTime: string;
+      /**
+       * @description As infra-svc found it last; Unknown: it has not looked yet since it was registered
+       * @enum {string}
+       */
+      state: 'Unknown' | 'Ready' | 'NotReady';
+      /** @description Why it is not ready; empty: it is, or that is not known */
+      reason: string;
+      /** @description The same in words */
+      message: string;
+      /** @description Since when; null: it has not been looked at */
+      changedTime: string | null;
+      /** @description Clusters of the namespace that use it */
+      clusters: string[];
+    };
+    /** @description How an identity provider is reached */
+    RealmRequest: {
+      /**
+       * @description The kind of the identity provider
+       * @default keycloak
+       * @enum {string}
+       */
+      provider: 'keycloak';
+      /**
+       * @description The issuer, exactly as its tokens name it (iss)
+       * @example https://id.example.org/realms/team
+       */
+      issuerUrl: string;
+      /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
+      ca?: string;
+      /** @description The client with a service account by which Fairlead manages clients and groups */
+      clientId: string;
+      /** @description Its secret: sealed, and never returned. Left out: the one there is stays */
+      clientSecret?: string;
+    };
     ConnectionList: {
       /** @enum {string} */
       kind: 'ConnectionList';
@@ -1988,6 +2092,7 @@ export interface components {
         | 'HookSecretsPresent'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
+        | 'IdentityReady'
         | 'Reserved'
         | 'Expiring'
         | 'Upgrading'
@@ -2661,13 +2766,19 @@ export interface components {
       oidc?: components['schemas']['Oidc'];
     };
     Oidc: {
+      /** @description The realm of the namespace that has issuer and client. With neither a realm nor an issuer: the realm of the namespace that was registered first */
+      realm?: string;
+      /** @description With a realm: the ClusterRole of the group of the cluster. Left out: cluster-admin */
+      accessRole?: string;
       /**
        * @description The issuer, exactly as its tokens name it (iss)
        * @example https://id.example.org/realms/team
        */
-      issuerUrl: string;
+      issuerUrl?: string;
       /** @description The client that tokens must be issued for (aud) */
-      clientId: string;
+      clientId?: string;
+      /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
+      ca?: string;
       /** @description The claim that names the user */
       usernameClaim: string;
       /** @description Put before it, so that no user has a name of Kubernetes */
@@ -2680,8 +2791,6 @@ export interface components {
       requiredClaims?: {
         [key: string]: string;
       };
-      /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
-      ca?: string;
       /** @description What the kubeconfig of users asks for besides openid */
       scopes?: string[];
       /** @description What groups may do in the cluster. Left out: nothing until someone binds a role to them */
@@ -3161,13 +3270,19 @@ export interface components {
     /** @description How users sign in by OpenID Connect. Left out: only with client certificates */
     ManifestAuthentication: {
       oidc?: {
+        /** @description The realm of the namespace that has issuer and client. With neither a realm nor an issuer: the realm of the namespace that was registered first */
+        realm?: string;
+        /** @description With a realm: the ClusterRole of the group of the cluster. Left out: cluster-admin */
+        accessRole?: string;
         /**
          * @description The issuer, exactly as its tokens name it (iss)
          * @example https://id.example.org/realms/team
          */
-        issuerUrl: string;
+        issuerUrl?: string;
         /** @description The client that tokens must be issued for (aud) */
-        clientId: string;
+        clientId?: string;
+        /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
+        ca?: string;
         /**
          * @description The claim that names the user
          * @default sub
@@ -3192,8 +3307,6 @@ export interface components {
         requiredClaims?: {
           [key: string]: string;
         };
-        /** @description Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts */
-        ca?: string;
         /** @description What the kubeconfig of users asks for besides openid */
         scopes?: string[];
         /** @description What groups may do in the cluster. Left out: nothing until someone binds a role to them */
@@ -5907,6 +6020,546 @@ export interface operations {
         };
       };
       /** @description installation.handed-over, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listRealms: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The realms, without their credentials */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['RealmList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getRealm: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        realm: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The realm, without its credential */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Realm'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description realm.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putRealm: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+        realm: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['RealmRequest'];
+      };
+    };
+    responses: {
+      /** @description It is registered */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Realm'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, realm.issuer-invalid, realm.ca-invalid, realm.secret-missing */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, realm.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, realm.would-move, realm.too-many, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  deleteRealm: {
+    parameters: {
+      query?: {
+        /** @description true: also while clusters use it. Their clients and groups stay at the identity provider */
+        force?: 'true' | 'false';
+      };
+      header?: never;
+      path: {
+        namespace: string;
+        realm: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is gone, and its credential too */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown, realm.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, realm.in-use, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;

@@ -6,6 +6,7 @@ import { execEvents } from './exec.events.js';
 import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
+import { identityEvents, realmEvents } from './realm.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { presenceEvents } from './presence.events.js';
 import { remediationEvents } from './remediation.events.js';
@@ -21,6 +22,8 @@ export const EVENTS = {
   ...machinesEvents,
   ...stockEvents,
   ...watchEvents,
+  ...realmEvents,
+  ...identityEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,

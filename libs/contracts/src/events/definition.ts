@@ -18,6 +18,8 @@ export type ContextPattern =
   | 'access'
   | 'rollout'
   | 'ssh-keys'
+  | 'identity'
+  | 'realms'
   | 'desired-<node>'
   | 'health-<node>'
   | 'node-<node>'

@@ -301,7 +301,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'machines',
-    doc: 'Everything that the providers had of the cluster is gone; the deletion is completed once its hooks let it. Stated only where hooks of AfterClusterDelete hold it.',
+    doc: 'Everything that the providers had of the cluster is gone; the deletion is completed once hooks of AfterClusterDelete let it, and its client at an identity realm is gone. Stated only where one of them holds it.',
     data: z.strictObject({ uid }),
   }),
   ClusterDeleted: defineEvent({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RealmName } from '../ids.js';
 import { refuse, type Refusal } from '../refusals.js';
 
 const ISSUER_LENGTH_MAX = 512;
@@ -22,13 +23,14 @@ const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----EN
 const plain = (max: number) => z.string().min(1).max(max).regex(PLAIN, 'no control characters, no spaces at its ends');
 const prefix = z.string().min(1).max(PREFIX_LENGTH_MAX).regex(/^\S+$/, 'no spaces');
 
+const clusterRole = z
+  .string()
+  .min(1)
+  .max(NAME_LENGTH_MAX)
+  .regex(/^[^\s/%]+$/, 'the name of a ClusterRole');
+
 const RoleBinding = z.strictObject({
-  clusterRole: z
-    .string()
-    .min(1)
-    .max(NAME_LENGTH_MAX)
-    .regex(/^[^\s/%]+$/, 'the name of a ClusterRole')
-    .describe('Name of a ClusterRole, such as cluster-admin, edit or view'),
+  clusterRole: clusterRole.describe('Name of a ClusterRole, such as cluster-admin, edit or view'),
   groups: z
     .array(plain(NAME_LENGTH_MAX))
     .min(1)
@@ -36,29 +38,52 @@ const RoleBinding = z.strictObject({
     .describe('Groups as the provider names them, without groupsPrefix'),
 });
 
-const fields = {
-  issuerUrl: z
-    .string()
-    .max(ISSUER_LENGTH_MAX)
-    .regex(ISSUER, 'an https URL without user, query and fragment')
-    .describe('The issuer, exactly as its tokens name it (iss)')
-    .meta({ examples: ['https://id.example.org/realms/team'] }),
+export const IssuerUrl = z
+  .string()
+  .max(ISSUER_LENGTH_MAX)
+  .regex(ISSUER, 'an https URL without user, query and fragment')
+  .describe('The issuer, exactly as its tokens name it (iss)')
+  .meta({ examples: ['https://id.example.org/realms/team'] });
+
+export const IssuerAuthorities = z
+  .string()
+  .max(CA_LENGTH_MAX)
+  .regex(CERTIFICATES, 'certificates in PEM, and nothing else')
+  .describe('Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts');
+
+export const ClaimName = plain(NAME_LENGTH_MAX);
+
+/** The provider that tokens come from. */
+const source = {
+  issuerUrl: IssuerUrl,
   clientId: plain(NAME_LENGTH_MAX).describe('The client that tokens must be issued for (aud)'),
-  usernameClaim: plain(NAME_LENGTH_MAX).describe('The claim that names the user'),
+  ca: IssuerAuthorities.optional(),
+};
+
+/** Left out where a realm has them. */
+const declaredSource = {
+  realm: RealmName.optional().describe(
+    'The realm of the namespace that has issuer and client. With neither a realm nor an issuer: the realm of the namespace that was registered first',
+  ),
+  accessRole: clusterRole
+    .optional()
+    .describe('With a realm: the ClusterRole of the group of the cluster. Left out: cluster-admin'),
+  issuerUrl: source.issuerUrl.optional(),
+  clientId: source.clientId.optional(),
+  ca: source.ca,
+};
+
+/** How tokens are read, and what users may do. */
+const fields = {
+  usernameClaim: ClaimName.describe('The claim that names the user'),
   usernamePrefix: prefix.describe('Put before it, so that no user has a name of Kubernetes'),
-  groupsClaim: plain(NAME_LENGTH_MAX).describe("The claim that lists the user's groups"),
+  groupsClaim: ClaimName.describe("The claim that lists the user's groups"),
   groupsPrefix: prefix.describe('Put before each, so that no group has a name of Kubernetes'),
   requiredClaims: z
     .record(plain(NAME_LENGTH_MAX), plain(NAME_LENGTH_MAX))
     .refine((claims) => Object.keys(claims).length <= REQUIRED_CLAIMS_MAX, `at most ${REQUIRED_CLAIMS_MAX} claims`)
     .optional()
     .describe('Claims that a token must have with these values'),
-  ca: z
-    .string()
-    .max(CA_LENGTH_MAX)
-    .regex(CERTIFICATES, 'certificates in PEM, and nothing else')
-    .optional()
-    .describe('Authorities that the certificate of the issuer is checked with, in PEM. Left out: those of the hosts'),
   scopes: z
     .array(z.string().max(NAME_LENGTH_MAX).regex(SCOPE, 'a scope of OAuth 2.0'))
     .max(SCOPES_MAX)
@@ -72,10 +97,14 @@ const fields = {
 };
 
 /** How users of a cluster sign in by OpenID Connect, with every default filled in. */
-export const Oidc = z.strictObject(fields).meta({ id: 'Oidc' });
+export const Oidc = z.strictObject({ ...source, ...fields });
 export type Oidc = z.infer<typeof Oidc>;
 
-export const Authentication = z.strictObject({ oidc: Oidc.optional() }).meta({ id: 'Authentication' });
+/** The same as it is declared: issuer and client may be those of a realm. */
+export const DeclaredOidc = z.strictObject({ ...declaredSource, ...fields }).meta({ id: 'Oidc' });
+export type DeclaredOidc = z.infer<typeof DeclaredOidc>;
+
+export const Authentication = z.strictObject({ oidc: DeclaredOidc.optional() }).meta({ id: 'Authentication' });
 export type Authentication = z.infer<typeof Authentication>;
 
 /** As a user writes it. */
@@ -83,6 +112,7 @@ export const ManifestAuthentication = z
   .strictObject({
     oidc: z
       .strictObject({
+        ...declaredSource,
         ...fields,
         usernameClaim: fields.usernameClaim.default('sub'),
         usernamePrefix: fields.usernamePrefix.default('oidc:'),
@@ -118,6 +148,20 @@ const repeatedFaults = ({ roleBindings = [] }: Pick<Oidc, 'roleBindings'>): read
       : [],
   );
 
+type Source = Pick<DeclaredOidc, 'realm' | 'accessRole' | 'issuerUrl' | 'clientId' | 'ca'>;
+
+/** Issuer and client are given by hand, or they are those of a realm. */
+const sourceFaults = ({ realm, accessRole, issuerUrl, clientId, ca }: Source): readonly Refusal[] => {
+  const at = (field: string): string => `spec.authentication.oidc.${field}`;
+  const [one] = Object.entries({ issuerUrl, clientId, ca }).filter(([, value]) => value !== undefined);
+  if (one === undefined) return [];
+  if (realm !== undefined) return [refuse('cluster.oidc-realm', { field: one[0], other: 'realm' }, at(one[0]))];
+  if (accessRole !== undefined)
+    return [refuse('cluster.oidc-realm', { field: one[0], other: 'accessRole' }, at(one[0]))];
+  const missing = issuerUrl === undefined ? 'issuerUrl' : clientId === undefined ? 'clientId' : undefined;
+  return missing === undefined ? [] : [refuse('cluster.oidc-incomplete', { field: missing }, at(missing))];
+};
+
 /** What is wrong with it although each field is well-formed. `dnsDomain`: that of the cluster, whose own issuer signs service accounts. */
 export const authenticationFaults = (
   { oidc }: Pick<ManifestAuthentication, 'oidc'>,
@@ -129,13 +173,13 @@ export const authenticationFaults = (
     oidc.issuerUrl === own
       ? [refuse('cluster.oidc-issuer', { issuerUrl: own }, 'spec.authentication.oidc.issuerUrl')]
       : [];
-  return [...issuer, ...prefixFaults(oidc), ...repeatedFaults(oidc)];
+  return [...sourceFaults(oidc), ...issuer, ...prefixFaults(oidc), ...repeatedFaults(oidc)];
 };
 
 const sameGroups = (groups: readonly string[]): readonly string[] => [...new Set(groups)].toSorted();
 
 /** With what has no order in one order: equal ones are equal as JSON. */
-export const completeOidc = ({ requiredClaims, scopes, roleBindings, ...oidc }: Oidc): Oidc => ({
+export const completeOidc = ({ requiredClaims, scopes, roleBindings, ...oidc }: DeclaredOidc): DeclaredOidc => ({
   ...oidc,
   ...(requiredClaims === undefined || Object.keys(requiredClaims).length === 0
     ? {}

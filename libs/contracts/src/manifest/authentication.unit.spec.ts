@@ -87,6 +87,22 @@ describe('how users sign in', () => {
     ]);
   });
 
+  it('has issuer and client by hand, or of a realm, and never parts of both', () => {
+    expect(faultsOf({})).toEqual([]);
+    expect(faultsOf({ realm: 'company', accessRole: 'view' })).toEqual([]);
+    expect(faultsOf({ ...given, realm: 'company' })).toMatchObject([
+      { code: 'cluster.oidc-realm', field: 'spec.authentication.oidc.issuerUrl' },
+    ]);
+    expect(faultsOf({ ...given, accessRole: 'view' })).toMatchObject([{ code: 'cluster.oidc-realm' }]);
+    expect(faultsOf({ issuerUrl: ISSUER })).toMatchObject([
+      { code: 'cluster.oidc-incomplete', field: 'spec.authentication.oidc.clientId' },
+    ]);
+    expect(faultsOf({ clientId: 'kubernetes' })).toMatchObject([
+      { code: 'cluster.oidc-incomplete', field: 'spec.authentication.oidc.issuerUrl' },
+    ]);
+    expect(parsed({ realm: 'Not A Name' }).success).toBe(false);
+  });
+
   it('is the same in another order, and with groups that are named twice', () => {
     const roles = (...groups: string[]) => [
       { clusterRole: 'view', groups },

@@ -103,6 +103,16 @@ export const CLUSTER_REFUSALS = {
     '{field} must keep the names of users and groups apart from those that Kubernetes, kubeadm and Fairlead give rights to: {prefix} does not',
     'Take a prefix that neither begins system:, kubeadm: or fairlead: nor begins with one of them, such as oidc:',
   ),
+  'cluster.oidc-realm': definition(
+    400,
+    'spec.authentication.oidc has {field} and {other}, and only a realm has the latter',
+    'Name a realm, and leave issuerUrl, clientId and ca out: they are those of the realm. Or give issuerUrl and clientId without a realm.',
+  ),
+  'cluster.oidc-incomplete': definition(
+    400,
+    'spec.authentication.oidc lacks {field}',
+    'Give issuerUrl and clientId; or leave both out, and they are those of a realm of the namespace.',
+  ),
   'cluster.oidc-issuer': definition(
     422,
     '{issuerUrl} is the issuer of the service accounts of the cluster itself',

@@ -14,7 +14,7 @@ export const TEMPLATE_REFUSALS = {
   ),
   'template.deprecated': definition(
     409,
-    'Template {template} is deprecated: clusters that have it keep it, and no other may choose it',
+    'Template {template} is deprecated: only clusters that use it already can keep it',
     'Name another template: "fairlead template list" shows which may be chosen.',
   ),
   'template.field-fixed': definition(
@@ -49,7 +49,7 @@ export const TEMPLATE_REFUSALS = {
   ),
   'template.in-use': definition(
     409,
-    'Template {template} cannot be deleted: {clusters} have it',
+    'Template {template} cannot be deleted: it is in use by {clusters}',
     'Name another template in their manifests, or delete them. Deprecate it, so that no other cluster chooses it.',
   ),
   'template.name-taken': definition(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OnCreationFailure } from '../cluster-spec.js';
+import { IDENTITY_BLOCKS } from '../realm.js';
 import { VirtualAddressView } from './address.views.js';
 import { paged } from './list.views.js';
 import { NodeView } from './node.views.js';
@@ -46,6 +47,7 @@ export const CONDITION_TYPES = [
   'HookSecretsPresent',
   'RemediationAllowed',
   'BackupsHealthy',
+  'IdentityReady',
   'Reserved',
   'Expiring',
   'Upgrading',
@@ -94,6 +96,7 @@ export const CONDITION_REASONS = [
   'ClusterPaused',
   'StepTimedOut',
   'CertificatesEnding',
+  ...IDENTITY_BLOCKS,
   'ConnectionUnverified',
   'ConnectionBusy',
   'EventsQuarantined',

@@ -24,8 +24,9 @@ import { nanos, type NatsConnection } from '@nats-io/transport-node';
 import { isDeepStrictEqual } from 'node:util';
 
 const MINUTE_MS = 60_000;
-const HEARTBEAT_AGE_MS = 120_000;
-const HEARTBEAT_MAX_BYTES = 16 * 1024;
+const FACT_AGE_MS = 120_000;
+/** Streams of earlier releases: the last heartbeat of each node (until ADR 72). */
+const FORMER_STREAMS = ['HB'];
 /** Larger than any event; nats-server's own limit is 1 MiB a message. */
 export const EVENT_MAX_BYTES = 768 * 1024;
 /** An agent sends one fact after the other, so that more of one type from one node are a flood. */
@@ -100,17 +101,6 @@ const eventsStream = (replicas: number): Partial<StreamConfig> & { name: string 
  */
 const agentStreams: readonly (Partial<StreamConfig> & { name: string })[] = [
   {
-    name: STREAMS.heartbeats,
-    subjects: ['hb.>'],
-    storage: StorageType.Memory,
-    max_msgs_per_subject: 1,
-    max_age: nanos(HEARTBEAT_AGE_MS),
-    max_msg_size: HEARTBEAT_MAX_BYTES,
-    allow_direct: true,
-    no_ack: true,
-    num_replicas: 1,
-  },
-  {
     name: STREAMS.agentFacts,
     description: 'Facts that agents state, until they are validated and recorded',
     subjects: [AGENT_FACTS_FILTER],
@@ -122,7 +112,7 @@ const agentStreams: readonly (Partial<StreamConfig> & { name: string })[] = [
     max_msgs_per_subject: AGENT_FACTS_PER_SUBJECT_MAX,
     max_msg_size: AGENT_MESSAGE_MAX_BYTES,
     max_bytes: AGENT_FACTS_MAX_BYTES,
-    max_age: nanos(HEARTBEAT_AGE_MS),
+    max_age: nanos(FACT_AGE_MS),
     duplicate_window: nanos(DUPLICATE_WINDOW_MIN_MS),
     no_ack: true,
     num_replicas: 1,
@@ -163,6 +153,7 @@ export const ensureStreams = async (
   const replicas = options.replicas ?? 1;
   await Promise.all([
     ...[eventsStream(replicas), ...otherStreams(replicas)].map((config) => ensureStream(jsm, config)),
+    ...FORMER_STREAMS.map((name) => removeStream(jsm, name)),
     ...[SECRETS_BUCKET, SECRET_KEYS_BUCKET].map((bucket) => new Kvm(nc).create(bucket, { history: 1, replicas })),
     new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas }),
   ]);
@@ -183,6 +174,12 @@ const ensureStream = async (
   if (found === undefined) await jsm.streams.add(config as StreamConfig);
   else if (!has(found, config) && (config.name !== STREAMS.events || !isClosed(found)))
     await jsm.streams.update(config.name, config);
+};
+
+const removeStream = async (jsm: JetStreamManager, name: string): Promise<void> => {
+  await jsm.streams.delete(name).catch((error: Error) => {
+    if (!/not found/i.test(error.message)) throw error;
+  });
 };
 
 const has = (found: StreamConfig, desired: Partial<StreamConfig>): boolean =>

@@ -11,7 +11,6 @@ describe('a step of an installation, on a host', () => {
   const run = (epoch: number): { readonly status: number | null; readonly stdout: string; readonly stderr: string } => {
     const file = join(root, 'step.sh');
     writeFileSync(file, underEpoch({ script: '#!/bin/sh\nset -eu\necho changed\n' }, epoch).script);
-    writeFileSync(join(root, 'step.json'), '{"a":"parameter"}');
     return spawnSync('sh', [file], { env: { ...process.env, FAIRLEAD_ROOT: root }, encoding: 'utf8' });
   };
   const remembered = (): string | undefined =>
@@ -35,7 +34,7 @@ describe('a step of an installation, on a host', () => {
     expect(refused.stderr).toContain(
       'another installation of Fairlead has taken this host over (epoch 2; this one has 1)',
     );
-    expect(existsSync(join(root, 'step.json'))).toBe(false);
+    expect(existsSync(join(root, 'step.sh'))).toBe(false);
     expect(run(3)).toMatchObject({ status: 0, stdout: 'changed\n' });
     expect(run(2).status).toBe(1);
   });

@@ -9,7 +9,7 @@ const guard = (epoch: number): string => `root="\${FAIRLEAD_ROOT:-}"
 # Only the installation of Fairlead that has taken over last may change this host.
 fairlead_epoch=$(sed -n '1s/^\\([0-9]\\{1,7\\}\\)$/\\1/p' ${hostPath(EPOCH_FILE)} 2>/dev/null || true)
 if [ "\${fairlead_epoch:-1}" -gt ${epoch} ]; then
-  rm -f "$0" "\${0%.sh}.json"
+  rm -f "$0"
   echo "another installation of Fairlead has taken this host over (epoch $fairlead_epoch; this one has ${epoch})" >&2
   exit 1
 fi

@@ -83,8 +83,8 @@ if [ -z "\${FAIRLEAD_STEP_LIMITED:-}" ] && command -v timeout >/dev/null 2>&1; t
   exec timeout -k 10 ${limitSeconds} sh "$0"
 fi
 
-# This shell has its file open and needs no name of it: nothing is left of the step and its parameters, also when it is killed.
-rm -f "$0" "\${0%.sh}.json"
+# This shell has its file open and needs no name of it: nothing is left of the step, also when it is killed.
+rm -f "$0"
 # Steps that were sent and never began.
 case $0 in
   */steps/*) find "\${0%/*}" -maxdepth 1 -type f -mmin +${UNBEGUN_MINUTES} -exec rm -f {} + 2>/dev/null || true ;;

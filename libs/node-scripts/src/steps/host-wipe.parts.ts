@@ -88,16 +88,13 @@ fi
 for folder in ${EMPTIED.join(' ')}; do empty "$root/$folder"; done
 find "$root/var/log/fairlead" "$root/run/fairlead" -xdev -mindepth 1 ! -path "$log" ! -name 'step.lock*' ! -path '*/step.lock.d/*' -delete 2>/dev/null || true
 # Steps that were cut short have left their parameters. Looks have none, and may be under way.
-case $(dirname "$0") in
-  */steps) own_steps=$(dirname "$0") ;;
-  *) own_steps=${hostPath(AGENT_PATHS.steps)} ;;
-esac
-for steps in ${hostPath(AGENT_PATHS.steps)} "$own_steps"; do
-  find "$steps" -mindepth 1 -maxdepth 1 ! -name 'look-*' ! -path "\${0%.sh}.*" -exec rm -rf {} + 2>/dev/null || true
-done
-case $own_steps in
-  */.fairlead/steps | .fairlead/steps) find "$own_steps/.." -mindepth 1 -maxdepth 1 -type f -delete 2>/dev/null || true ;;
-esac
+find ${hostPath(AGENT_PATHS.steps)} -mindepth 1 -maxdepth 1 ! -name 'look-*' -exec rm -rf {} + 2>/dev/null || true
+# sudo begins in the home of the user who came. Uploads wait there; earlier releases left steps there, too.
+home_steps=\${SUDO_USER:+.fairlead/steps}
+if [ -n "$home_steps" ]; then
+  rm -rf "$home_steps"
+  find .fairlead -mindepth 1 -maxdepth 1 -type f -delete 2>/dev/null || true
+fi
 rm -rf "$root/root/.kube" "$root"/usr/bin/.fairlead-* "$root"/opt/cni/.fairlead-* ${SETTINGS.map(hostPath).join(' ')}
 
 owned() { [ -z "$root" ] && has dpkg-query && dpkg-query -S "$1" >/dev/null 2>&1; }
@@ -128,7 +125,7 @@ if [ "$runtime" = active ]; then systemctl start containerd.service >>"$log" 2>&
 for path in root/.kube ${SETTINGS.map((path) => path.slice(1)).join(' ')}; do
   if [ -e "$root/$path" ]; then remains "there is /$path"; fi
 done
-if [ -n "$(find ${hostPath(AGENT_PATHS.steps)} "$own_steps" -mindepth 1 ! -name 'look-*' ! -path "\${0%.sh}.*" -print -quit 2>/dev/null)" ]; then
+if [ -n "$(find ${hostPath(AGENT_PATHS.steps)} \${home_steps:+"$home_steps"} -mindepth 1 ! -name 'look-*' -print -quit 2>/dev/null)" ]; then
   remains 'there are steps of a cluster'
 fi
 if [ -z "$root" ] && has dpkg; then

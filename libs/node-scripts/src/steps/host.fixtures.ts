@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseResult } from '../shell/result.js';
+import { sentStep } from '../shell/sent.step.js';
 
 export interface Ran {
   readonly code: number | null;
@@ -43,13 +44,20 @@ export class TestHost {
     return (this.read('calls') ?? '').split('\n').filter((line) => line.startsWith(`${program} `));
   }
 
-  /** Runs a script as bootstrap-svc has it run: as a file of its own with its parameters beside it. */
-  run(text: string): Promise<Ran> {
-    const file = `/var/lib/fairlead/steps/step-${(this.runs += 1)}.sh`;
-    this.write(file, text).write(file.replace('.sh', '.json'), '{}');
+  /**
+   * Runs a script as services have it run: as a file of its own, from what a shell reads. `sudoUser`: as root for that user, in whose home sudo
+   * begins.
+   */
+  run(script: string, sudoUser?: string): Promise<Ran> {
+    const { command, stdin } = sentStep({ name: `step-${(this.runs += 1)}`, script, input: {} });
     return new Promise((resolve, reject) => {
       const env = { PATH: `${this.bin}:${this.path}`, FAIRLEAD_ROOT: this.root };
-      const child = spawn('/bin/sh', [join(this.root, file)], { env });
+      const options =
+        sudoUser === undefined
+          ? { env }
+          : { env: { ...env, SUDO_USER: sudoUser }, cwd: join(this.root, 'home', sudoUser) };
+      const child = spawn('/bin/sh', ['-c', command], options);
+      child.stdin.on('error', () => undefined).end(stdin);
       let stdout = '';
       let stderr = '';
       child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

@@ -4,7 +4,7 @@ import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { authenticationConfig } from '../kubeadm/authentication.config.js';
 import { TestHost } from './host.fixtures.js';
-import { CLUSTER, CONTROL_PLANE, CREDENTIALS, ETCD_CLUSTER, OIDC, UID, WORKER } from './steps.fixtures.js';
+import { BASELINE, CLUSTER, CONTROL_PLANE, CREDENTIALS, ETCD_CLUSTER, OIDC, UID, WORKER } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
 let host: TestHost;
@@ -269,6 +269,17 @@ describe('credentials', () => {
 
 describe('kubeadm reset', () => {
   const text = renderStep('kubeadm-reset', { removeAgent: true, of: UID }).script;
+
+  it('of a host that is given back removes what a user who is not root has uploaded, and steps of earlier releases there', async () => {
+    host.standIn('systemctl', 'exit 0');
+    const home = '/home/ops';
+    const gone = [`${home}/.fairlead/${'a'.repeat(64)}`, `${home}/.fairlead/steps/kubeadm-join-worker-1.json`];
+    for (const path of [...gone, `${home}/.fairlead/instance/file`]) host.write(path, 'something');
+    const wipe = { baseline: BASELINE, keepRuntime: true };
+    await host.run(renderStep('kubeadm-reset', { removeAgent: true, of: UID, wipe }).script, 'ops');
+    for (const path of gone) expect([path, host.read(path)]).toEqual([path, undefined]);
+    expect(host.read(`${home}/.fairlead/instance/file`)).toBe('something');
+  });
 
   it('makes the host one that never was a node; a second time there is nothing to do', async () => {
     const gone = [

@@ -45,7 +45,7 @@ import {
 } from './verify-snapshot.script.js';
 import { verifyScript, type VerifyInput, type VerifyResult } from './verify.script.js';
 
-/** What each step is given; the same value lies beside its script on the host as JSON. */
+/** What each step is given; the same value is sent beside its script, for simulated hosts. */
 export interface StepInputs {
   readonly prepare: PrepareInput;
   readonly verify: VerifyInput;

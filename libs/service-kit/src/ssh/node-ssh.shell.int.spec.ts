@@ -84,6 +84,22 @@ describe('node-ssh', () => {
     expect(sshd.connections()).toBe(2);
   });
 
+  it('opens another connection where nothing can be run any more on the one that was kept', async () => {
+    const shell = makeShell();
+    const run = { name: 'verify-abc', operation: 'verify', text: 'echo done', input: {}, limitMs: 5_000 };
+    (await shell.open(sshd.address, options)).release();
+    await sshd.goAway();
+    await sshd.comeBack();
+    for (let tries = 1; ; tries += 1) {
+      const session = await shell.open(sshd.address, options);
+      const said = await session.run(run, signal).catch(() => undefined);
+      session.release();
+      if (said?.stdout === 'done\n') break;
+      expect(tries).toBe(1);
+    }
+    expect(sshd.connections()).toBe(2);
+  });
+
   it('never has more connections open than it may: an idle one is closed for it, a busy one is not', async () => {
     const second = await TestSshd.start();
     try {
@@ -123,7 +139,6 @@ describe('node-ssh', () => {
       const { stdout } = await session.run(run, signal);
       expect(stdout).toBe('FAIRLEAD-RESULT {"problems":["kubelet is v1.33.13, not v1.34.4"]}\n');
       expect(await host.read('/var/lib/fairlead/steps/verify-abc.sh')).toBeUndefined();
-      expect(await host.read('/var/lib/fairlead/steps/verify-abc.json')).toBeUndefined();
       session.release();
     } finally {
       await host.stop();
@@ -148,7 +163,10 @@ run kubeadm join # canary`,
       await expect(session.run({ ...run, text, limitMs: 20_000 }, signal)).rejects.toThrow();
       expect(filesWith(host.root, 'canary')).toEqual(['run/fairlead/kubeadm-join.yaml']);
       const next = script({ step: 'balance-api', limitSeconds: 20, lockSeconds: 5 }, 'result "{}"').text;
-      await session.run({ name: 'next', operation: 'next', text: next, input: {}, limitMs: 20_000 }, signal);
+      await session.run(
+        { name: 'balance-api-next', operation: 'next', text: next, input: {}, limitMs: 20_000 },
+        signal,
+      );
       expect(filesWith(host.root, 'canary')).toEqual([]);
       session.release();
     } finally {
@@ -167,7 +185,7 @@ run kubeadm join # canary`,
     };
     const controller = new AbortController();
     const running = session.run({ ...run, limitMs: 40_000 }, controller.signal);
-    await eventually(async () => (await sshd.read('/var/lib/fairlead/steps/verify-canary.json')) !== undefined);
+    await eventually(async () => (await sshd.read('/var/lib/fairlead/steps/verify-canary.sh')) !== undefined);
     controller.abort(new Error('no longer desired'));
     await expect(running).rejects.toThrow('no longer desired');
     expect(filesWith(sshd.root, 'canary')).toEqual([]);
@@ -196,7 +214,7 @@ run kubeadm join # canary`,
       expect(await host.read(`/.fairlead/${sha256}`)).toBeUndefined();
       expect(await host.modeOf('/.fairlead')).toBe(0o700);
       expect((await host.read('/sudo.log'))?.split('\n')).toEqual([
-        '-n sh .fairlead/steps/verify-abc.sh',
+        '-n sh -s verify-abc',
         expect.stringMatching(/^-n install -D -m 644 \.fairlead\/\w+ /),
         '-n sha256sum --check --status',
         expect.stringMatching(/^-n mv -f \S+agent\.mjs\.\w+ \S+agent\.mjs$/),
@@ -225,7 +243,7 @@ run kubeadm join # canary`,
         .catch((error: unknown) => error);
       expect(failure).toMatchObject({ name: 'WorldFailure', retryable: false });
       expect((failure as WorldFailure).message).toMatch(expected);
-      expect(await host.read('/.fairlead/steps/verify-abc.json')).toBeUndefined();
+      expect(await host.read('/var/lib/fairlead/steps/verify-abc.sh')).toBeUndefined();
       session.release();
     } finally {
       await host.stop();

@@ -9,6 +9,8 @@ const STDERR_TAIL_CHARS = 2_000;
 
 export interface ExecRequest {
   readonly command: string;
+  /** Absent: the command reads nothing. */
+  readonly stdin?: string;
   readonly operation: string;
   readonly target: string;
   readonly timeoutMs: number;
@@ -41,7 +43,7 @@ const sudoRefusal = ({ command, operation, target }: ExecRequest, stderr: string
 
 /** Runs one command. Rejects when it fails, takes too long, says too much, or the signal aborts; then it is killed. */
 export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutput> => {
-  const { command, operation, target, timeoutMs, signal } = request;
+  const { command, stdin, operation, target, timeoutMs, signal } = request;
   const failure = (message: string): WorldFailure => new WorldFailure({ operation, target, message });
   const late = (): WorldFailure => failure(`it was not done after ${timeoutMs / 1000} s`);
   let channel: ClientChannel | undefined;
@@ -60,7 +62,8 @@ export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutp
       const onChannel = (opened: ClientChannel): void => {
         channel = opened;
       };
-      return ssh.execCommand(command, { noTrim: true, onChannel, onStdout: count, onStderr: count });
+      const options = { noTrim: true, onChannel, onStdout: count, onStderr: count };
+      return ssh.execCommand(command, stdin === undefined ? options : { ...options, stdin });
     });
     if (code === 0) return { stdout, stderr };
     if (code === null)
@@ -68,6 +71,8 @@ export const exec = async (ssh: NodeSSH, request: ExecRequest): Promise<ExecOutp
     throw sudoRefusal(request, stderr) ?? failure(tail(stderr) || tail(stdout) || `it ended with exit code ${code}`);
   } catch (error) {
     kill(channel);
+    // The library's words for a socket that is closed on one side: it goes on calling the connection one, until the other side is closed too.
+    if (wordsOf(error) === 'Not connected') ssh.dispose();
     if (error instanceof WorldFailure || signal.aborted) throw error;
     throw failure(wordsOf(error));
   }

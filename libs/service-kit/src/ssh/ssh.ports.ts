@@ -16,7 +16,7 @@ export interface HostAddress extends SshHop {
   readonly jump?: SshHop;
 }
 
-/** A script for a host, with the parameters that were rendered into it. */
+/** A script for a host, with the parameters that were rendered into it, which simulated hosts read. Both may be secret. */
 export interface HostScript {
   /** Names the script's file on the host: a step's name and something that no other run has. */
   readonly name: string;

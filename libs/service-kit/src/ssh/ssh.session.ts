@@ -1,5 +1,5 @@
-import { AGENT_PATHS, WorldFailure, wordsOf } from '@fairlead/contracts';
-import { quote } from '@fairlead/node-scripts';
+import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { quote, sentStep, stepFile } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -70,11 +70,9 @@ export class SshLink {
   }
 
   /** Nothing happens where there is none. Rejects never, and takes no longer than it may. */
-  async remove(...paths: readonly string[]): Promise<void> {
+  async remove(path: string): Promise<void> {
     if (!this.ssh.isConnected()) return;
-    const removed = this.files().then((sftp) =>
-      Promise.all(paths.map((path) => new Promise<void>((resolve) => sftp.unlink(path, () => resolve())))),
-    );
+    const removed = this.files().then((sftp) => new Promise<void>((resolve) => sftp.unlink(path, () => resolve())));
     const late = new AbortController();
     await Promise.race([
       removed.catch(() => undefined),
@@ -140,30 +138,34 @@ export class SshSession implements HostSession {
     return this.link.jumpHostKey;
   }
 
-  async run(script: HostScript, signal: AbortSignal): Promise<ScriptOutput> {
-    const { name, operation, text, input, limitMs } = script;
-    const folder = this.link.isRoot ? AGENT_PATHS.steps : `${HOME_FOLDER}/steps`;
-    const file = `${folder}/${name}.sh`;
-    const parameters = `${folder}/${name}.json`;
+  async run({ name, operation, text, input, limitMs }: HostScript, signal: AbortSignal): Promise<ScriptOutput> {
+    const { command, stdin } = sentStep({ name, script: text, input });
     try {
-      await this.said(operation, signal, () =>
-        Promise.all([
-          this.link.write(file, text, PRIVATE_FILE),
-          this.link.write(parameters, JSON.stringify(input), PRIVATE_FILE),
-        ]),
-      );
       return await exec(this.link.ssh, {
-        command: `${this.asRoot()}sh ${onHost(file)}`,
+        command: `${this.asRoot()}${command}`,
+        stdin,
         operation,
         target: this.link.address.name,
         timeoutMs: limitMs + LIMIT_SLACK_MS,
         signal,
       });
     } catch (error) {
-      // A step removes its own files when it begins; this one may not have.
-      await this.link.remove(file, parameters);
+      await this.removeStep(name);
       throw error;
     }
+  }
+
+  /** A step removes its own file when it begins; this one may not have. Rejects never, and takes no longer than it may. */
+  private async removeStep(name: string): Promise<void> {
+    if (!this.link.ssh.isConnected()) return;
+    const removal = {
+      command: `${this.asRoot()}rm -f ${onHost(stepFile(name))}`,
+      operation: `remove ${name}`,
+      target: this.link.address.name,
+      timeoutMs: REMOVAL_TIMEOUT_MS,
+      signal: new AbortController().signal,
+    };
+    await exec(this.link.ssh, removal).catch(() => undefined);
   }
 
   exists(path: string, signal: AbortSignal): Promise<boolean> {

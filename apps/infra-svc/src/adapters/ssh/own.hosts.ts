@@ -157,7 +157,7 @@ export class OwnHosts {
       // A connection that was kept since an earlier step may have died unnoticed: then a new one is opened, once.
       const mayBeStale = first && session.attempts === 0;
       try {
-        const name = `${step}-${randomUUID().slice(0, 12)}`;
+        const name = `${step}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
         const { stdout } = await session.run({ name, operation, text: script, input, limitMs }, signal);
         const parsed = result.safeParse(parseResult(stdout));
         if (parsed.success) return parsed.data;

@@ -175,9 +175,8 @@ export class SimulatedCluster {
     const clock = options.clock ?? systemClock;
     const { state } = options;
     const pair = state?.ca ?? options.ca;
-    const authority = await (pair === undefined
-      ? CertificateAuthority.create(clock.now())
-      : CertificateAuthority.load(pair));
+    const authority =
+      pair === undefined ? await CertificateAuthority.create(clock.now()) : CertificateAuthority.load(pair);
     const { name, podCidr, nodeCidrMask = NODE_CIDR_MASK_DEFAULT, serviceCidr } = state ?? options;
     const identity = { name, podCidr, nodeCidrMask, serviceCidr, authority };
     const cluster = new SimulatedCluster(identity, options, clock);

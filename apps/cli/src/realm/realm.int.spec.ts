@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RealmView } from '../api/api.ports.js';
+import { FakeGateway } from '../spec/gateway.fixtures.js';
+import { fakeIo, run, type Ran } from '../spec/io.fixtures.js';
+
+const REALMS = '/ns/default/realms';
+const REALM = `${REALMS}/company`;
+const ISSUER = 'https://id.example.org/realms/team';
+
+const view = (changes: Partial<RealmView> = {}): RealmView => ({
+  kind: 'Realm',
+  namespace: 'default',
+  name: 'company',
+  provider: 'keycloak',
+  issuerUrl: ISSUER,
+  clientId: 'fairlead',
+  registeredTime: '2026-11-26T08:00:00.000Z',
+  state: 'Ready',
+  reason: '',
+  message: '',
+  changedTime: '2026-11-26T08:00:01.000Z',
+  clusters: ['demo'],
+  ...changes,
+});
+
+let gateway: FakeGateway;
+let folder: string;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-realm-'));
+  await gateway.start();
+});
+afterEach(async () => {
+  await gateway.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const realm = (...args: readonly string[]): Promise<Ran> => run(['--server', gateway.url, 'realm', ...args]);
+const secretFile = (): string => {
+  const file = join(folder, 'secret');
+  writeFileSync(file, 'sealed-in-the-server\n');
+  return file;
+};
+const register = (...more: readonly string[]): Promise<Ran> =>
+  realm('register', 'company', '--issuer', ISSUER, '--client-id', 'fairlead', ...more);
+
+describe('fairlead realm', () => {
+  it('register sends the secret of a file, waits until the realm is ready, and never prints the secret', async () => {
+    gateway.on('PUT', REALM, { body: view({ state: 'Unknown', changedTime: null }) });
+    gateway.on('GET', REALM, { body: view() });
+    const { code, stdout, stderr } = await register('--secret-file', secretFile());
+    expect([code, gateway.asked('PUT', REALM)[0]?.body]).toEqual([
+      0,
+      { provider: 'keycloak', issuerUrl: ISSUER, clientId: 'fairlead', clientSecret: 'sealed-in-the-server' },
+    ]);
+    expect(stdout).toContain('ready');
+    expect(stdout + stderr).not.toContain('sealed-in-the-server');
+  });
+
+  it('register says why a realm is not ready, and ends at once with --no-wait', async () => {
+    const message = 'realm company: POST /token answers 401 (unauthorized_client) to the client fairlead';
+    gateway.on('PUT', REALM, { body: view({ state: 'Unknown', changedTime: null }) });
+    gateway.on('GET', REALM, { body: view({ state: 'NotReady', reason: 'CredentialRefused', message }) });
+    const { code, stderr } = await register('--secret-file', secretFile());
+    expect([code === 0, stderr.includes(message)]).toEqual([false, true]);
+    const unwaited = await register('--no-wait');
+    expect([unwaited.code, gateway.asked('PUT', REALM)[1]?.body]).toEqual([
+      0,
+      { provider: 'keycloak', issuerUrl: ISSUER, clientId: 'fairlead' },
+    ]);
+  });
+
+  it('list and describe show how realms are, for people and for programs', async () => {
+    const items = [view(), view({ name: 'other', state: 'NotReady', reason: 'RealmUnreachable', message: 'away' })];
+    gateway.on('GET', REALMS, { body: { kind: 'RealmList', items } });
+    gateway.on('GET', REALM, { body: view() });
+    const { stdout } = await realm('list');
+    expect(stdout).toMatch(/company .* ready\n/);
+    expect(stdout).toContain('not ready (RealmUnreachable)');
+    expect(JSON.parse((await realm('list', '--output', 'json')).stdout)).toEqual(items);
+    expect((await realm('describe', 'company')).stdout).toMatch(/Clusters\n {2}demo/);
+    expect(JSON.parse((await realm('describe', 'company', '--output', 'json')).stdout)).toEqual(view());
+  });
+
+  it('delete passes on the refusal with the clusters, and forces only when asked to', async () => {
+    const refusal = { kind: 'Status', reason: 'realm.in-use', message: "The realm 'company' is used by demo" };
+    gateway.on('DELETE', REALM, ({ query }) =>
+      query['force'] === 'true' ? { body: { kind: 'Status', code: 200, message: '' } } : { status: 409, body: refusal },
+    );
+    const refused = await realm('delete', 'company');
+    expect([refused.code === 0, refused.stderr.includes('demo')]).toEqual([false, true]);
+    expect((await realm('delete', 'company', '--force')).code).toBe(0);
+  });
+
+  it('has its names completed', async () => {
+    gateway.on('GET', REALMS, { body: { kind: 'RealmList', items: [view()] } });
+    const env = { FAIRLEAD_SERVER: gateway.url };
+    expect((await run(['__complete', '--', 'realm', 'describe', ''], fakeIo({ env }))).stdout).toBe('company\n');
+  });
+});

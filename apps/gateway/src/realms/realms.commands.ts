@@ -1,0 +1,69 @@
+import {
+  isRefusal,
+  keycloakUrlsOf,
+  namespaceStream,
+  REALM_SECRETS_OWNER,
+  realmSecretRef,
+  refuse,
+  type RealmPath,
+  type RealmRequest,
+} from '@fairlead/contracts';
+import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { SECRETS, type SecretStore } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import { certificateFault } from '../common/certificates.js';
+import { Registry } from '../common/registry.js';
+import { causeOf, type Caller } from '../http/caller.js';
+import { orRefuse, Refused } from '../http/refused.js';
+import { realms, type RealmsState } from './realms.decider.js';
+import { RealmQueries } from './realms.queries.js';
+
+@Injectable()
+export class RealmCommands {
+  constructor(
+    @Inject(HANDLE) private readonly handle: Handle,
+    @Inject(SECRETS) private readonly secrets: SecretStore,
+    @Inject(Registry) private readonly registry: Registry,
+    @Inject(RealmQueries) private readonly queries: RealmQueries,
+  ) {}
+
+  async register(
+    { namespace, realm }: RealmPath,
+    { clientSecret, ...settings }: RealmRequest,
+    caller: Caller,
+  ): Promise<Decided<RealmsState>> {
+    const { issuerUrl, ca } = settings;
+    if (keycloakUrlsOf(issuerUrl) === undefined)
+      throw new Refused(refuse('realm.issuer-invalid', { issuerUrl }, 'issuerUrl'));
+    const reason = ca === undefined ? undefined : certificateFault(ca);
+    if (reason !== undefined) throw new Refused(refuse('realm.ca-invalid', { reason }, 'ca'));
+    const secretRef = realmSecretRef(namespace, realm);
+    const usedBy = await this.queries.users(namespace, realm);
+    const sealed = clientSecret !== undefined;
+    const data = { namespace, realm, usedBy, settings, secretRef, sealed };
+    const command = { type: 'RegisterRealm', data } as const;
+    // Nothing is sealed for a request that is refused. And sealed before it is stated: infra-svc looks at the realm at once.
+    const known = (await this.registry.latest()).namespaces.get(namespace)?.realms;
+    const refused = realms.decide(known, command);
+    if (isRefusal(refused)) throw new Refused(refused);
+    if (sealed) await this.secrets.put(secretRef, clientSecret, REALM_SECRETS_OWNER);
+    return orRefuse(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
+  }
+
+  async remove({ namespace, realm }: RealmPath, force: boolean, caller: Caller): Promise<Decided<RealmsState>> {
+    const usedBy = await this.queries.users(namespace, realm);
+    const command = { type: 'RemoveRealm', data: { namespace, realm, usedBy, force } } as const;
+    const decided = orRefuse(await this.handle(realms, namespaceStream(namespace), command, causeOf(caller)));
+    await this.secrets.delete(realmSecretRef(namespace, realm));
+    return decided;
+  }
+
+  async namesIn(namespace: string): Promise<readonly string[]> {
+    return ((await this.queries.all(namespace)) ?? []).map(({ name }) => name);
+  }
+
+  /** A namespace that is deleted has no realms: they are not those of another namespace of its name. */
+  async forget(namespace: string, names: readonly string[]): Promise<void> {
+    for (const name of names) await this.secrets.delete(realmSecretRef(namespace, name));
+  }
+}

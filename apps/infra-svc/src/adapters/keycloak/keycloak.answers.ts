@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+/** What Keycloak answers, as far as it is read. Everything else of an answer is left out. */
+
+const id = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^[A-Za-z0-9_-]+$/);
+const attributes = z.record(z.string(), z.unknown()).optional();
+
+export const Discovery = z.object({
+  issuer: z.string(),
+  token_endpoint: z.url(),
+  jwks_uri: z.url({ protocol: /^https$/ }),
+  device_authorization_endpoint: z.url().optional(),
+});
+
+export const AccessToken = z.object({
+  // A header of a request: RFC 6750 allows no more.
+  access_token: z
+    .string()
+    .min(1)
+    .max(32_768)
+    .regex(/^[A-Za-z0-9._~+/=-]+$/),
+});
+
+export const ProtocolMapper = z.object({
+  id,
+  name: z.string(),
+  protocolMapper: z.string(),
+  config: z.record(z.string(), z.unknown()).default({}),
+});
+export type ProtocolMapper = z.infer<typeof ProtocolMapper>;
+
+export const Client = z.object({
+  id,
+  clientId: z.string(),
+  attributes,
+  protocolMappers: z.array(ProtocolMapper).default([]),
+});
+export type Client = z.infer<typeof Client>;
+/** At most one has the id that was asked for. */
+export const Clients = z.array(Client).max(10);
+
+export const Group = z.object({ id, name: z.string(), attributes });
+export type Group = z.infer<typeof Group>;
+
+export const Anything = z.unknown();
+
+/** Of OAuth 2.0, and of the Admin API. */
+export const Problem = z.object({
+  error: z.string().optional(),
+  error_description: z.string().optional(),
+  errorMessage: z.string().optional(),
+});

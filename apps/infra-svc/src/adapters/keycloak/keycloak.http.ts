@@ -1,0 +1,105 @@
+import type { HttpAnswer, HttpRequest } from '@fairlead/service-kit/http';
+import type { z } from 'zod';
+import { RealmFailure, type RealmAccess } from '../../realms/realm.ports.js';
+import { Problem } from './keycloak.answers.js';
+
+/** One answer of a realm. */
+const TIME_LIMIT_MS = 4_000;
+const ANSWER_BYTES_MAX = 1_048_576;
+const WORDS_LENGTH_MAX = 300;
+const SERVER_ERROR_FIRST = 500;
+const REDIRECT_FIRST = 300;
+const TOO_MANY_REQUESTS = 429;
+
+/** Asks a URL of a realm, if its address is public or allowed by the administrator. */
+export interface RealmHttp {
+  request(url: string, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>;
+}
+
+export interface KeycloakCall {
+  readonly method: HttpRequest['method'];
+  readonly url: string;
+  readonly token?: string;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  /** Statuses besides 2xx that are an answer. */
+  readonly alsoTakes?: readonly number[];
+}
+
+export interface KeycloakAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Calls to one realm. Whatever it answers is an answer that was asked for, or a RealmFailure. */
+export class KeycloakHttp {
+  constructor(
+    private readonly http: RealmHttp,
+    private readonly access: RealmAccess,
+  ) {}
+
+  async read<Answer>(call: KeycloakCall, schema: z.ZodType<Answer>, signal: AbortSignal): Promise<Answer> {
+    const { body } = await this.send(call, signal);
+    const parsed = schema.safeParse(jsonOf(body));
+    if (parsed.success) return parsed.data;
+    throw this.failure('RealmInvalid', call, 'answers with something else than Keycloak does');
+  }
+
+  async send(call: KeycloakCall, signal: AbortSignal): Promise<KeycloakAnswer> {
+    const answer = await this.http.request(call.url, this.requestOf(call), signal);
+    if (answer.kind !== 'answered') throw this.failure('RealmUnreachable', call, `does not answer: ${answer.why}`);
+    const { status, body = '' } = answer;
+    if ((status >= 200 && status < REDIRECT_FIRST) || call.alsoTakes?.includes(status) === true)
+      return { status, body };
+    throw this.refusal(call, status, body);
+  }
+
+  private requestOf({ method, token, form, json }: KeycloakCall): HttpRequest {
+    const sent =
+      form === undefined
+        ? json === undefined
+          ? undefined
+          : { body: JSON.stringify(json), type: 'application/json' }
+        : { body: new URLSearchParams(form).toString(), type: 'application/x-www-form-urlencoded' };
+    const headers = {
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(sent === undefined
+        ? {}
+        : { 'content-type': sent.type, 'content-length': String(Buffer.byteLength(sent.body)) }),
+    };
+    const limits = { timeLimitMs: TIME_LIMIT_MS, answerBytesMax: ANSWER_BYTES_MAX };
+    return { method, headers, ca: this.access.ca, ...limits, ...(sent === undefined ? {} : { body: sent.body }) };
+  }
+
+  private refusal(call: KeycloakCall, status: number, body: string): RealmFailure {
+    const parsed = Problem.safeParse(jsonOf(body));
+    const { error, error_description: description, errorMessage } = parsed.success ? parsed.data : {};
+    const words = [errorMessage, error, description].filter((one) => one !== undefined).join(': ');
+    const detail = `answers ${status}${words === '' ? '' : ` (${this.safe(words)})`}`;
+    if (status >= SERVER_ERROR_FIRST || status === TOO_MANY_REQUESTS)
+      return this.failure('RealmUnreachable', call, detail);
+    const isCredential = status === 401 || status === 403 || (call.form !== undefined && status === 400);
+    return this.failure(isCredential ? 'CredentialRefused' : 'RealmInvalid', call, detail);
+  }
+
+  /** What a realm writes may be anything: the credential that it was sent, too. */
+  private safe(words: string): string {
+    const plain = words.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);
+    return plain.replaceAll(this.access.clientSecret, '***');
+  }
+
+  private failure(reason: RealmFailure['reason'], { method, url }: KeycloakCall, detail: string): RealmFailure {
+    const { name, clientId } = this.access;
+    const whose = reason === 'CredentialRefused' ? ` to the client ${clientId}` : '';
+    return new RealmFailure(reason, `realm ${name}: ${method} ${new URL(url).pathname} ${detail}${whose}`);
+  }
+}
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+};

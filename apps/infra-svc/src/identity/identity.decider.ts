@@ -1,0 +1,52 @@
+import type { ClusterUid, EventData, Fact, RealmClient, RealmName } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { ABSENT, evolve, type Identity } from './identity.state.js';
+
+type About<Data> = { readonly uid: ClusterUid } & Data;
+
+export type IdentityCommand =
+  | Command<'Block', EventData<'IdentityBlocked'>>
+  | Command<'Request', About<RealmClient>>
+  | Command<'RecordReady', About<RealmClient>>
+  | Command<'RecordRelease', About<{ readonly realm: RealmName; readonly left?: true }>>;
+
+export type IdentityFact = Fact<'IdentityBlocked' | 'IdentityRequested' | 'IdentityReady' | 'IdentityReleased'>;
+
+const same = (one: object | undefined, other: object): boolean =>
+  one !== undefined && JSON.stringify(one) === JSON.stringify(other);
+
+const decide = (state: Identity, command: IdentityCommand): readonly IdentityFact[] => {
+  if (state.stage === 'absent' || state.uid !== command.data.uid) return nothing;
+  const { stage, identity } = state;
+  switch (command.type) {
+    case 'Block': {
+      // The words may differ at each look: only another reason is news.
+      const { reason, realm } = command.data;
+      const isKnown = identity.blocked?.reason === reason && identity.blocked.realm === realm;
+      return isKnown ? nothing : [{ type: 'IdentityBlocked', data: command.data }];
+    }
+    case 'Request': {
+      const { uid, ...client } = command.data;
+      if (stage !== 'accepted' || same(identity.held[client.realm], client)) return nothing;
+      return [{ type: 'IdentityRequested', data: { uid, ...client } }];
+    }
+    case 'RecordReady': {
+      const { uid, ...client } = command.data;
+      if (stage !== 'accepted' || !same(identity.held[client.realm], client) || same(identity.ready, client))
+        return nothing;
+      return [{ type: 'IdentityReady', data: { uid, ...client } }];
+    }
+    case 'RecordRelease':
+      return identity.held[command.data.realm] === undefined
+        ? nothing
+        : [{ type: 'IdentityReleased', data: command.data }];
+  }
+};
+
+/** Where users of a cluster sign in: the client and the group that it has at a realm of its namespace. */
+export const identity: Decider<Identity, IdentityCommand, IdentityFact> = {
+  initial: ABSENT,
+  reads: 'cluster',
+  decide,
+  evolve,
+};

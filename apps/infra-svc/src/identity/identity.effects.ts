@@ -1,0 +1,145 @@
+import { fnv1a32, type RealmClient, type RealmName, type RealmSelection } from '@fairlead/contracts';
+import { OnTask, type RequeueAfter, type TaskContext, type TaskPolicy } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import { RealmLooks } from '../realms/looks.effects.js';
+import { RealmFailure, type DesiredIdentity } from '../realms/realm.ports.js';
+import { RegisteredRealms, type KnownRealm } from '../realms/realms.effects.js';
+import type { IdentityCommand } from './identity.decider.js';
+import { DELETE_IDENTITY, ENSURE_IDENTITY, type IdentityData } from './identity.reconciler.js';
+import type { Identity, PresentIdentity } from './identity.state.js';
+
+export type IdentityTask = TaskContext<Identity, IdentityCommand, IdentityData>;
+
+/** What a realm fails at is no failure of an attempt: these are for the log, and for secrets that cannot be read. */
+export const IDENTITY_POLICY: Partial<TaskPolicy> = {
+  attemptsMax: 75,
+  backoffFirstMs: 1_000,
+  backoffMaxMs: 600_000,
+  timeoutMs: 120_000,
+};
+
+/** With the longest look, a cluster goes on within 15 s after its realm is ready. Clusters that wait are spread over the second half. */
+export const AGAIN_MS = { min: 4_000, max: 8_000 };
+/** A realm that does not delete what it has is not urgent. */
+const DELETION_AGAIN_MS = { min: 20_000, max: 40_000 };
+const BUSY_AGAIN_MS = 1_000;
+
+const spread = (uid: string, { min, max }: typeof AGAIN_MS): number => min + (fnv1a32(uid) % (max - min));
+
+const presentOf = ({ state, key }: Pick<IdentityTask, 'state' | 'key'>): PresentIdentity => {
+  if (state.stage === 'absent') throw new Error(`${key} is desired without a cluster`);
+  return state;
+};
+
+/** Neither a namespace nor a cluster has a dot in its name, so no two clusters share one. */
+const nameOf = ({ namespace, cluster }: Pick<IdentityTask, 'namespace' | 'cluster'>): string =>
+  `kube-${namespace}.${cluster}`;
+
+const desiredOf = (task: IdentityTask, { clientId, group, groupsClaim }: RealmClient): DesiredIdentity => {
+  const { namespace, cluster } = task;
+  return { namespace, cluster, uid: presentOf(task).uid, clientId, group, groupsClaim };
+};
+
+const notFound = (namespace: string, { realm }: RealmSelection): string =>
+  realm === null
+    ? `the namespace ${namespace} has no realm. Register one with "fairlead realm register"`
+    : `the namespace ${namespace} has no realm ${realm}. Register it with "fairlead realm register ${realm}"`;
+
+/** Makes the client and the group of a cluster at its realm, and deletes them with it. */
+@Controller()
+export class IdentityEffects {
+  constructor(
+    @Inject(RegisteredRealms) private readonly realms: RegisteredRealms,
+    @Inject(RealmLooks) private readonly looks: RealmLooks,
+  ) {}
+
+  @OnTask(ENSURE_IDENTITY, IDENTITY_POLICY)
+  async ensureIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
+    const { uid, selection } = presentOf(task);
+    if (selection === null) return undefined;
+    const realm = await this.chosen(task, selection);
+    if (realm === undefined) {
+      const message = notFound(task.namespace, selection);
+      return this.blocked(
+        task,
+        { realm: selection.realm as RealmName | null, reason: 'RealmNotFound', message },
+        AGAIN_MS,
+      );
+    }
+    if (await isAtWork(task, `${DELETE_IDENTITY}/${realm.name}`)) return task.requeueAfter(BUSY_AGAIN_MS, 'deleting');
+    return this.unlessFailed(task, realm.name, AGAIN_MS, async () => {
+      const session = await this.looks.open(realm, task.cause);
+      const client = clientAt(task, realm, selection);
+      await task.record({ type: 'Request', data: { uid, ...client } });
+      const desired = desiredOf(task, client);
+      await session.ensureGroup(desired, task.signal);
+      await session.ensureClient(desired, task.signal);
+      await task.record({ type: 'RecordReady', data: { uid, ...client } });
+    });
+  }
+
+  /** The client first: no user can sign in any more when the group goes. */
+  @OnTask(DELETE_IDENTITY, IDENTITY_POLICY)
+  async deleteIdentity(task: IdentityTask): Promise<RequeueAfter | undefined> {
+    const { uid, identity } = presentOf(task);
+    const client = identity.held[task.data.realm ?? ''];
+    if (client === undefined) return undefined;
+    if (await isAtWork(task, ENSURE_IDENTITY)) return task.requeueAfter(BUSY_AGAIN_MS, 'it is being made');
+    const realm = await this.realms.one(task.namespace, client.realm);
+    if (realm === undefined) {
+      await task.record({ type: 'RecordRelease', data: { uid, realm: client.realm, left: true } });
+      return undefined;
+    }
+    return this.unlessFailed(task, client.realm, DELETION_AGAIN_MS, async () => {
+      const session = await this.looks.open(realm, task.cause);
+      const desired = desiredOf(task, client);
+      await session.deleteClient(desired, task.signal);
+      await session.deleteGroup(desired, task.signal);
+      await task.record({ type: 'RecordRelease', data: { uid, realm: client.realm } });
+    });
+  }
+
+  /** A realm that was chosen once stays the one of the cluster as long as it is registered. */
+  private async chosen(task: IdentityTask, { realm: named }: RealmSelection): Promise<KnownRealm | undefined> {
+    const realms = await this.realms.of(task.namespace);
+    if (named !== null) return realms.find(({ name }) => name === named);
+    const { ready, held } = presentOf(task).identity;
+    return realms.find(({ name }) => name === ready?.realm) ?? realms.find(({ name }) => name in held) ?? realms.at(0);
+  }
+
+  private async unlessFailed(
+    task: IdentityTask,
+    realm: RealmName,
+    again: typeof AGAIN_MS,
+    work: () => Promise<void>,
+  ): Promise<RequeueAfter | undefined> {
+    try {
+      await work();
+      return undefined;
+    } catch (error) {
+      task.signal.throwIfAborted();
+      if (!(error instanceof RealmFailure)) throw error;
+      const { reason, message } = error;
+      return this.blocked(task, { realm, reason, message }, again);
+    }
+  }
+
+  private async blocked(
+    task: IdentityTask,
+    block: Omit<Extract<IdentityCommand, { type: 'Block' }>['data'], 'uid'>,
+    again: typeof AGAIN_MS,
+  ): Promise<RequeueAfter> {
+    const { uid } = presentOf(task);
+    await task.record({ type: 'Block', data: { uid, ...block } });
+    return task.requeueAfter(spread(uid, again), block.message);
+  }
+}
+
+const isAtWork = async (task: IdentityTask, key: string): Promise<boolean> =>
+  (await task.othersAtWork()).some((other) => other === key || other.startsWith(`${key}/`));
+
+const clientAt = (task: IdentityTask, realm: KnownRealm, { groupsClaim }: RealmSelection): RealmClient => {
+  const { name, issuerUrl, ca } = realm;
+  const clientId = nameOf(task);
+  return { realm: name, issuerUrl, ...(ca === undefined ? {} : { ca }), clientId, group: `/${clientId}`, groupsClaim };
+};

@@ -1,0 +1,76 @@
+import type { ClusterUid, Namespace, RealmName } from '@fairlead/contracts';
+import type { Handle } from '@fairlead/event-sourcing/jetstream';
+import { describe, expect, it } from '@jest/globals';
+import { MemorySecrets } from '../../test/memory.service.js';
+import { readSettings } from '../config.js';
+import { RealmLooks } from '../realms/looks.effects.js';
+import { RealmFailure, type IdentityProvider } from '../realms/realm.ports.js';
+import type { KnownRealm, RegisteredRealms } from '../realms/realms.effects.js';
+import { AGAIN_MS, IdentityEffects, type IdentityTask } from './identity.effects.js';
+import { realm } from './identity.fixtures.js';
+
+const GOES_ON_WITHIN_MS = 15_000;
+
+const company: KnownRealm = {
+  ...realm('company').data,
+  namespace: 'default' as Namespace,
+  name: 'company' as RealmName,
+  registration: 'r1',
+  since: 1,
+};
+const realms = { of: async () => [company] } as unknown as RegisteredRealms;
+const handle = (async () => ({ state: {}, seq: 1, events: [] })) as unknown as Handle;
+
+/** A task of a cluster that waits, as far as its handler looks at it. */
+const taskOf = (uid: string): IdentityTask =>
+  ({
+    namespace: 'default',
+    cluster: 'demo',
+    key: 'EnsureIdentity',
+    state: {
+      stage: 'accepted',
+      uid: uid as ClusterUid,
+      selection: { realm: null, groupsClaim: 'groups' },
+      identity: { held: {} },
+    },
+    signal: new AbortController().signal,
+    cause: { actor: 'system/infra-svc', correlationId: 'c', causationId: 'c' },
+    othersAtWork: async () => [],
+    record: async () => undefined,
+    requeueAfter: (delayMs: number, reason: string) => ({ kind: 'later', delayMs, reason }),
+  }) as unknown as IdentityTask;
+
+const looksAt = async (open: IdentityProvider['open'], realmTimeoutMs: number): Promise<RealmLooks> => {
+  const secrets = new MemorySecrets();
+  await secrets.put(company.secretRef, 'secret', 'realms');
+  const provider: IdentityProvider = { name: 'keycloak', open };
+  return new RealmLooks(new Map([['keycloak', provider]]), secrets, handle, { realmFreshForMs: 1, realmTimeoutMs });
+};
+
+describe('a cluster that waits for its realm', () => {
+  it('is spread with others over time, and goes on within 15 s after the realm is ready [azimuth 2]', async () => {
+    const { realmFreshForMs, realmTimeoutMs } = readSettings({});
+    expect(realmFreshForMs + AGAIN_MS.max + realmTimeoutMs).toBeLessThan(GOES_ON_WITHIN_MS);
+    const looks = await looksAt(async () => {
+      throw new RealmFailure('RealmUnreachable', 'away');
+    }, realmTimeoutMs);
+    const effects = new IdentityEffects(realms, looks);
+    const delays = await Promise.all(
+      Array.from({ length: 200 }, async (_, at) => (await effects.ensureIdentity(taskOf(`uid-${at}`)))?.delayMs ?? 0),
+    );
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(AGAIN_MS.min);
+    expect(Math.max(...delays)).toBeLessThan(AGAIN_MS.max);
+    expect(new Set(delays).size).toBeGreaterThan(100);
+  });
+
+  it('waits no longer than allowed for a realm that does not answer', async () => {
+    const never: IdentityProvider['open'] = (_access, late) =>
+      new Promise((_resolve, reject) => late.addEventListener('abort', () => reject(late.reason as Error)));
+    const looks = await looksAt(never, 20);
+    const cause = { actor: 'system/infra-svc', correlationId: 'c', causationId: 'c' };
+    await expect(looks.open(company, cause)).rejects.toMatchObject({
+      reason: 'RealmUnreachable',
+      message: 'realm company has not answered within 20 ms',
+    });
+  });
+});

@@ -1,0 +1,41 @@
+import { isIdentityAwaited } from '@fairlead/contracts';
+import type { Reconciler, Task } from '@fairlead/event-sourcing';
+import { identity, type IdentityCommand, type IdentityFact } from './identity.decider.js';
+import { unneededIn, type Identity } from './identity.state.js';
+
+export const ENSURE_IDENTITY = 'EnsureIdentity';
+export const DELETE_IDENTITY = 'DeleteIdentity';
+
+/** Identity providers that hang keep no more workers than those of one connection do. */
+const GROUPS = ['identity providers'];
+
+export interface IdentityData {
+  readonly [key: string]: unknown;
+  /** Whose client is deleted. */
+  readonly realm?: string;
+}
+
+const tasksOf = (state: Identity): readonly Task[] => {
+  if (state.stage === 'absent') return [];
+  const { stage, selection, identity: has } = state;
+  const deletions = unneededIn(state).map((realm): Task => {
+    const reason =
+      stage === 'dismantled' ? 'the cluster is dismantled' : 'its manifest asks for another realm, or none';
+    const data: IdentityData = { realm };
+    return { type: DELETE_IDENTITY, key: `${DELETE_IDENTITY}/${realm}`, reason, data, groups: GROUPS };
+  });
+  if (stage !== 'accepted' || selection === null || !isIdentityAwaited(has, selection)) return deletions;
+  const key = `${ENSURE_IDENTITY}/${selection.realm ?? 'first'}/${selection.groupsClaim}`;
+  const reason = `users are to sign in at ${selection.realm === null ? 'a realm of the namespace' : `realm ${selection.realm}`}`;
+  return [...deletions, { type: ENSURE_IDENTITY, key, reason, data: {}, groups: GROUPS }];
+};
+
+/** A cluster gets its client at a realm before its machines are requested, and loses it when it is deleted. */
+export const identityReconciler: Reconciler<Identity, IdentityCommand, IdentityFact> = {
+  name: 'identity',
+  version: 1,
+  context: 'identity',
+  decider: identity,
+  generation: (state) => (state.stage === 'absent' ? '' : state.uid),
+  tasks: tasksOf,
+};

@@ -1,0 +1,78 @@
+import {
+  clientFor,
+  identityAfter,
+  isIdentityAwaited,
+  NO_IDENTITY,
+  realmSelectionOf,
+  withoutBlock,
+  type ClusterIdentity,
+  type ClusterUid,
+  type RealmSelection,
+  type StoredEvent,
+} from '@fairlead/contracts';
+
+/** What one incarnation of a cluster has at identity providers, and is to have. */
+export interface PresentIdentity {
+  readonly stage: 'requested' | 'accepted' | 'leaving' | 'dismantled';
+  readonly uid: ClusterUid;
+  /** null: its manifest asks for no realm. */
+  readonly selection: RealmSelection | null;
+  readonly identity: ClusterIdentity;
+}
+
+export type Identity = { readonly stage: 'absent' } | PresentIdentity;
+
+export const ABSENT: Identity = { stage: 'absent' };
+
+const fresh = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Identity => ({
+  stage: 'requested',
+  uid,
+  selection: null,
+  identity: NO_IDENTITY,
+});
+
+const at = (state: PresentIdentity, stage: PresentIdentity['stage']): PresentIdentity => ({ ...state, stage });
+
+const sameSelection = (one: RealmSelection | null, other: RealmSelection | null): boolean =>
+  one === other || (one !== null && other !== null && JSON.stringify(one) === JSON.stringify(other));
+
+const evolvePresent = (state: PresentIdentity, event: StoredEvent): Identity => {
+  switch (event.type) {
+    case 'ClusterSpecChanged': {
+      const selection = realmSelectionOf(event.data.spec.authentication?.oidc);
+      return sameSelection(state.selection, selection)
+        ? state
+        : { ...state, selection, identity: withoutBlock(state.identity) };
+    }
+    case 'ClusterRetryRequested': // A request that was corrected is checked again.
+      return event.data.correction === undefined ? state : at(state, 'requested');
+    case 'ClusterAccepted':
+      return at(state, 'accepted');
+    case 'ClusterDeletionRequested':
+      return at(state, 'leaving');
+    case 'ClusterDismantled':
+      return at(state, 'dismantled');
+    case 'ClusterDeleted':
+      return ABSENT;
+    default: {
+      const identity = identityAfter(state.identity, event);
+      return identity === state.identity ? state : { ...state, identity };
+    }
+  }
+};
+
+/** Events of another incarnation change nothing. */
+export const evolve = (state: Identity, event: StoredEvent): Identity => {
+  if (event.type === 'ClusterRequested') return state.stage === 'absent' ? fresh(event) : state;
+  if (state.stage === 'absent' || !('uid' in event.data) || event.data.uid !== state.uid) return state;
+  return evolvePresent(state, event);
+};
+
+/** Realms that may have a client of the cluster which is not needed. A client that is replaced stays until the other one is there. */
+export const unneededIn = ({ stage, selection, identity }: PresentIdentity): readonly string[] => {
+  const held = Object.keys(identity.held);
+  if (stage === 'dismantled') return held;
+  if (stage !== 'accepted' || isIdentityAwaited(identity, selection)) return [];
+  const needed = selection === null ? undefined : clientFor(identity, selection)?.realm;
+  return held.filter((realm) => realm !== needed);
+};

@@ -1,0 +1,55 @@
+import { NONE, type Fact, type RealmName, type RealmProblem, type StreamId } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+
+/** Where it is stated how the realms of a namespace were found. */
+export const realmsStream = (namespace: string): StreamId => ({ namespace, cluster: NONE, context: 'realms' });
+
+export type RealmFact = Fact<'RealmReady' | 'RealmNotReady'>;
+
+/** A look at a realm. `problem` undefined: it is ready. */
+export type RecordLook = Command<
+  'RecordLook',
+  {
+    readonly namespace: string;
+    readonly realm: RealmName;
+    readonly registration: string;
+    readonly problem?: { readonly reason: RealmProblem; readonly message: string };
+  }
+>;
+
+interface Found {
+  readonly registration: string;
+  /** null: it was ready. */
+  readonly reason: RealmProblem | null;
+}
+
+/** How each realm was found last, by name. */
+export type RealmsState = Readonly<Record<string, Found>>;
+
+/** What a look found, each change once. */
+export const realms: Decider<RealmsState, RecordLook, RealmFact> = {
+  initial: {},
+
+  decide: (state, { data: { namespace, realm, registration, problem } }) => {
+    const last = state[realm];
+    const reason = problem?.reason ?? null;
+    if (last !== undefined && last.registration === registration && last.reason === reason) return nothing;
+    const about = { name: namespace, realm, registration } as RealmFact['data'];
+    return problem === undefined
+      ? [{ type: 'RealmReady', data: about }]
+      : [{ type: 'RealmNotReady', data: { ...about, ...problem } }];
+  },
+
+  evolve: (state, event) => {
+    switch (event.type) {
+      case 'RealmReady':
+      case 'RealmNotReady': {
+        const { realm, registration } = event.data;
+        const reason = event.type === 'RealmReady' ? null : event.data.reason;
+        return { ...state, [realm]: { registration, reason } };
+      }
+      default:
+        return state;
+    }
+  },
+};

@@ -1,0 +1,36 @@
+import { WorldFailure } from '@fairlead/contracts';
+import { OnJob, type Job } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import { RealmLooks } from './looks.effects.js';
+import { RealmFailure } from './realm.ports.js';
+import { VERIFY_REALM } from './realms.process.js';
+import { RegisteredRealms } from './realms.effects.js';
+
+export type OfRealm = { readonly namespace: string; readonly realm: string; readonly registration: string };
+
+/** Looks at a realm as soon as it is registered. */
+@Controller()
+export class RealmJobs {
+  constructor(
+    @Inject(RegisteredRealms) private readonly realms: RegisteredRealms,
+    @Inject(RealmLooks) private readonly looks: RealmLooks,
+  ) {}
+
+  /** Twelve attempts are about half an hour. Later on, a cluster that needs the realm has it looked at. */
+  @OnJob<OfRealm>(VERIFY_REALM, {
+    attemptsMax: 12,
+    backoffFirstMs: 2_000,
+    backoffMaxMs: 300_000,
+    timeoutMs: 60_000,
+  })
+  async verify({ data: { namespace, realm: name, registration }, cause }: Job<OfRealm>): Promise<void> {
+    const realm = await this.realms.one(namespace, name);
+    if (realm?.registration !== registration) return;
+    try {
+      await this.looks.open(realm, cause);
+    } catch (error) {
+      if (!(error instanceof RealmFailure)) throw error;
+      throw new WorldFailure({ operation: 'verify realm', target: name, message: error.message });
+    }
+  }
+}

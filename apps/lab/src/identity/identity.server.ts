@@ -1,0 +1,173 @@
+import { exportPKCS8, exportSPKI, generateKeyPair, importPKCS8, importSPKI } from 'jose';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { z, ZodError } from 'zod';
+import { findRoute, type ApiAnswer, type Route } from '../api/api.router.js';
+import { CertificateAuthority } from '../kubernetes/certificates/certificate.authority.js';
+import type { DocumentStore } from '../persistence/document.store.js';
+import { notFound, RealmProblem } from './realm.problem.js';
+import { AccessTokens, ALGORITHM, isAdministration, REALM, realmRoutes, type Administrator } from './realm.routes.js';
+import { RealmState } from './realm.state.js';
+import { SimulatedRealm } from './simulated.realm.js';
+
+const KIND = 'identity';
+const LOOPBACK = '127.0.0.1';
+const BODY_SIZE_MAX = 1024 * 1024;
+
+const Pair = z.object({ certPem: z.string(), keyPem: z.string() });
+const Stored = z.object({
+  authority: Pair,
+  serving: Pair,
+  signing: z.object({ publicPem: z.string(), privatePem: z.string() }),
+  realm: RealmState,
+});
+type Stored = z.infer<typeof Stored>;
+
+export interface IdentityParts {
+  readonly store: DocumentStore;
+  readonly administrator: Administrator;
+  /** 0 takes any free port. */
+  readonly port: number;
+  now(): Date;
+  onBug(error: unknown): void;
+}
+
+/** Where a realm is reached. */
+export interface RealmAccess {
+  readonly issuerUrl: string;
+  readonly ca: string;
+  readonly clientId: string;
+}
+
+/** A simulation of an identity provider: one realm of Keycloak, by HTTPS on the loopback address. It names itself a simulation in every answer. */
+export class IdentityServer {
+  private readonly sessions: AccessTokens;
+
+  private constructor(
+    private readonly parts: IdentityParts,
+    private readonly stored: Stored,
+    private readonly server: Server,
+    private routes: readonly Route[],
+  ) {
+    this.sessions = new AccessTokens(() => parts.now());
+  }
+
+  static async start(parts: IdentityParts): Promise<IdentityServer> {
+    const [document] = await parts.store.readAll(KIND);
+    const stored = document === undefined ? await newIdentity(parts.now().getTime()) : Stored.parse(document);
+    const { serving } = stored;
+    const server = createServer({ key: serving.keyPem, cert: serving.certPem });
+    const identity = new IdentityServer(parts, stored, server, []);
+    await identity.open();
+    return identity;
+  }
+
+  get access(): RealmAccess {
+    const { port } = this.server.address() as AddressInfo;
+    const { authority } = this.stored;
+    const { clientId } = this.parts.administrator;
+    return { issuerUrl: `https://${LOOPBACK}:${port}/realms/${REALM}`, ca: authority.certPem, clientId };
+  }
+
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private async open(): Promise<void> {
+    const { server, parts, stored } = this;
+    const { signing } = stored;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: LOOPBACK, port: parts.port, exclusive: true }, () => resolve());
+    });
+    const keys = {
+      publicKey: await importSPKI(signing.publicPem, ALGORITHM, { extractable: true }),
+      privateKey: await importPKCS8(signing.privatePem, ALGORITHM),
+    };
+    const realm = new SimulatedRealm(
+      stored.realm,
+      () => this.save(),
+      () => parts.now(),
+    );
+    const { administrator, now } = parts;
+    const { issuerUrl } = this.access;
+    this.routes = realmRoutes({ realm, issuerUrl, administrator, keys, now }, this.sessions);
+    this.save();
+    server.on('request', (request, response) => void this.serve(request, response));
+  }
+
+  private save(): void {
+    this.parts.store.put(KIND, KIND, () => this.stored);
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, body } = await this.answer(request);
+    if (response.destroyed) return;
+    const isPage = typeof body === 'string';
+    const text = body === undefined ? '' : isPage ? body : JSON.stringify(body);
+    response.writeHead(status, {
+      'content-type': isPage ? 'text/html; charset=utf-8' : 'application/json',
+      'content-length': Buffer.byteLength(text),
+      server: 'Fairlead-Lab-Simulation',
+    });
+    response.end(text);
+  }
+
+  private async answer(request: IncomingMessage): Promise<ApiAnswer> {
+    try {
+      const url = new URL(request.url ?? '/', 'https://lab.invalid');
+      if (isAdministration(url.pathname)) this.authenticate(request);
+      const match = findRoute(this.routes, request.method ?? '', url.pathname);
+      if (match === undefined || match === 'other-method') throw notFound();
+      const body = await bodyOf(request);
+      const { parameters, route } = match;
+      const { signal } = new AbortController();
+      const answer = await route.handle({ parameters, query: url.searchParams, body, signal });
+      await this.parts.store.flush();
+      return answer;
+    } catch (error) {
+      return this.refusal(error);
+    }
+  }
+
+  private authenticate(request: IncomingMessage): void {
+    const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    if (!this.sessions.isInForce(token)) throw new RealmProblem(401, 'HTTP 401 Unauthorized');
+  }
+
+  private refusal(error: unknown): ApiAnswer {
+    if (error instanceof RealmProblem) return { status: error.status, body: { error: error.error } };
+    if (error instanceof ZodError) return { status: 400, body: { error: 'invalid_request' } };
+    this.parts.onBug(error);
+    return { status: 500, body: { error: 'unknown_error' } };
+  }
+}
+
+const newIdentity = async (nowMs: number): Promise<Stored> => {
+  const authority = await CertificateAuthority.create(nowMs);
+  const serving = await authority.issue({ commonName: 'identity', usage: 'server', sans: [LOOPBACK] }, nowMs);
+  const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
+  const signing = { publicPem: await exportSPKI(publicKey), privatePem: await exportPKCS8(privateKey) };
+  return { authority: authority.pair, serving, signing, realm: { clients: [], groups: [], users: [] } };
+};
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_SIZE_MAX) throw new RealmProblem(413, 'invalid_request');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  const type = request.headers['content-type'] ?? '';
+  if (type.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(text));
+  try {
+    return text === '' ? {} : (JSON.parse(text) as unknown);
+  } catch {
+    throw new RealmProblem(400, 'invalid_request');
+  }
+};

@@ -1,0 +1,216 @@
+import { exportJWK, SignJWT, type CryptoKey } from 'jose';
+import { randomBytes } from 'node:crypto';
+import type { ApiAnswer, ApiRequest, Route } from '../api/api.router.js';
+import { RealmProblem } from './realm.problem.js';
+import type { SimulatedRealm } from './simulated.realm.js';
+
+export const REALM = 'lab';
+export const ALGORITHM = 'ES256';
+export const KEY_ID = 'lab';
+const TOKEN_SECONDS = 300;
+const POLL_SECONDS = 1;
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** The client by which Fairlead manages the others. */
+export interface Administrator {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export interface RealmParts {
+  readonly realm: SimulatedRealm;
+  readonly issuerUrl: string;
+  readonly administrator: Administrator;
+  readonly keys: { readonly publicKey: CryptoKey; readonly privateKey: CryptoKey };
+  now(): Date;
+}
+
+const ok = (body: unknown): ApiAnswer => ({ status: 200, body });
+const CREATED: ApiAnswer = { status: 201 };
+const DONE: ApiAnswer = { status: 204 };
+
+type Form = Readonly<Record<string, string>>;
+
+const OIDC = `/realms/${REALM}/protocol/openid-connect`;
+const ADMIN = `/admin/realms/${REALM}`;
+
+/** The Admin API asks for an access token; everything else is for everyone. */
+export const isAdministration = (path: string): boolean => path.startsWith(`${ADMIN}/`);
+
+const discovery = (issuerUrl: string) => ({
+  issuer: issuerUrl,
+  authorization_endpoint: `${issuerUrl}/protocol/openid-connect/auth`,
+  token_endpoint: `${issuerUrl}/protocol/openid-connect/token`,
+  device_authorization_endpoint: `${issuerUrl}/protocol/openid-connect/auth/device`,
+  jwks_uri: `${issuerUrl}/protocol/openid-connect/certs`,
+  response_types_supported: ['code'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: [ALGORITHM],
+  code_challenge_methods_supported: ['S256'],
+});
+
+const PAGE = (userCode: string): string => `<!doctype html>
+<title>Simulated sign-in</title>
+<h1>Simulated sign-in</h1>
+<p>This identity provider is a simulation of Fairlead's lab: its users have no passwords.</p>
+<form method="post"><label>Code <input name="user_code" value="${userCode}"></label>
+<label>User <input name="username"></label> <button>Sign in</button></form>`;
+
+/** OpenID Connect for users. */
+const publicRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
+  {
+    method: 'GET',
+    path: `/realms/${REALM}/.well-known/openid-configuration`,
+    handle: () => ok(discovery(parts.issuerUrl)),
+  },
+  {
+    method: 'GET',
+    path: `${OIDC}/certs`,
+    handle: async () => {
+      const key = await exportJWK(parts.keys.publicKey);
+      return ok({ keys: [{ ...key, kid: KEY_ID, use: 'sig', alg: ALGORITHM }] });
+    },
+  },
+  {
+    method: 'POST',
+    path: `${OIDC}/auth/device`,
+    handle: ({ body }) => {
+      const { deviceCode, userCode, expiresIn } = parts.realm.beginDevice((body as Form)['client_id'] ?? '');
+      const uri = `${parts.issuerUrl}/device`;
+      return ok({
+        device_code: deviceCode,
+        user_code: userCode,
+        verification_uri: uri,
+        verification_uri_complete: `${uri}?user_code=${userCode}`,
+        expires_in: expiresIn,
+        interval: POLL_SECONDS,
+      });
+    },
+  },
+  {
+    method: 'GET',
+    path: `/realms/${REALM}/device`,
+    handle: ({ query }) => ok(PAGE((query.get('user_code') ?? '').replaceAll(/[^0-9A-F]/g, ''))),
+  },
+  {
+    method: 'POST',
+    path: `/realms/${REALM}/device`,
+    handle: ({ body }) => {
+      const { user_code: userCode = '', username = '' } = body as Form;
+      parts.realm.approve(userCode, username);
+      return ok('<!doctype html><title>Signed in</title><p>Signed in: go back to the terminal.</p>');
+    },
+  },
+  { method: 'POST', path: `${OIDC}/token`, handle: ({ body }) => tokenFor(body as Form, parts, sessions) },
+];
+
+const tokenFor = async (form: Form, parts: RealmParts, sessions: AccessTokens): Promise<ApiAnswer> => {
+  const { grant_type: grant, client_id: clientId = '', client_secret: secret, device_code: deviceCode = '' } = form;
+  if (grant === 'client_credentials') {
+    const { administrator } = parts;
+    if (clientId !== administrator.clientId || secret !== administrator.clientSecret)
+      throw new RealmProblem(401, 'unauthorized_client');
+    return ok({ access_token: sessions.begin(), token_type: 'Bearer', expires_in: TOKEN_SECONDS });
+  }
+  if (grant !== DEVICE_GRANT) throw new RealmProblem(400, 'unsupported_grant_type');
+  const { subject, audience, claims } = parts.realm.redeem(deviceCode, clientId);
+  const now = Math.floor(parts.now().getTime() / 1_000);
+  const token = await new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: ALGORITHM, kid: KEY_ID })
+    .setIssuer(parts.issuerUrl)
+    .setSubject(subject)
+    .setAudience(audience)
+    .setIssuedAt(now)
+    .setExpirationTime(now + TOKEN_SECONDS)
+    .sign(parts.keys.privateKey);
+  return ok({ id_token: token, access_token: token, token_type: 'Bearer', expires_in: TOKEN_SECONDS });
+};
+
+/** The part of Keycloak's Admin API that Fairlead uses, and users with their groups for tests and demonstrations. */
+const administrationRoutes = (realm: SimulatedRealm): readonly Route[] => {
+  const done =
+    (work: (request: ApiRequest) => void): Route['handle'] =>
+    (request) => {
+      work(request);
+      return DONE;
+    };
+  const created =
+    (work: (body: unknown) => { readonly id: string }): Route['handle'] =>
+    ({ body }) => ({ ...CREATED, body: { id: work(body).id } });
+  const models = `${ADMIN}/clients/:id/protocol-mappers/models`;
+  const membership = `${ADMIN}/users/:id/groups/:group`;
+  return [
+    { method: 'GET', path: `${ADMIN}/clients`, handle: ({ query }) => ok(realm.clients(query.get('clientId'))) },
+    { method: 'POST', path: `${ADMIN}/clients`, handle: created((body) => realm.createClient(body)) },
+    {
+      method: 'PUT',
+      path: `${ADMIN}/clients/:id`,
+      handle: done(({ parameters: { id = '' }, body }) => realm.updateClient(id, body)),
+    },
+    {
+      method: 'DELETE',
+      path: `${ADMIN}/clients/:id`,
+      handle: done(({ parameters: { id = '' } }) => realm.deleteClient(id)),
+    },
+    {
+      method: 'POST',
+      path: models,
+      handle: ({ parameters: { id = '' }, body }) => {
+        realm.createMapper(id, body);
+        return CREATED;
+      },
+    },
+    {
+      method: 'PUT',
+      path: `${models}/:mapper`,
+      handle: done(({ parameters: { id = '', mapper = '' }, body }) => realm.updateMapper(id, mapper, body)),
+    },
+    { method: 'GET', path: `${ADMIN}/groups`, handle: () => ok(realm.groups()) },
+    { method: 'POST', path: `${ADMIN}/groups`, handle: created((body) => realm.createGroup(body)) },
+    {
+      method: 'GET',
+      path: `${ADMIN}/group-by-path/:name`,
+      handle: ({ parameters: { name = '' } }) => ok(realm.groupNamed(name)),
+    },
+    {
+      method: 'DELETE',
+      path: `${ADMIN}/groups/:id`,
+      handle: done(({ parameters: { id = '' } }) => realm.deleteGroup(id)),
+    },
+    { method: 'POST', path: `${ADMIN}/users`, handle: created((body) => realm.createUser(body)) },
+    {
+      method: 'PUT',
+      path: membership,
+      handle: done(({ parameters: { id = '', group = '' } }) => realm.join(id, group)),
+    },
+    {
+      method: 'DELETE',
+      path: membership,
+      handle: done(({ parameters: { id = '', group = '' } }) => realm.leave(id, group)),
+    },
+  ];
+};
+
+/** Access tokens of the administrator that are in force. */
+export class AccessTokens {
+  private readonly untilMs = new Map<string, number>();
+
+  constructor(private readonly now: () => Date) {}
+
+  begin(): string {
+    const now = this.now().getTime();
+    for (const [token, until] of this.untilMs) if (until <= now) this.untilMs.delete(token);
+    const token = randomBytes(24).toString('base64url');
+    this.untilMs.set(token, now + TOKEN_SECONDS * 1_000);
+    return token;
+  }
+
+  isInForce(token: string): boolean {
+    return (this.untilMs.get(token) ?? 0) > this.now().getTime();
+  }
+}
+
+export const realmRoutes = (parts: RealmParts, sessions: AccessTokens): readonly Route[] => [
+  ...publicRoutes(parts, sessions),
+  ...administrationRoutes(parts.realm),
+];

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+
+const LENGTH_MAX = 255;
+const text = z.string().min(1).max(LENGTH_MAX);
+
+export const Mapper = z.looseObject({
+  id: z.string().optional(),
+  name: text,
+  protocol: z.literal('openid-connect'),
+  protocolMapper: z.string(),
+  config: z.record(z.string(), z.string()).default({}),
+});
+export type Mapper = z.infer<typeof Mapper>;
+
+/** As much of a client of Keycloak as the simulation knows; the rest is kept as it was sent. */
+export const Client = z.looseObject({
+  id: z.string(),
+  clientId: text,
+  enabled: z.boolean().default(true),
+  publicClient: z.boolean().default(false),
+  attributes: z.record(z.string(), z.string()).default({}),
+  protocolMappers: z.array(Mapper).max(50).default([]),
+});
+export type Client = z.infer<typeof Client>;
+
+export const Group = z.object({
+  id: z.string(),
+  name: text,
+  attributes: z.record(z.string(), z.array(z.string())).default({}),
+});
+export type Group = z.infer<typeof Group>;
+
+export const User = z.object({ id: z.string(), username: text, groups: z.array(z.string()).default([]) });
+export type User = z.infer<typeof User>;
+
+/** Everything that a realm keeps. */
+export const RealmState = z.object({
+  clients: z.array(Client).default([]),
+  groups: z.array(Group).default([]),
+  users: z.array(User).default([]),
+});
+export type RealmState = z.infer<typeof RealmState>;

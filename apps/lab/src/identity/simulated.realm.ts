@@ -1,0 +1,192 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { conflict, notFound, RealmProblem } from './realm.problem.js';
+import { Client, Group, Mapper, User, type RealmState } from './realm.state.js';
+
+const DEVICE_ENABLED = 'oauth2.device.authorization.grant.enabled';
+const GROUPS_MAPPER = 'oidc-group-membership-mapper';
+const DEVICE_SECONDS = 600;
+const DEVICES_MAX = 1_000;
+const MS_PER_SECOND = 1_000;
+
+interface Device {
+  readonly clientId: string;
+  readonly userCode: string;
+  readonly untilMs: number;
+  /** Who signed in. Absent: it is still waiting. */
+  userId?: string;
+}
+
+/** What a token says. */
+export interface TokenClaims {
+  readonly subject: string;
+  readonly audience: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** A simulation of one realm of Keycloak: its clients, groups and users, and the device flow. Users have no passwords. */
+export class SimulatedRealm {
+  private readonly devices = new Map<string, Device>();
+
+  constructor(
+    private readonly state: RealmState,
+    private readonly changed: () => void,
+    private readonly now: () => Date,
+  ) {}
+
+  clients(clientId: string | null): readonly Client[] {
+    return this.state.clients.filter((client) => clientId === null || client.clientId === clientId);
+  }
+
+  createClient(body: unknown): Client {
+    const client = Client.parse({ ...(body as object), id: randomUUID() });
+    if (this.clients(client.clientId).length > 0) throw conflict(`Client ${client.clientId}`);
+    const protocolMappers = client.protocolMappers.map((mapper) => ({ ...mapper, id: randomUUID() }));
+    return this.add(this.state.clients, { ...client, protocolMappers });
+  }
+
+  /** Mappers have routes of their own. */
+  updateClient(id: string, body: unknown): void {
+    const before = found(this.state.clients, id);
+    const { protocolMappers } = before;
+    const client = Client.parse({ ...before, ...(body as object), id, protocolMappers });
+    this.replace(this.state.clients, client);
+  }
+
+  deleteClient(id: string): void {
+    this.remove(this.state.clients, id);
+  }
+
+  createMapper(id: string, body: unknown): void {
+    const client = found(this.state.clients, id);
+    const mapper = { ...Mapper.parse(body), id: randomUUID() };
+    if (client.protocolMappers.some(({ name }) => name === mapper.name)) throw conflict('Protocol mapper');
+    this.replace(this.state.clients, { ...client, protocolMappers: [...client.protocolMappers, mapper] });
+  }
+
+  updateMapper(id: string, mapperId: string, body: unknown): void {
+    const client = found(this.state.clients, id);
+    if (!client.protocolMappers.some((mapper) => mapper.id === mapperId)) throw notFound();
+    const mapper = { ...Mapper.parse(body), id: mapperId };
+    const protocolMappers = client.protocolMappers.map((one) => (one.id === mapperId ? mapper : one));
+    this.replace(this.state.clients, { ...client, protocolMappers });
+  }
+
+  groups(): readonly Group[] {
+    return this.state.groups;
+  }
+
+  groupNamed(name: string): Group {
+    const group = this.state.groups.find((one) => one.name === name);
+    if (group === undefined) throw notFound();
+    return group;
+  }
+
+  createGroup(body: unknown): Group {
+    const group = Group.parse({ ...(body as object), id: randomUUID() });
+    if (this.state.groups.some(({ name }) => name === group.name)) throw conflict(`Top level group ${group.name}`);
+    return this.add(this.state.groups, group);
+  }
+
+  deleteGroup(id: string): void {
+    this.remove(this.state.groups, id);
+    this.state.users.forEach((user) => this.leave(user.id, id));
+  }
+
+  createUser(body: unknown): User {
+    const user = User.parse({ ...(body as object), id: randomUUID(), groups: [] });
+    if (this.state.users.some(({ username }) => username === user.username)) throw conflict('User');
+    return this.add(this.state.users, user);
+  }
+
+  join(userId: string, groupId: string): void {
+    const user = found(this.state.users, userId);
+    found(this.state.groups, groupId);
+    this.replace(this.state.users, { ...user, groups: [...new Set([...user.groups, groupId])] });
+  }
+
+  leave(userId: string, groupId: string): void {
+    const user = found(this.state.users, userId);
+    this.replace(this.state.users, { ...user, groups: user.groups.filter((id) => id !== groupId) });
+  }
+
+  /** The device authorization request (RFC 8628, 3.1). */
+  beginDevice(clientId: string) {
+    const client = this.publicClient(clientId);
+    if (client.attributes[DEVICE_ENABLED] !== 'true')
+      throw new RealmProblem(400, 'unauthorized_client: the client has no device flow');
+    this.forgetDevices();
+    const deviceCode = randomBytes(24).toString('base64url');
+    const userCode = randomBytes(4).toString('hex').toUpperCase();
+    const untilMs = this.now().getTime() + DEVICE_SECONDS * MS_PER_SECOND;
+    this.devices.set(deviceCode, { clientId, userCode, untilMs });
+    return { deviceCode, userCode, expiresIn: DEVICE_SECONDS };
+  }
+
+  /** Whoever comes with the code of a device is who they say they are: this is a simulation. */
+  approve(userCode: string, username: string): void {
+    const device = [...this.devices.values()].find((one) => one.userCode === userCode);
+    if (device === undefined) throw notFound();
+    const user = this.state.users.find((one) => one.username === username) ?? this.createUser({ username });
+    device.userId = user.id;
+  }
+
+  /** The device access token request (RFC 8628, 3.4). */
+  redeem(deviceCode: string, clientId: string): TokenClaims {
+    this.forgetDevices();
+    const device = this.devices.get(deviceCode);
+    if (device?.clientId !== clientId) throw new RealmProblem(400, 'invalid_grant');
+    if (device.userId === undefined) throw new RealmProblem(400, 'authorization_pending');
+    this.devices.delete(deviceCode);
+    return this.claimsOf(found(this.state.users, device.userId), this.publicClient(clientId));
+  }
+
+  private claimsOf({ id, username, groups }: User, client: Client): TokenClaims {
+    const mapper = client.protocolMappers.find((one) => one.protocolMapper === GROUPS_MAPPER);
+    const prefix = mapper?.config['full.path'] === 'true' ? '/' : '';
+    const named = this.state.groups.filter((group) => groups.includes(group.id)).map(({ name }) => `${prefix}${name}`);
+    const claim = mapper?.config['claim.name']?.replaceAll(String.raw`\.`, '.');
+    return {
+      subject: id,
+      audience: client.clientId,
+      claims: { preferred_username: username, ...(claim === undefined ? {} : { [claim]: named }) },
+    };
+  }
+
+  private publicClient(clientId: string): Client {
+    const [client] = this.clients(clientId);
+    if (client?.enabled !== true || !client.publicClient) throw new RealmProblem(401, 'invalid_client');
+    return client;
+  }
+
+  private forgetDevices(): void {
+    const now = this.now().getTime();
+    for (const [code, { untilMs }] of this.devices)
+      if (untilMs <= now || this.devices.size > DEVICES_MAX) this.devices.delete(code);
+  }
+
+  private add<Item>(items: Item[], item: Item): Item {
+    items.push(item);
+    this.changed();
+    return item;
+  }
+
+  private replace<Item extends { readonly id: string }>(items: Item[], item: Item): void {
+    items[items.findIndex(({ id }) => id === item.id)] = item;
+    this.changed();
+  }
+
+  private remove(items: { readonly id: string }[], id: string): void {
+    found(items, id);
+    items.splice(
+      items.findIndex((item) => item.id === id),
+      1,
+    );
+    this.changed();
+  }
+}
+
+const found = <Item extends { readonly id: string }>(items: readonly Item[], id: string): Item => {
+  const item = items.find((one) => one.id === id);
+  if (item === undefined) throw notFound();
+  return item;
+};

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { IdentityServer, type RealmAccess } from '../identity/identity.server.js';
+import { DocumentStore } from '../persistence/document.store.js';
+
+/** A simulated identity provider of its own, for specs. */
+export interface TestIdentity extends RealmAccess {
+  readonly clientSecret: string;
+  stop(): Promise<void>;
+}
+
+const WRITE_DELAY_MS = 1_000;
+
+export const startTestIdentity = async (): Promise<TestIdentity> => {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-identity-'));
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const clientSecret = 'secret-of-a-test-realm';
+  const server = await IdentityServer.start({
+    store: new DocumentStore(folder, WRITE_DELAY_MS, fail),
+    administrator: { clientId: 'fairlead', clientSecret },
+    port: 0,
+    now: () => new Date(),
+    onBug: fail,
+  });
+  return {
+    ...server.access,
+    clientSecret,
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};

@@ -1,0 +1,44 @@
+import { heartbeatSubject } from '@fairlead/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LastHeartbeat, NodeHeartbeats } from '../preflight/preflight.ports.js';
+import type { HeartbeatListener } from './heartbeats.listener.js';
+import type { ReadHeartbeat } from './last.heartbeat.js';
+
+const LOOK_EVERY_MS = 250;
+/** A clock that seems to differ by so much is looked at twice: this process may have been busy when the heartbeat came. */
+const DOUBTFUL_SKEW_MS = 250;
+
+type Listener = Pick<HeartbeatListener, 'heardAt' | 'lastOf' | 'sinceMs'>;
+
+/**
+ * The last heartbeat that this replica has received. Soon after its start, or after NATS was away, it waits for the next one of a node: before
+ * the limit after which a node counts as lost, silence says nothing.
+ */
+export class HeardHeartbeats implements NodeHeartbeats {
+  constructor(
+    private readonly listener: Listener,
+    private readonly limitMs: number,
+  ) {}
+
+  async last({ namespace, cluster, node }: Parameters<NodeHeartbeats['last']>[0]): Promise<LastHeartbeat | null> {
+    const subject = heartbeatSubject(namespace, cluster, node);
+    const read = await this.after(subject, -Infinity);
+    if (read === undefined) return null;
+    const isDoubtful = Math.abs(read.skewMs) >= DOUBTFUL_SKEW_MS;
+    const newer = isDoubtful ? await this.after(subject, performance.now()) : undefined;
+    const skewMs = newer === undefined || Math.abs(read.skewMs) < Math.abs(newer.skewMs) ? read.skewMs : newer.skewMs;
+    return { skewMs, source: (newer ?? read).heartbeat.source ?? null };
+  }
+
+  /** One that came after that moment; undefined: none did, for as long as a node may be silent. */
+  private async after(subject: string, moment: number): Promise<ReadHeartbeat | undefined> {
+    const beganMs = performance.now();
+    for (;;) {
+      const read = (this.listener.heardAt(subject) ?? -Infinity) > moment ? this.listener.lastOf(subject) : undefined;
+      if (read !== undefined) return read;
+      const { sinceMs = beganMs } = this.listener;
+      if (performance.now() - Math.max(Math.min(sinceMs, beganMs), moment) >= this.limitMs) return undefined;
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+}

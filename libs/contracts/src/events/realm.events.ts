@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { ClusterUid, Namespace, RealmName, SecretRef } from '../ids.js';
+import { IdentityBlock, RealmClient, RealmProblem, RealmSettings } from '../realm.js';
+import { defineEvent } from './definition.js';
+
+const uid = ClusterUid;
+const message = z.string().max(4_000);
+
+const ofNamespace = { name: Namespace, realm: RealmName };
+
+/** Identity realms of a namespace: what is registered, and how infra-svc found it. */
+export const realmEvents = {
+  RealmRegistered: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'Clusters of the namespace can have their users sign in at this realm of an identity provider; registering it again replaces its settings.',
+    data: z.strictObject({ ...ofNamespace, ...RealmSettings.shape, secretRef: SecretRef }),
+  }),
+  RealmRemoved: defineEvent({
+    version: 1,
+    writer: 'gateway',
+    context: 'request',
+    scope: 'namespace',
+    doc: 'The namespace has this realm no more, and its credential is gone.',
+    data: z.strictObject({
+      ...ofNamespace,
+      abandoned: z.array(z.string()).optional().describe('Clusters whose client and group stay there; absent: none'),
+    }),
+  }),
+  RealmReady: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'realms',
+    scope: 'namespace',
+    doc: 'The realm answers as its issuer, and lets Fairlead manage clients and groups.',
+    data: z.strictObject({ ...ofNamespace, registration: z.string().describe('The RealmRegistered that was tried') }),
+  }),
+  RealmNotReady: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'realms',
+    scope: 'namespace',
+    doc: 'The realm cannot be used now; stated again when the reason is another one.',
+    data: z.strictObject({
+      ...ofNamespace,
+      registration: z.string().describe('The RealmRegistered that was tried'),
+      reason: RealmProblem,
+      message,
+    }),
+  }),
+} as const;
+
+/** What a cluster has at identity providers. Written by infra-svc. */
+export const identityEvents = {
+  IdentityBlocked: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'identity',
+    doc: 'The client of the cluster cannot be made at its realm, or deleted there; what waits for it goes on by itself. Stated again when the reason is another one.',
+    data: z.strictObject({
+      uid,
+      realm: RealmName.nullable().describe('null: none is named, and the namespace has none'),
+      reason: IdentityBlock,
+      message,
+    }),
+  }),
+  IdentityRequested: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'identity',
+    doc: 'A client and a group of the cluster are made at this realm. From here on they may exist, and are deleted with the cluster.',
+    data: z.strictObject({ uid, ...RealmClient.shape }),
+  }),
+  IdentityReady: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'identity',
+    doc: 'Users of the cluster can sign in at this issuer with this client, and the group with access to the cluster exists.',
+    data: z.strictObject({ uid, ...RealmClient.shape }),
+  }),
+  IdentityReleased: defineEvent({
+    version: 1,
+    writer: 'infra-svc',
+    context: 'identity',
+    doc: 'The realm has no client and no group of the cluster any more.',
+    data: z.strictObject({
+      uid,
+      realm: RealmName,
+      left: z
+        .literal(true)
+        .optional()
+        .describe('The realm is not registered any more: what it had of the cluster stays there'),
+    }),
+  }),
+} as const;

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { Namespace, RealmName, SecretRef } from './ids.js';
+import { ClaimName, IssuerAuthorities, IssuerUrl } from './manifest/authentication.js';
+import { paged } from './views/list.views.js';
+import { time } from './views/time.js';
+
+/** Whose key seals the credentials of realms. infra-svc alone opens them. */
+export const REALM_SECRETS_OWNER = 'realms';
+/** In each namespace. */
+export const REALMS_MAX = 20;
+
+/** Identity providers that Fairlead manages clients in. */
+export const REALM_PROVIDERS = ['keycloak'] as const;
+export const RealmProvider = z.enum(REALM_PROVIDERS).describe('The kind of the identity provider');
+export type RealmProvider = z.infer<typeof RealmProvider>;
+
+const SECRET_LENGTH_MAX = 1_024;
+const GROUP_LENGTH_MAX = 253;
+
+export const realmSecretRef = (namespace: string, realm: string): SecretRef =>
+  SecretRef.parse(`gateway.realm.${namespace}.${realm}`);
+
+const KEYCLOAK_ISSUER = /^(.*)(\/realms\/[^/]+)$/;
+
+/** Where the Admin API of a realm of Keycloak is; undefined: it is not the issuer of one. */
+export const keycloakUrlsOf = (issuerUrl: string): { readonly admin: string } | undefined => {
+  const [, base, realm] = KEYCLOAK_ISSUER.exec(issuerUrl) ?? [];
+  return base === undefined || realm === undefined ? undefined : { admin: `${base}/admin${realm}` };
+};
+
+/** What is said of a realm, its credential apart. */
+export const RealmSettings = z.strictObject({
+  provider: RealmProvider,
+  issuerUrl: IssuerUrl,
+  ca: IssuerAuthorities.optional(),
+  clientId: ClaimName.describe('The client with a service account by which Fairlead manages clients and groups'),
+});
+export type RealmSettings = z.infer<typeof RealmSettings>;
+
+export const REALM_PROBLEMS = ['RealmUnreachable', 'RealmInvalid', 'CredentialRefused'] as const;
+/** Why a realm is not ready. */
+export const RealmProblem = z
+  .enum(REALM_PROBLEMS)
+  .describe(
+    'RealmUnreachable: it does not answer; RealmInvalid: it answers with something else than a realm does; CredentialRefused: it does not let Fairlead manage clients and groups',
+  );
+export type RealmProblem = z.infer<typeof RealmProblem>;
+
+export const IDENTITY_BLOCKS = ['RealmNotFound', ...REALM_PROBLEMS, 'ClientTaken', 'GroupTaken'] as const;
+/** Why the client of a cluster cannot be made, or deleted. */
+export const IdentityBlock = z
+  .enum(IDENTITY_BLOCKS)
+  .describe('ClientTaken, GroupTaken: the realm has one of this name that is not of this cluster');
+export type IdentityBlock = z.infer<typeof IdentityBlock>;
+
+/** What a cluster has at a realm. */
+export const RealmClient = z.strictObject({
+  realm: RealmName,
+  issuerUrl: IssuerUrl,
+  ca: IssuerAuthorities.optional(),
+  clientId: ClaimName.describe('The client that users of the cluster sign in with'),
+  group: z.string().min(1).max(GROUP_LENGTH_MAX).describe('The group with access to the cluster, as tokens name it'),
+  groupsClaim: ClaimName.describe('The claim by which tokens for the client list the groups of their user'),
+});
+export type RealmClient = z.infer<typeof RealmClient>;
+
+export const RealmPath = z.object({ namespace: Namespace, realm: RealmName });
+export type RealmPath = z.infer<typeof RealmPath>;
+
+export const RealmRequest = z
+  .strictObject({
+    ...RealmSettings.shape,
+    provider: RealmProvider.default('keycloak'),
+    clientSecret: z
+      .string()
+      .min(1)
+      .max(SECRET_LENGTH_MAX)
+      .optional()
+      .describe('Its secret: sealed, and never returned. Left out: the one there is stays')
+      .meta({ writeOnly: true }),
+  })
+  .meta({ id: 'RealmRequest', description: 'How an identity provider is reached' });
+export type RealmRequest = z.infer<typeof RealmRequest>;
+
+export const RealmDeletionQuery = z.strictObject({
+  force: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('true: also while clusters use it. Their clients and groups stay at the identity provider'),
+});
+export type RealmDeletionQuery = z.infer<typeof RealmDeletionQuery>;
+
+export const RealmView = z
+  .strictObject({
+    kind: z.literal('Realm'),
+    namespace: z.string(),
+    name: z.string(),
+    ...RealmSettings.shape,
+    registeredTime: time.describe('When it was registered first'),
+    state: z
+      .enum(['Unknown', 'Ready', 'NotReady'])
+      .describe('As infra-svc found it last; Unknown: it has not looked yet since it was registered'),
+    reason: z.string().describe('Why it is not ready; empty: it is, or that is not known'),
+    message: z.string().describe('The same in words'),
+    changedTime: time.nullable().describe('Since when; null: it has not been looked at'),
+    clusters: z.array(z.string()).describe('Clusters of the namespace that use it'),
+  })
+  .meta({ id: 'Realm', description: 'An identity realm of a namespace; its credential is never shown' });
+export type RealmView = z.infer<typeof RealmView>;
+
+export const RealmList = z
+  .strictObject({ kind: z.literal('RealmList'), items: z.array(RealmView), ...paged })
+  .meta({ id: 'RealmList' });
+export type RealmList = z.infer<typeof RealmList>;
