@@ -38,6 +38,7 @@ export const LONG_STORIES = [
   'test/ssh-keys',
   'test/storm',
   'test/surge',
+  'test/templates',
   'test/two-steps',
   'test/upgrade',
   'test/version',

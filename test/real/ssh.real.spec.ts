@@ -180,12 +180,12 @@ const inOwnNetwork = process.env['FAIRLEAD_OWN_NETWORK'] === 'yes';
       );
       await sleep(WATCHED_MS);
       await api.end();
-      const backAfterMs = (api.answeredSince(cutAt) ?? Infinity) - cutAt;
+      const gapMs = api.longestGapSince(cutAt);
       const failures = api.failuresSince(0).map(({ at, words }) => `${((at - cutAt) / 1_000).toFixed(1)} s ${words}`);
-      say(`the holder of the API's address lost its power: answered again after ${(backAfterMs / 1_000).toFixed(1)} s`);
+      say(`the holder of the API's address lost its power: no answer for ${(gapMs / 1_000).toFixed(1)} s`);
       say(`API: ${api.requestsSince(0)} reads, ${failures.length} failed`);
       failures.forEach((line) => say(`    ${line}`));
-      expect(backAfterMs).toBeLessThan(BACK_WITHIN_MS);
+      expect(gapMs).toBeLessThan(BACK_WITHIN_MS);
       // Nothing fails before, nor once the other haproxies have noticed what is gone.
       expect(api.failuresSince(0).filter(({ at }) => at < cutAt || at >= cutAt + BACK_WITHIN_MS)).toEqual([]);
       await local.hosts.start(first!);

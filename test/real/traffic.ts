@@ -143,8 +143,8 @@ export interface ApiProbe {
   /** How many requests were begun at or after a moment. */
   requestsSince(at: number): number;
   failuresSince(at: number): readonly ApiFailure[];
-  /** When the first good answer came to a request that was begun at or after a moment. */
-  answeredSince(at: number): number | undefined;
+  /** The longest time between two good answers, the second of them at or after a moment, in milliseconds. */
+  longestGapSince(at: number): number;
   end(): Promise<void>;
 }
 
@@ -201,14 +201,14 @@ export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
   const read = readOf(kubeconfig);
   const begun: number[] = [];
   const failures: ApiFailure[] = [];
-  const answered: { readonly at: number; readonly until: number }[] = [];
+  const answeredAt: number[] = [];
   const stop = new AbortController();
   const probing = (async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const at = Date.now();
       begun.push(at);
       const words = await failureOf(read);
-      if (words === undefined) answered.push({ at, until: Date.now() });
+      if (words === undefined) answeredAt.push(Date.now());
       else failures.push({ at, words });
       await sleep(PROBE_EVERY_MS);
     }
@@ -216,7 +216,8 @@ export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
   return {
     requestsSince: (moment) => begun.filter((at) => at >= moment).length,
     failuresSince: (moment) => failures.filter(({ at }) => at >= moment),
-    answeredSince: (moment) => answered.find(({ at }) => at >= moment)?.until,
+    longestGapSince: (moment) =>
+      Math.max(0, ...answeredAt.map((at, index) => (at < moment ? 0 : at - (answeredAt[index - 1] ?? at)))),
     end: async () => {
       stop.abort();
       await probing;

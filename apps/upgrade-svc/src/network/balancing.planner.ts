@@ -41,6 +41,8 @@ export interface BalancingBasis {
 
 /** 255 is for routers that own an address. */
 const PRIORITY_FIRST = 254;
+/** The next one waits (256 - priority) / 256 s longer than for three advertisements: its own advertisement must reach the others within the difference. */
+const PRIORITY_STEP = 15;
 
 /** IPv4 addresses of a small network differ in their last part, so that their groups do, also between clusters. */
 const preferredId = (address: string): number => {
@@ -135,7 +137,7 @@ export const balancingOf = (basis: BalancingBasis): ReadonlyMap<NodeName, NodeLo
       if (relieved && basis.nodes[self]?.isYielding === true) continue;
       const peers = holders.filter((peer) => peer !== self).map(addressOf);
       const routerId = ids[address.name] ?? 1;
-      const one = { ...address, routerId, priority: PRIORITY_FIRST - place, peers: peers.toSorted() };
+      const one = { ...address, routerId, priority: PRIORITY_FIRST - PRIORITY_STEP * place, peers: peers.toSorted() };
       held.set(self, [...(held.get(self) ?? []), one]);
     }
   }

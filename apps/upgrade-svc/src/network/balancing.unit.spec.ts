@@ -1,4 +1,4 @@
-import { apiRouterId, upstreamsOf, VirtualAddress, type NodeName } from '@fairlead/contracts';
+import { apiRouterId, HOLDERS_MAX, upstreamsOf, VirtualAddress, type NodeName } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { balancingOf, holdersOf, routerIdsOf, type BalancingBasis, type BalancingNode } from './balancing.planner.js';
@@ -43,10 +43,20 @@ const behind = (given: BalancingBasis, name: string) => {
 describe('the nodes that hold a virtual address', () => {
   const two = { e1: node('edge', 21), e2: node('edge', 22), w1: node('web', 31) };
 
-  it('are those of its pools, each with the others as its peers and a priority of its own', () => {
+  it('have priorities so far apart that the advertisement of the next holder reaches all before another one takes the address', () => {
+    const nodes = Array.from({ length: HOLDERS_MAX }, (_, at) => [`e${at}`, node('edge', 21 + at)] as const);
+    const most = basis(Object.fromEntries(nodes));
+    const waitsMs = nodes
+      .map(([name]) => ((256 - (of(most, name)?.priority ?? 0)) / 256) * 1_000)
+      .toSorted((a, b) => a - b);
+    const apart = waitsMs.slice(1).map((wait, at) => wait - (waitsMs[at] ?? wait));
+    expect(Math.min(...apart)).toBeGreaterThan(50);
+    expect(Math.max(...waitsMs)).toBeLessThan(1_000);
+  });
+
+  it('are those of its pools, each with the others as its peers', () => {
     const [e1, e2] = [of(basis(two), 'e1'), of(basis(two), 'e2')];
     expect([e1?.peers, e2?.peers]).toEqual([['198.18.7.22'], ['198.18.7.21']]);
-    expect([e1?.priority, e2?.priority].toSorted()).toEqual([253, 254]);
     expect(of(basis(two), 'w1')).toBeUndefined();
   });
 

@@ -110,8 +110,8 @@ const NUMBERS = Object.keys(HOSTS).map((_name, at) => FIRST_NUMBER + at);
 const BALANCED_PORT = 9_998;
 /** Three checks, each a second after the one before, and a second for the connection of each. */
 const GONE_AFTER_MS = 3 * (1_000 + 1_000);
-/** An attempt of two seconds at the host that is gone, and one elsewhere. */
-const ELSEWHERE_AFTER_MS = 2_000;
+/** An attempt of a second at the host that is gone, and one elsewhere. */
+const ELSEWHERE_AFTER_MS = 1_000;
 /** Until a client has its first answer. */
 const BEGUN_AFTER_MS = 3_000;
 

@@ -15,8 +15,9 @@ export const MONITOR_PORT = 29_998;
  * its connections end, so that clients find another one: after three seconds where it does not run, after six where its host is gone
  * (each check waits a second for its connection), and after eighteen where it accepts connections and does not answer. So long an API
  * server may be slow: etcd alone has two seconds for its own check. Without `timeout check`, a check would have one second for
- * everything. A connection that an API server does not accept goes to another one, which costs no client its request;
- * they take turns, because among those with the fewest connections the next attempt may get the same one again.
+ * everything. A connection that an API server does not accept within a second goes to another one, which costs no client its
+ * request, but to haproxy 2.6, which also ends those that wait for a connection when it takes a server out (3.0 does not). They take
+ * turns, because among those with the fewest connections the next attempt may get the same one again.
  */
 export const haproxyConfig = (
   listen: { readonly ipv6: boolean; readonly port: number },
@@ -29,9 +30,9 @@ global
 
 defaults
   mode tcp
-  retries 2
+  retries 3
   option redispatch 1
-  timeout connect 2s
+  timeout connect 1s
   timeout check 5s
   # Watches are silent for minutes; TCP itself finds out who is gone.
   timeout client 1h

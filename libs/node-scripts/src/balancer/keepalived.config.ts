@@ -13,7 +13,12 @@ export interface SharedAddress {
 export const INTERFACE = '@interface@';
 
 /** 254 is the highest that a router may have that does not own the address. */
-const PRIORITY_FIRST = 200;
+const PRIORITY_FIRST = 250;
+/**
+ * Whoever is next takes the address after three advertisements that did not come and (256 - priority) / 256 s. With a step of one, all
+ * others do within milliseconds, and on a busy host two of them had it for a moment. Seven control planes are the most.
+ */
+const PRIORITY_STEP = 30;
 
 /**
  * keepalived for the shared address. Peers are listed one by one (unicast), since many networks carry no multicast. Whoever has the
@@ -47,7 +52,7 @@ vrrp_instance api {
   nopreempt
   interface ${INTERFACE}
   virtual_router_id ${routerId}
-  priority ${PRIORITY_FIRST - place}
+  priority ${PRIORITY_FIRST - PRIORITY_STEP * place}
   advert_int 1
   unicast_src_ip ${self.address}
 ${others.length === 0 ? '' : `  unicast_peer {\n${others.map((peer) => `    ${peer.address}`).join('\n')}\n  }\n`}  authentication {
