@@ -311,8 +311,9 @@ const upgraded = (declared: Declared, event: StoredEvent): Declared => {
     case 'RolloutCompleted': {
       const version = declared.targets[event.data.upgradeId];
       if (version === undefined) return declared;
-      const ended = upgradeEnded(declared, event.data.upgradeId);
-      return { ...ended, spec: { ...declared.spec, version }, targets: {} };
+      const { template: _before, ...ended } = upgradeEnded(declared, event.data.upgradeId);
+      const { template, spec } = declared;
+      return { ...ended, ...(template === undefined ? {} : { template }), spec: { ...spec, version }, targets: {} };
     }
     default:
       return declared;

@@ -319,6 +319,22 @@ describe('what is declared of a cluster', () => {
       expect(versions(dryRun)).toEqual([to, 'v1.34.4']);
     });
 
+    it('has the template that it was declared with once the upgrade is complete, and the former one otherwise', () => {
+      const chosen = (template: string): Fact => fact('ClusterTemplateChosen', { template, revision: 1 });
+      const declares = (revision: number, template: string, version: string): Fact =>
+        fact('ClusterSpecChanged', { revision, spec: { ...spec, template, version } });
+      const had = [...begun, chosen('old'), declares(1, 'old', 'v1.34.4')];
+      const upgrading = [...had, upgrade, chosen('new'), declares(2, 'new', to)];
+      const template = (...more: readonly Fact[]) => {
+        const declared = fold([...upgrading, ...more])!;
+        return [declared.template?.name, declared.spec.template];
+      };
+      expect(template()).toEqual(['new', 'new']);
+      expect(template(about('RolloutStarted'), about('RolloutCompleted'))).toEqual(['new', 'new']);
+      expect(template(about('UpgradeRejected'))).toEqual(['old', 'old']);
+      expect(template(about('RolloutStarted'), about('RolloutAborted'))).toEqual(['old', 'old']);
+    });
+
     it('keeps both when something else is declared meanwhile', () => {
       const same = fact('ClusterSpecChanged', { revision: 2, spec });
       expect(versions(same)).toEqual([to, 'v1.34.4']);
