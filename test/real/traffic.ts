@@ -143,7 +143,7 @@ export interface ApiProbe {
   /** How many requests were begun at or after a moment. */
   requestsSince(at: number): number;
   failuresSince(at: number): readonly ApiFailure[];
-  /** The longest time without a good answer that ended after a moment, in milliseconds; the end of the probe ends it, too. */
+  /** The longest time between two good answers, the second of them at or after a moment, in milliseconds. */
   longestGapSince(at: number): number;
   end(): Promise<void>;
 }
@@ -202,7 +202,6 @@ export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
   const begun: number[] = [];
   const failures: ApiFailure[] = [];
   const answeredAt: number[] = [];
-  let endedAt = 0;
   const stop = new AbortController();
   const probing = (async (): Promise<void> => {
     while (!stop.signal.aborted) {
@@ -218,12 +217,8 @@ export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
     requestsSince: (moment) => begun.filter((at) => at >= moment).length,
     failuresSince: (moment) => failures.filter(({ at }) => at >= moment),
     longestGapSince: (moment) =>
-      Math.max(
-        0,
-        ...[...answeredAt, endedAt].map((at, index) => (at < moment ? 0 : at - (answeredAt[index - 1] ?? at))),
-      ),
+      Math.max(0, ...answeredAt.map((at, index) => (at < moment ? 0 : at - (answeredAt[index - 1] ?? at)))),
     end: async () => {
-      endedAt = Date.now();
       stop.abort();
       await probing;
     },
