@@ -48,7 +48,7 @@ class Gateway {
 
   pools(): readonly PoolStatus[] {
     const cluster = { status: { phase: this.cluster?.phase ?? 'Pending' } } as ClusterView;
-    const rows = { cluster, nodes: [...this.nodes.values()], now: this.now };
+    const rows = { cluster, nodes: [...this.nodes.values()], now: this.now, isDeprecated: false };
     return manifestView(this.world.declared, rows).status?.pools ?? [];
   }
 

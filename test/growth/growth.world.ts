@@ -854,6 +854,8 @@ export class GrowthWorld {
       case 'InstallAddons':
         this.decide(bootstrap, this.boot, { type: 'FinishCluster', data: { uid, addons: {} } });
         return;
+      case 'InstallStorage':
+        return this.record({ type: 'AddonInstalled', data: { uid, addon: 'nfs-storage', version: 'v1' } });
       case 'RemoveNode':
         this.record({ type: 'NodeDrained', data: { uid, node, evictedPods: 0, dead: !this.kubernetes.has(node) } });
         if (this.isServing(node)) return undefined;

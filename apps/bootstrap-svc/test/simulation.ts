@@ -535,6 +535,7 @@ export class Simulation {
       JoinWorker: (task) => own.joins.joinWorker(task),
       InstallNetwork: (task) => own.addons.installNetwork(task),
       InstallAddons: (task) => own.addons.installAddons(task),
+      InstallStorage: (task) => own.addons.installStorage(task),
       RemoveNode: (task) => own.removal.removeNode(task),
       KeepNode: (task) => own.removal.keepNode(task),
       DismantleCluster: (task) => own.dismantling.dismantle(task),

@@ -88,6 +88,7 @@ import { FleetMetrics } from './metrics/fleet.metrics.js';
 import { Incarnations } from './namespaces/incarnations.js';
 import { NamespaceDeletionHttp } from './namespaces/deletion.http.js';
 import { HookSecretValues } from './namespaces/hook.secrets.values.js';
+import { NamespaceContents } from './namespaces/namespace.contents.js';
 import { HookSecretsHttp } from './namespaces/hook.secrets.http.js';
 import { NamespacesHttp } from './namespaces/namespaces.http.js';
 import { NamespaceQueries } from './namespaces/namespaces.queries.js';
@@ -214,6 +215,7 @@ const PROVIDERS: Provider[] = [
   ManifestQueries,
   NamespaceQueries,
   HookSecretValues,
+  NamespaceContents,
   RealmCommands,
   RealmQueries,
   NodeQueries,

@@ -2,13 +2,13 @@ import { WorldFailure, type Cni } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
-import { newHostsOf, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
+import { newHostsOf, storageOf, type Cluster, type Host } from '../bootstrap/bootstrap.state.js';
 import { type Step } from '../bootstrap/step.js';
 import { CLUSTER_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
 import { clusterLabel, clusterSettings } from '../hosts/node.settings.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
-import type { KubernetesCluster, NodeView } from '../kubernetes/kubernetes.ports.js';
+import type { KubernetesCluster, Manifest, NodeView } from '../kubernetes/kubernetes.ports.js';
 import { untilSettled } from '../kubernetes/waiting.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { KUBEADM_ADDONS, NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type CatalogueEntry } from './catalogue.js';
@@ -48,10 +48,28 @@ export class AddonsEffects {
     const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(cluster)))];
     const api = await this.clusters.of(cluster);
     for (const { machine } of newHostsOf(cluster)) await api.label(machine.name, clusterLabel(spec.name));
-    const addons = { ...(await this.storage(api, cluster)), ...(await this.kubeadmAddons(api, cluster)) };
+    const addons = await this.kubeadmAddons(api, cluster);
     if (cluster.provisioned) await this.newNodesServe(step, api, workloads);
     else await this.clusterServes(step, api, workloads);
     await step.record({ type: 'FinishCluster', data: { uid, addons } });
+  }
+
+  /** Tried for hours: the export may come later than the cluster. */
+  @OnTask('InstallStorage', {
+    attemptsMax: 40,
+    backoffFirstMs: 1_000,
+    backoffMaxMs: 600_000,
+    timeoutMs: 2 * 60_000,
+  })
+  async installStorage(step: Step): Promise<void> {
+    const { cluster } = step.state;
+    const { uid } = cluster;
+    const nfs = storageOf(cluster);
+    if (nfs === undefined) throw new Error('the plan installs no storage class without an export');
+    const api = await this.clusters.of(cluster);
+    const { version } = NFS_STORAGE;
+    await this.applied(api, NFS_STORAGE.manifests(nfs));
+    await step.record({ type: 'AddonInstalled', data: { uid, addon: 'nfs-storage', version } });
   }
 
   private async clusterServes(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
@@ -79,19 +97,14 @@ export class AddonsEffects {
     return { podCidr, endpoint, nftables, oneSegment: cluster.spec.serviceType === 'single' };
   }
 
-  /** Only where both its server and its path are given. */
-  private async storage(api: KubernetesCluster, { spec, addons }: Cluster): Promise<Record<string, string>> {
-    const nfs = spec.kubernetes.storageclass?.nfs;
-    if (nfs === undefined || nfs.server === '' || nfs.path === '') return {};
-    if (addons['nfs-storage'] === NFS_STORAGE.version) return {};
+  private async applied(api: KubernetesCluster, manifests: readonly Manifest[]): Promise<void> {
     try {
-      await api.apply(NFS_STORAGE.manifests(nfs));
+      await api.apply(manifests);
     } catch (error) {
       if (!(error instanceof WorldFailure)) throw error;
       const { target, message } = error;
       throw new WorldFailure({ operation: 'install the storage class', target, message, cause: error });
     }
-    return { 'nfs-storage': NFS_STORAGE.version };
   }
 
   private async kubeadmAddons(api: KubernetesCluster, { spec }: Cluster): Promise<Record<string, string>> {

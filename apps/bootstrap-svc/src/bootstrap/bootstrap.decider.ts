@@ -105,6 +105,7 @@ export type Outcome = Extract<
       | 'ControlPlaneInitialized'
       | 'KubeconfigRefreshed'
       | 'NetworkReady'
+      | 'AddonInstalled'
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
       | 'WorkerJoined'
@@ -191,6 +192,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return cluster.kubeconfigEndsAt === null || data.expiresAt > cluster.kubeconfigEndsAt;
     case 'NetworkReady':
       return !cluster.network;
+    case 'AddonInstalled':
+      return cluster.addons[data.addon] !== data.version;
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
     case 'JoinTokenRenewed':
@@ -311,12 +314,13 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
   return [...installed, ...replacementFacts(state.cluster), { type: 'ClusterReady', data: { uid } }];
 };
 
-const USER_STEPS: ReadonlySet<string> = new Set(['AuthorizeUsers', 'ConfigureAuthentication']);
+/** A cluster that is Ready stays so without them. */
+const LATER_STEPS: ReadonlySet<string> = new Set(['AuthorizeUsers', 'ConfigureAuthentication', 'InstallStorage']);
 
-/** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer and users, do not. */
+/** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, users and storage, do not. */
 const failsTheCluster = ({ status, cluster }: Present, step: string): boolean =>
   status === 'building' &&
-  !(cluster.provisioned && USER_STEPS.has(step)) &&
+  !(cluster.provisioned && LATER_STEPS.has(step)) &&
   step !== 'CallHook' &&
   step !== 'RemoveNode' &&
   step !== 'KeepNode' &&

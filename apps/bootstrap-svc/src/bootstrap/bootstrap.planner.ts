@@ -12,6 +12,7 @@ import {
   lacksMember,
   newHostsOf,
   renewedKubeconfig,
+  storageOf,
   unfitSetsOf,
   type Bootstrap,
   type Cluster,
@@ -55,6 +56,7 @@ export type ClusterStep =
   | 'VerifyControlPlane'
   | 'AuthorizeUsers'
   | 'InstallAddons'
+  | 'InstallStorage'
   | 'DismantleCluster';
 
 /** One thing to do next, and why. */
@@ -183,6 +185,12 @@ const isWhole = (cluster: Cluster, host: Host): boolean =>
 const finish = (cluster: Cluster): readonly Operation[] =>
   newHostsOf(cluster).every((host) => isWhole(cluster, host))
     ? [{ step: 'InstallAddons', reason: 'every node is Ready at the desired version' }]
+    : [];
+
+/** A cluster is Ready without it: an export that cannot be reached fails no creation. */
+const installStorage = (cluster: Cluster): readonly Operation[] =>
+  cluster.provisioned && storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined
+    ? [{ step: 'InstallStorage', reason: 'the cluster is Ready, and has no storage class yet' }]
     : [];
 
 const grow = (cluster: Cluster): readonly Operation[] => {
@@ -361,6 +369,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...setLabels(cluster),
         ...authorizeUsers(cluster),
         ...configureAuthentication(cluster),
+        ...installStorage(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),
@@ -373,6 +382,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...takeOverAgents(cluster),
         ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
         ...keeps(cluster),
+        ...installStorage(cluster),
         ...verifySnapshots(cluster),
         ...replaceKeys(cluster),
       ];

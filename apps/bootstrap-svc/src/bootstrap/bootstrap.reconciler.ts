@@ -155,7 +155,7 @@ export const bootstrapReconciler = (
     const { node, snapshot } = data as StepData;
     if (snapshot !== undefined)
       return nextAttemptAt === null ? verificationFailed(state, { snapshot, invalid: false, cause }) : [];
-    const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step, cause.operation), cause };
+    const about = { step, ...(node === undefined ? {} : { node }), reason: reasonOf(step), cause };
     return failStep(state, about, { attempt, attemptsMax, nextAttemptAt });
   },
 

@@ -331,12 +331,6 @@ describe('what a cluster is asked to have', () => {
 });
 
 describe('the reason of a creation that fails', () => {
-  const beginWithStorage = async (simulation: Simulation): Promise<void> => {
-    const storageclass = { nfs: { server: 'nfs.example', path: '/export' } };
-    await simulation.say('request', requested(1, 1, { storageclass }));
-    await simulation.say('machines', created(machinesOf(1, 1)), balanced);
-  };
-
   it.each([
     ['SetupBoostrapFailedReason', 'prepare', begin],
     ['SetupBoostrapFailedReason', 'verify', begin],
@@ -346,7 +340,6 @@ describe('the reason of a creation that fails', () => {
     ['SetupNetworkCNIFailedReason', 'apply', begin],
     ['JoinControlPlaneFailedReason', 'kubeadm-join-control-plane', begin],
     ['JoinWorkerFailedReason', 'kubeadm-join-worker', begin],
-    ['SetupStorageClassFailedReason', 'apply StorageClass', beginWithStorage],
   ])(
     'is %s with its cause when "%s" fails, and a retry goes on from there [CB-Ladybug 25]',
     async (reason, what, start) => {
@@ -361,6 +354,41 @@ describe('the reason of a creation that fails', () => {
       expect([simulation.count('ClusterReady'), simulation.world.violations]).toEqual([1, []]);
     },
   );
+});
+
+describe('a storage class that cannot be installed', () => {
+  const beginWithStorage = async (simulation: Simulation): Promise<void> => {
+    const storageclass = { nfs: { server: 'nfs.example', path: '/export' } };
+    await simulation.say('request', requested(1, 1, { storageclass }));
+    await simulation.say('machines', created(machinesOf(1, 1)), balanced);
+  };
+
+  const failedOf = (simulation: Simulation) =>
+    simulation.store.events.flatMap((event) => (event.type === 'BootstrapStepFailed' ? [event] : []));
+
+  it('keeps no cluster from being Ready: it is tried again, and after the last attempt by a retry [azimuth 20]', async () => {
+    const simulation = new Simulation(1, CALM);
+    simulation.world.failing.set('apply StorageClass', 'the export is refused');
+    await beginWithStorage(simulation);
+    await simulation.run();
+    const failed = failedOf(simulation);
+    expect(failed.map(({ data: { step, attempt } }) => [step, attempt])).toEqual(
+      failed.map((_event, at) => ['InstallStorage', at + 1]),
+    );
+    expect(failed.map(({ data }) => data.nextAttemptAt === null)).toEqual(
+      failed.map((_event, at) => at === failed.length - 1),
+    );
+    const cause = { operation: 'install the storage class', message: 'the export is refused' };
+    expect([failed.length > 1, failed[0]?.data.cause]).toEqual([true, expect.objectContaining(cause)]);
+    expect([simulation.count('ClusterReady'), simulation.count('ClusterFailed')]).toEqual([1, 0]);
+    simulation.world.failing.clear();
+    await simulation.say('request', { type: 'ClusterRetryRequested', data: { uid: UID } });
+    await simulation.run();
+    const installed = simulation.store.events.filter(
+      (event) => event.type === 'AddonInstalled' && event.data.addon === 'nfs-storage',
+    );
+    expect([installed.length, simulation.count('ClusterReady'), simulation.world.violations]).toEqual([1, 1, []]);
+  });
 });
 
 describe('a cluster that is deleted', () => {

@@ -431,3 +431,11 @@ export const differenceFrom = (
   if (wrong.length === 0) return undefined;
   return wrong.map(([name, version]) => `${name} is ${reported[name] ?? 'missing'}, not ${version}`).join('; ');
 };
+
+/** The NFS export of its storage class; undefined: none is declared, or not both its server and its path. */
+export const storageOf = ({
+  spec,
+}: Pick<Cluster, 'spec'>): { readonly server: string; readonly path: string } | undefined => {
+  const nfs = spec.kubernetes.storageclass?.nfs;
+  return nfs === undefined || nfs.server === '' || nfs.path === '' ? undefined : nfs;
+};

@@ -1,7 +1,7 @@
 import type { Operation } from './bootstrap.planner.js';
 
 /** CB-Ladybug's reason code of each step (spelled as Ladybug spells it); steps that Ladybug does not have follow its pattern. */
-const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, string>> = {
+const REASONS: Readonly<Record<Operation['step'], string>> = {
   BootstrapHost: 'SetupBoostrapFailedReason',
   VerifyNode: 'SetupBoostrapFailedReason',
   BalanceApi: 'InitControlPlaneFailedReason',
@@ -9,6 +9,8 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   AddEtcdMember: 'JoinControlPlaneFailedReason',
   InitControlPlane: 'InitControlPlaneFailedReason',
   InstallNetwork: 'SetupNetworkCNIFailedReason',
+  InstallAddons: 'SetupNetworkCNIFailedReason',
+  InstallStorage: 'SetupStorageClassFailedReason',
   JoinControlPlane: 'JoinControlPlaneFailedReason',
   VerifyControlPlane: 'JoinControlPlaneFailedReason',
   JoinWorker: 'JoinWorkerFailedReason',
@@ -30,9 +32,4 @@ const REASONS: Readonly<Record<Exclude<Operation['step'], 'InstallAddons'>, stri
   CallHook: 'CallHookFailedReason',
 };
 
-/** A failed addon is reported by what it was about: storage has a code of its own, the others are part of the network. */
-export const reasonOf = (step: Operation['step'], operation: string): string => {
-  if (step === 'InstallAddons')
-    return operation.includes('storage') ? 'SetupStorageClassFailedReason' : 'SetupNetworkCNIFailedReason';
-  return REASONS[step];
-};
+export const reasonOf = (step: Operation['step']): string => REASONS[step];

@@ -63,6 +63,7 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
     ...treeText(described, options),
     ...stateText(described.cluster),
     ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
+    ...addonsText(described.cluster),
     ...remediationText(described.cluster),
     ...networkText(described.cluster),
     ...addressesText(described.cluster),
@@ -92,6 +93,20 @@ const whyText = ({ status, reason, message, lastTransitionTime }: Condition): st
 /** A request that is rejected leaves all conditions False for one cause, which is stated once. */
 const typesText = ([first = '', ...others]: readonly string[]): string =>
   others.length === 0 ? first : `${first} (with ${others.length} more)`;
+
+/** `coredns v1.13.1 (revision 2): Deployed since 2026-11-21T08:00:00.000Z`, or why it has failed. */
+const addonsText = (cluster: ClusterView | null): readonly string[] => {
+  const addons = cluster?.addons ?? [];
+  if (addons.length === 0) return [];
+  return [
+    '',
+    'Addons:',
+    ...addons.map(({ name, version, revision, phase, since, message }) => {
+      const what = version === '' ? name : `${name} ${version} (revision ${revision})`;
+      return `  ${what}: ${phase} since ${since}${message === '' ? '' : `: ${message}`}`;
+    }),
+  ];
+};
 
 /** What health checks lead to, and why nothing is done where that is so. */
 const remediationText = (cluster: ClusterView | null): readonly string[] => {

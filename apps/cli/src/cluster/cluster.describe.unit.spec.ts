@@ -85,6 +85,22 @@ describe('the description of a cluster', () => {
       }),
     ));
 
+  it('lists addons with version, revision and phase, and why one has failed [azimuth 20]', () => {
+    const addon = (name: string, change: object = {}) => ({
+      ...{ name, phase: 'Deployed', version: 'v1', revision: 2, since, message: '' },
+      ...change,
+    });
+    const storage = { phase: 'Failed', version: '', revision: 0, message: 'the export is refused' };
+    expect(described({ addons: [addon('coredns'), addon('nfs-storage', storage)] })).toBe(
+      [
+        'Addons:',
+        `  coredns v1 (revision 2): Deployed since ${since}`,
+        `  nfs-storage: Failed since ${since}: the export is refused`,
+        '',
+      ].join('\n'),
+    );
+  });
+
   it('gives a cause that several conditions share once', () =>
     expect(
       described({

@@ -16,6 +16,7 @@ import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
 import { heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
+import { addonsAfter, addonsOf, isAboutAddons, type AddonsDoc } from './addons.evolve.js';
 import { identityDocAfter, type IdentityDoc } from './identity.evolve.js';
 import { leaseDocAfter, type LeaseDoc } from './lease.evolve.js';
 import { backupsAfter, isAboutBackups, type BackupsDoc } from './backups.evolve.js';
@@ -48,6 +49,8 @@ export interface ClusterDoc {
   readonly backups?: BackupsDoc;
   /** Absent: nothing was ever amiss. */
   readonly presence?: Presence;
+  /** Absent: its request is from an earlier release. */
+  readonly addons?: AddonsDoc;
   /** Declared; absent: none. */
   readonly virtualAddresses?: readonly VirtualAddress[];
   /** Its limited lifetime; absent: it has no end. */
@@ -97,6 +100,7 @@ const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
   createdAt: event.meta.time,
   changedAt: event.meta.time,
   marks: {},
+  addons: addonsOf(event.data.spec, event.meta.time),
 });
 
 type StepFailed = StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed'>;
@@ -107,6 +111,7 @@ const attemptSentence = ({ data: { cause, attempt, attemptsMax, nextAttemptAt } 
 };
 
 const DELETION_REASON = 'DeleteMCISFailedReason';
+const STORAGE_REASON = 'SetupStorageClassFailedReason';
 
 const deletionSentence = ({ data }: StoredEvent<'VmDeletionFailed'>): string => {
   const what = data.machines.length === 0 ? 'the load balancer' : data.machines.join(', ');
@@ -234,6 +239,19 @@ const withBackups = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   return backups === undefined ? others : { ...others, backups };
 };
 
+const withAddons = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  if (doc.addons === undefined) return doc;
+  const addons = addonsAfter(doc.addons, event);
+  return addons === doc.addons ? doc : { ...doc, addons };
+};
+
+/** What is only about addons leaves the rest as it is, but for a storage class: that a cluster lacks it is why it is not whole. */
+const addonsChanged = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
+  const changed = withAddons(doc, event);
+  if (event.type !== 'AddonInstalled' || doc.reason !== STORAGE_REASON) return changed;
+  return { ...changed, reason: '', message: '' };
+};
+
 const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
   const { time } = event.meta;
   switch (event.type) {
@@ -256,8 +274,11 @@ const change = (doc: ClusterDoc, event: StoredEvent): ClusterDoc => {
     case 'ClusterReady':
       return { ...marked(doc, 'ready', time), reason: '' };
     case 'InfrastructureStepFailed':
-    case 'BootstrapStepFailed':
       return { ...doc, message: attemptSentence(event) };
+    case 'BootstrapStepFailed': {
+      const reason = event.data.step === 'InstallStorage' ? STORAGE_REASON : doc.reason;
+      return { ...doc, reason, message: attemptSentence(event) };
+    }
     case 'InfrastructureFailed':
       return { ...doc, reason: event.data.reason, message: sentenceOf(event.data.cause) };
     case 'ClusterFailed':
@@ -370,7 +391,7 @@ const SELDOM_CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
 ]);
 
 const isChanging = (event: StoredEvent): boolean =>
-  CHANGING.has(event.type) || isAboutBackups(event) || replacementIn(event) !== undefined;
+  CHANGING.has(event.type) || isAboutBackups(event) || isAboutAddons(event) || replacementIn(event) !== undefined;
 
 /** One row per cluster that exists. Facts about single nodes do not touch it. */
 export const clustersProjection: Projection<ClusterDoc> = {
@@ -384,7 +405,8 @@ export const clustersProjection: Projection<ClusterDoc> = {
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
     if (event.type === 'ClusterDeleted') return undefined;
     if (isAboutBackups(event)) return withBackups(doc, event);
-    const changed = change(withIdentity(withLease(withHeld(doc, event), event), event), event);
+    if (isAboutAddons(event)) return addonsChanged(doc, event);
+    const changed = change(withAddons(withIdentity(withLease(withHeld(doc, event), event), event), event), event);
     if (SELDOM_CHANGING.has(event.type) && changed === doc) return doc;
     return { ...changed, phase: phaseAfter(doc.phase, event), changedAt: event.meta.time };
   },

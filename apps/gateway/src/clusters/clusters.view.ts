@@ -82,6 +82,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
     serviceCidr: spec.kubernetes.serviceCidr,
     serviceDnsDomain: spec.kubernetes.serviceDnsDomain,
     conditions: conditions.map(conditionView),
+    ...(cluster.addons === undefined ? {} : { addons: [...cluster.addons.addons] }),
     ...(cluster.virtualAddresses === undefined
       ? {}
       : { virtualAddresses: addressStatuses(cluster.virtualAddresses, nodes).map(addressView) }),

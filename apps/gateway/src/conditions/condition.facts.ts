@@ -1,4 +1,5 @@
 import type {
+  AddonView,
   ClusterPause,
   ClusterIdentity,
   ClusterPhase,
@@ -87,6 +88,8 @@ export interface ConditionFacts {
   readonly resumedAt: string | null;
   readonly nodes: readonly NodeFacts[];
   readonly addresses: readonly AddressFacts[];
+  /** Absent: they are not known. */
+  readonly addons?: { readonly addons: readonly AddonView[] };
   /** Those that run, and those that failed and wait for an operator. */
   readonly operations: readonly OperationFacts[];
   /** The latest that may change something. */

@@ -84,7 +84,9 @@ const whenNodesAreAway = (facts: ConditionFacts): ClusterLifeState => (restarts(
 const staying = ({ nodes }: ConditionFacts): readonly NodeFacts[] =>
   nodes.filter(({ wasReady, isRemoving }) => wasReady && !isRemoving);
 
-const timesOf = (nodes: readonly NodeFacts[]): readonly string[] => nodes.map(({ since }) => since);
+const timesOf = (some: readonly { readonly since: string }[]): readonly string[] => some.map(({ since }) => since);
+
+const failedAddons = ({ addons }: ConditionFacts) => (addons?.addons ?? []).filter(({ phase }) => phase === 'Failed');
 
 const available: Read = ({ nodes, marks }) => {
   const controlPlanes = nodes.filter(isControlPlane);
@@ -311,6 +313,20 @@ const hookSecretsPresent: Read = ({ unsigned, createdAt }) => {
   if (hooks.length === 0) return holds(since);
   const message = hooks.slice(0, NAMED_MAX).map(unsignedSentence).join('; ');
   return found({ status: 'False', reason: 'HookSecretMissing', message, since, calls: 'Degraded' });
+};
+
+/** Of a cluster with an addon that has failed. */
+const addonsHealthy: Read = (facts) => {
+  const failed = failedAddons(facts);
+  const since = facts.marks.ready ?? facts.createdAt;
+  if (failed.length === 0) return holds(since);
+  return found({
+    status: 'False',
+    reason: 'AddonsFailed',
+    message: failed.map(({ name, message }) => `${name}: ${message}`).join('; '),
+    since: earliestOf(timesOf(failed), since),
+    calls: whenNodesAreAway(facts),
+  });
 };
 
 /** Of a cluster with a health check. */
@@ -695,6 +711,7 @@ const CONDITIONS: readonly ConditionDefinition[] = [
   },
   { type: 'HookBlocked', read: hookBlocked, isShown: ({ hooks }) => hooks !== undefined },
   { type: 'HookSecretsPresent', read: hookSecretsPresent, isShown: ({ unsigned }) => unsigned !== undefined },
+  { type: 'AddonsHealthy', read: after('ready', addonsHealthy), isShown: (facts) => failedAddons(facts).length > 0 },
   { type: 'RemediationAllowed', read: remediationAllowed, isShown: ({ health }) => health !== undefined },
   { type: 'BackupsHealthy', read: backupsHealthy, isShown: ({ backups }) => backups !== undefined },
   { type: 'IdentityReady', read: identityReady, isShown: ({ identity }) => identity !== undefined },

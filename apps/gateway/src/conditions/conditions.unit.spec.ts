@@ -109,6 +109,15 @@ const BACKUPS: NonNullable<ConditionFacts['backups']> = {
   lastGoodAt: minutesAgo(60),
 };
 
+const ADDON = {
+  name: 'nfs-storage',
+  phase: 'Deployed',
+  version: 'v4.0.2',
+  revision: 1,
+  since: MADE,
+  message: '',
+} as const;
+
 type LeaseFacts = NonNullable<ConditionFacts['lease']>;
 const reservation = (phase: LeaseFacts['reservations'][number]['phase'], message = '') => ({
   ...{ connection: 'lab', phase, endsAt: null, sizes: {}, message },
@@ -246,6 +255,11 @@ const TABLE: readonly Row[] = [
     { unsigned: { since: MADE, hooks: [{ hook: 'backup', secret: 'x' }] } },
     ['Degraded', 'HookSecretMissing', 'HookSecretsPresent'],
   ),
+  row(
+    'has an addon that has failed',
+    { addons: { addons: [{ ...ADDON, phase: 'Failed', message: 'the export is refused' }] } },
+    ['Degraded', 'AddonsFailed', 'AddonsHealthy'],
+  ),
   row('waits for a hook that has failed', { hooks: { one: held(true) } }, ['Degraded', 'HookFailed', 'HookBlocked']),
   ...IDENTITY_BLOCKS.map((reason) =>
     row(`moves to a realm, and is blocked there: ${reason}`, { identity: identity(reason) }, [
@@ -355,6 +369,19 @@ describe('the state of a cluster', () => {
     expect(of({ addresses: [address()] }, 'VirtualAddressesReady').status).toBe('True');
   });
 
+  it('names the addon that has failed, is that of the upgrade while one is in progress, and of no addon that serves [azimuth 20]', () => {
+    const failed = {
+      addons: [ADDON, { ...ADDON, name: 'coredns', phase: 'Failed' as const, message: 'has 0 of 2 pods' }],
+    };
+    expect(of({ addons: failed }, 'AddonsHealthy')).toMatchObject({
+      status: 'False',
+      message: 'coredns: has 0 of 2 pods',
+    });
+    expect(stateOf({ addons: failed, ...upgrade('Running') })).toBe('Maintaining');
+    expect(stateOf({ addons: failed, ...upgrade('Halted') })).toBe('Degraded');
+    expect(read({ addons: { addons: [ADDON] } }).map(({ type }) => type)).not.toContain('AddonsHealthy');
+  });
+
   it('has every state in its precedence, and every reason and type in the table or in a stage', () => {
     expect(new Set(TABLE.map(({ state }) => state))).toEqual(new Set(PRECEDENCE));
     const known = new Set(TABLE.map(({ reason }) => reason));
@@ -369,6 +396,7 @@ describe('the state of a cluster', () => {
       addresses: [address()],
       hooks: {},
       unsigned,
+      addons: { addons: [{ ...ADDON, phase: 'Failed' as const }] },
       backups: BACKUPS,
       lease: lease(),
       identity: identity(),

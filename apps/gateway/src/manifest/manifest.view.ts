@@ -98,6 +98,7 @@ export const manifestView = (declared: Declared, rows: ManifestRows): ClusterMan
       revision,
       controlPlane: controlPlaneOf(declared, rows),
       pools: poolsOf(declared, rows),
+      ...(cluster.addons === undefined ? {} : { addons: cluster.addons }),
       ...(cluster.virtualAddresses === undefined ? {} : { virtualAddresses: cluster.virtualAddresses }),
     },
   };

@@ -7,9 +7,7 @@ import { causeOf, FromCaller, type Caller } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { orRefuse } from '../http/refused.js';
-import { ClusterIndex } from '../lifecycle/cluster.index.queries.js';
-import { RealmCommands } from '../realms/realms.commands.js';
-import { HookSecretValues } from './hook.secrets.values.js';
+import { NamespaceContents } from './namespace.contents.js';
 import { namespaces } from './namespaces.decider.js';
 
 @Controller(bothBases('ns/:namespace'))
@@ -17,9 +15,7 @@ export class NamespaceDeletionHttp {
   constructor(
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(POSITIONS) private readonly positions: Positions,
-    @Inject(ClusterIndex) private readonly clusters: ClusterIndex,
-    @Inject(HookSecretValues) private readonly secrets: HookSecretValues,
-    @Inject(RealmCommands) private readonly realms: RealmCommands,
+    @Inject(NamespaceContents) private readonly contents: NamespaceContents,
   ) {}
 
   @Delete()
@@ -37,13 +33,10 @@ export class NamespaceDeletionHttp {
     @FromCaller() caller: Caller,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<StatusView> {
-    const secrets = await this.secrets.namesIn(name);
-    const realms = await this.realms.namesIn(name);
-    const command = { type: 'DeleteNamespace', data: { name, clusters: await this.clusters.namesIn(name) } } as const;
+    const names = await this.contents.namesIn(name);
+    const command = { type: 'DeleteNamespace', data: { name, clusters: names.clusters } } as const;
     const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
-    // They are not those of another namespace of this name.
-    for (const secret of secrets) await this.secrets.delete(name, secret);
-    await this.realms.forget(name, realms);
+    await this.contents.forget(name, names);
     showSeq(response, seq);
     // So that the roles in it open nothing any more.
     await shownSoon(this.positions, seq);

@@ -1959,6 +1959,8 @@ export interface components {
       conditions: components['schemas']['Condition'][];
       /** @description Absent: none is declared */
       virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
+      /** @description Absent: the cluster was requested from an earlier release */
+      addons?: components['schemas']['Addon'][];
       /**
        * @description What becomes of it if its creation fails; absent: keep
        * @enum {string}
@@ -2090,6 +2092,7 @@ export interface components {
         | 'VirtualAddressesReady'
         | 'HookBlocked'
         | 'HookSecretsPresent'
+        | 'AddonsHealthy'
         | 'RemediationAllowed'
         | 'BackupsHealthy'
         | 'IdentityReady'
@@ -2129,6 +2132,19 @@ export interface components {
         /** @description Those that do not, 20 at most */
         down: string[];
       }[];
+    };
+    Addon: {
+      name: string;
+      /** @enum {string} */
+      phase: 'Pending' | 'Preparing' | 'Installing' | 'Deployed' | 'Upgrading' | 'Uninstalling' | 'Failed';
+      /** @description Empty: it is not installed yet */
+      version: string;
+      /** @description How often another version of it was installed */
+      revision: number;
+      /** @description When it came into its phase, or to its version */
+      since: string;
+      /** @description Why it has failed, and when it is tried again; empty: it has not failed */
+      message: string;
     };
     /** @description The limited lifetime of a cluster */
     Lease: {
@@ -2563,6 +2579,8 @@ export interface components {
           updatedReplicas: number;
         };
         pools: components['schemas']['PoolStatus'][];
+        /** @description Absent: the cluster was requested from an earlier release */
+        addons?: components['schemas']['Addon'][];
         /** @description Absent: none is declared */
         virtualAddresses?: components['schemas']['VirtualAddressStatus'][];
       };

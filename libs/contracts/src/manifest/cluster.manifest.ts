@@ -13,7 +13,7 @@ import {
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
-import { ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
+import { AddonView, ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { VirtualAddressView } from '../views/address.views.js';
 import { time } from '../views/time.js';
 import { completeOidc, ManifestAuthentication } from './authentication.js';
@@ -277,6 +277,7 @@ export const ClusterManifestView = z
         revision: z.int().describe('How many manifests were applied; 0: the cluster was made by other routes alone'),
         controlPlane: ReplicaCounts,
         pools: z.array(PoolStatus),
+        addons: z.array(AddonView).optional().describe('Absent: the cluster was requested from an earlier release'),
         virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
       })
       .optional()

@@ -45,6 +45,7 @@ export const CONDITION_TYPES = [
   'VirtualAddressesReady',
   'HookBlocked',
   'HookSecretsPresent',
+  'AddonsHealthy',
   'RemediationAllowed',
   'BackupsHealthy',
   'IdentityReady',
@@ -73,6 +74,7 @@ export const CONDITION_REASONS = [
   'MachinesMoved',
   'NodesMissing',
   'NodesWithoutMachine',
+  'AddonsFailed',
   'RemediationSuspended',
   'NetworkFailed',
   'NetworkWaiting',
@@ -113,6 +115,30 @@ export const ConditionView = z
   })
   .meta({ id: 'Condition', description: 'One thing that is true of a cluster or not' });
 export type ConditionView = z.infer<typeof ConditionView>;
+
+export const ADDON_PHASES = [
+  'Pending',
+  'Preparing',
+  'Installing',
+  'Deployed',
+  'Upgrading',
+  'Uninstalling',
+  'Failed',
+] as const;
+export type AddonPhase = (typeof ADDON_PHASES)[number];
+
+/** What is installed into a cluster: its network, DNS and proxy, and storage. */
+export const AddonView = z
+  .strictObject({
+    name: z.string(),
+    phase: z.enum(ADDON_PHASES),
+    version: z.string().describe('Empty: it is not installed yet'),
+    revision: z.int().describe('How often another version of it was installed'),
+    since: time.describe('When it came into its phase, or to its version'),
+    message: z.string().describe('Why it has failed, and when it is tried again; empty: it has not failed'),
+  })
+  .meta({ id: 'Addon' });
+export type AddonView = z.infer<typeof AddonView>;
 
 export const RESERVATION_PHASES = ['Pending', 'Active', 'Denied'] as const;
 
@@ -173,6 +199,7 @@ export const ClusterView = z
     serviceDnsDomain: z.string(),
     conditions: z.array(ConditionView),
     virtualAddresses: z.array(VirtualAddressView).optional().describe('Absent: none is declared'),
+    addons: z.array(AddonView).optional().describe('Absent: the cluster was requested from an earlier release'),
     onFailure: OnCreationFailure.optional().describe('What becomes of it if its creation fails; absent: keep'),
     lease: LeaseView.optional().describe('Absent: it has no end'),
     progress: z

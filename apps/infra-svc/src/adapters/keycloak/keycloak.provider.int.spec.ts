@@ -2,7 +2,7 @@ import { startTestIdentity, type TestIdentity } from '@fairlead/lab/testing/iden
 import { CheckedHttp, parseRanges, type HttpAnswer, type HttpRequest } from '@fairlead/service-kit/http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DesiredIdentity, RealmAccess } from '../../realms/realm.ports.js';
-import type { RealmHttp } from './keycloak.http.js';
+import type { RealmHttp } from './keycloak.client.js';
 import { keycloak } from './keycloak.provider.js';
 
 const LOOPBACK = '127.0.0.0/8';

@@ -1,7 +1,7 @@
 import { keycloakUrlsOf } from '@fairlead/contracts';
 import { RealmFailure, type IdentityProvider, type RealmAccess } from '../../realms/realm.ports.js';
 import { AccessToken, Anything, Discovery } from './keycloak.answers.js';
-import { KeycloakHttp, type RealmHttp } from './keycloak.http.js';
+import { KeycloakHttp, type RealmHttp } from './keycloak.client.js';
 import { KeycloakRealm } from './keycloak.realm.js';
 
 /** The credential is sent nowhere else. */

@@ -1,6 +1,6 @@
 import { RealmFailure, type DesiredIdentity, type RealmSession } from '../../realms/realm.ports.js';
-import { Client, Clients, Group, type ProtocolMapper } from './keycloak.answers.js';
-import type { KeycloakCall, KeycloakHttp } from './keycloak.http.js';
+import { type Client, Clients, Group, type ProtocolMapper } from './keycloak.answers.js';
+import type { KeycloakCall, KeycloakHttp } from './keycloak.client.js';
 
 const NOT_FOUND = 404;
 const CONFLICT = 409;

@@ -1,0 +1,194 @@
+import { sentenceOf, type AddonPhase, type AddonView, type ClusterSpec, type StoredEvent } from '@fairlead/contracts';
+
+/** The addons of a cluster, in the order in which they are installed. */
+export interface AddonsDoc {
+  readonly addons: readonly AddonView[];
+  /** Operations of the latest plans that bring addons to a new version: `<upgrade>/<operation>`. */
+  readonly upgrading: readonly string[];
+}
+
+/** kubeadm installs them with the control plane. */
+const OF_KUBEADM: readonly string[] = ['kube-proxy', 'coredns'];
+const STORAGE = 'nfs-storage';
+
+/** Gates of upgrades that look at an addon. */
+const ADDON_OF_GATE: Readonly<Record<string, string>> = { 'kube-proxy': 'kube-proxy', dns: 'coredns' };
+
+const hasStorage = ({ kubernetes }: ClusterSpec): boolean => {
+  const { server = '', path = '' } = kubernetes.storageclass?.nfs ?? {};
+  return server !== '' && path !== '';
+};
+
+/** What a cluster that is requested is to have. */
+export const addonsOf = (spec: ClusterSpec, since: string): AddonsDoc => {
+  const names = [spec.kubernetes.networkCni, ...OF_KUBEADM, ...(hasStorage(spec) ? [STORAGE] : [])];
+  return {
+    addons: names.map((name) => ({ name, phase: 'Pending', version: '', revision: 0, since, message: '' })),
+    upgrading: [],
+  };
+};
+
+interface Change {
+  readonly phase: AddonPhase;
+  readonly since: string;
+  readonly message?: string;
+  /** Of an addon that was installed or upgraded. */
+  readonly version?: string;
+}
+
+const changed = (addon: AddonView, { phase, since, message = '', version }: Change): AddonView => {
+  const isNew = version !== undefined && version !== addon.version;
+  return {
+    ...addon,
+    phase,
+    message,
+    since: phase === addon.phase && !isNew ? addon.since : since,
+    ...(isNew ? { version, revision: addon.revision + 1 } : {}),
+  };
+};
+
+type Concerns = (addon: AddonView) => boolean;
+
+const every: Concerns = () => true;
+const named =
+  (...names: readonly string[]): Concerns =>
+  ({ name }) =>
+    names.includes(name);
+const isOfKubeadm: Concerns = ({ name }) => OF_KUBEADM.includes(name);
+const isNetwork: Concerns = ({ name }) => !OF_KUBEADM.includes(name) && name !== STORAGE;
+/** An upgrade goes on when it serves. */
+const isAwaited: Concerns = ({ phase, message }) => phase === 'Upgrading' && message !== '';
+const isIn =
+  (...phases: readonly AddonPhase[]): Concerns =>
+  ({ phase }) =>
+    phases.includes(phase);
+
+const withChange = (doc: AddonsDoc, concerns: Concerns, change: Change): AddonsDoc => {
+  const addons = doc.addons.map((addon) => (concerns(addon) ? changed(addon, change) : addon));
+  return addons.every((addon, at) => sameAddon(addon, doc.addons[at])) ? doc : { ...doc, addons };
+};
+
+const sameAddon = (one: AddonView, other: AddonView | undefined): boolean =>
+  other !== undefined &&
+  one.phase === other.phase &&
+  one.version === other.version &&
+  one.message === other.message &&
+  one.since === other.since;
+
+const attemptOf = ({
+  cause,
+  attempt,
+  attemptsMax,
+  nextAttemptAt,
+}: StoredEvent<'BootstrapStepFailed'>['data'] | StoredEvent<'OperationFailed'>['data']): string => {
+  const next = nextAttemptAt === null ? '' : `; next attempt at ${nextAttemptAt}`;
+  return `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}${next})`;
+};
+
+/** Before a cluster is Ready, what is not served is named in the words of the step. Nodes that come later may fail by themselves. */
+const stepFailed = (doc: AddonsDoc, { data, meta }: StoredEvent<'BootstrapStepFailed'>): AddonsDoc => {
+  const failed = { phase: 'Failed', since: meta.time, message: attemptOf(data) } as const;
+  const isInstalling = isIn('Installing', 'Failed');
+  switch (data.step) {
+    case 'InstallNetwork':
+      return withChange(doc, isNetwork, failed);
+    case 'InstallStorage':
+      return withChange(doc, named(STORAGE), failed);
+    case 'InstallAddons':
+      return withChange(doc, (addon) => isInstalling(addon) && data.cause.message.includes(addon.name), failed);
+    default:
+      return doc;
+  }
+};
+
+/** More than an upgrade over all minor versions has. */
+const OPERATIONS_MAX = 20;
+
+const operationOf = ({ data }: StoredEvent<'OperationStarted' | 'OperationFailed'>): string =>
+  `${data.upgradeId}/${data.operation}`;
+
+/** kubeadm upgrades its addons with the last control plane; an operation of the plan sees that they serve. */
+const upgraded = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
+  const since = event.meta.time;
+  switch (event.type) {
+    case 'UpgradePlanned': {
+      const { upgradeId, plan } = event.data;
+      const ofAddons = plan.operations.flatMap(({ kind, id }) => (kind === 'addons' ? [`${upgradeId}/${id}`] : []));
+      return { ...doc, upgrading: [...new Set([...doc.upgrading, ...ofAddons])].slice(-OPERATIONS_MAX) };
+    }
+    case 'OperationStarted':
+      return doc.upgrading.includes(operationOf(event))
+        ? withChange(doc, isOfKubeadm, { phase: 'Upgrading', since })
+        : doc;
+    case 'OperationFailed': {
+      const failed = { phase: 'Failed', since, message: attemptOf(event.data) } as const;
+      return withChange(doc, doc.upgrading.includes(operationOf(event)) ? isOfKubeadm : isAwaited, failed);
+    }
+    case 'AddonsUpgraded':
+      return Object.entries(event.data.addons).reduce(
+        (before, [name, version]) => withChange(before, named(name), { phase: 'Deployed', since, version }),
+        doc,
+      );
+    case 'RolloutAborted':
+    case 'RolloutCompleted':
+      return withChange(doc, isIn('Upgrading'), { phase: 'Deployed', since });
+    // It is waited for: whether it has failed, the operation says.
+    case 'GateFailed':
+      return withChange(doc, named(ADDON_OF_GATE[event.data.gate] ?? ''), {
+        ...{ phase: 'Upgrading', since },
+        message: event.data.message,
+      });
+    case 'GatePassed': {
+      const isLookedAt = named(ADDON_OF_GATE[event.data.gate] ?? '');
+      const wasNot = isIn('Failed', 'Upgrading');
+      return withChange(doc, (addon) => isLookedAt(addon) && wasNot(addon), { phase: 'Deployed', since });
+    }
+    default:
+      return doc;
+  }
+};
+
+/** What an event means for the addons of its cluster. */
+export const addonsAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
+  const since = event.meta.time;
+  switch (event.type) {
+    case 'ClusterRetryRequested': {
+      const { correction } = event.data;
+      return correction === undefined ? doc : addonsOf(correction.spec, since);
+    }
+    case 'ClusterAccepted':
+      return withChange(doc, isIn('Pending'), { phase: 'Preparing', since });
+    case 'ControlPlaneInitialized':
+      return withChange(doc, (addon) => isNetwork(addon) || isOfKubeadm(addon), { phase: 'Installing', since });
+    case 'NetworkReady':
+      return withChange(doc, isNetwork, { phase: 'Deployed', since, version: event.data.version });
+    case 'AddonInstalled':
+      return withChange(doc, named(event.data.addon), { phase: 'Deployed', since, version: event.data.version });
+    case 'ClusterReady': {
+      const served = withChange(doc, (addon) => addon.revision > 0 && isIn('Failed')(addon), {
+        ...{ phase: 'Deployed', since },
+      });
+      return withChange(served, isIn('Preparing'), { phase: 'Installing', since });
+    }
+    case 'BootstrapStepFailed':
+      return stepFailed(doc, event);
+    case 'ClusterDeletionRequested':
+      return withChange(doc, every, { phase: 'Uninstalling', since });
+    default:
+      return upgraded(doc, event);
+  }
+};
+
+const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ControlPlaneInitialized',
+  'AddonInstalled',
+  'AddonsUpgraded',
+  'UpgradePlanned',
+  'OperationStarted',
+  'OperationFailed',
+]);
+
+/** Events that change addons and nothing else of a cluster. */
+export const isAboutAddons = (event: StoredEvent): boolean =>
+  CHANGING.has(event.type) ||
+  ((event.type === 'GateFailed' || event.type === 'GatePassed') && ADDON_OF_GATE[event.data.gate] !== undefined);

@@ -1,0 +1,142 @@
+import type { ClusterSpec, Fact, StoredEvent } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import { describe, expect, it } from '@jest/globals';
+import { clusterReady, CREATE, inLog, nodeFact, rowsOf, uid } from '../story.fixtures.js';
+import { addonsAfter, addonsOf } from './addons.evolve.js';
+import { clustersProjection } from './clusters.projection.js';
+
+const requested = CREATE[0] as Fact<'ClusterRequested'>;
+const withStorage: ClusterSpec = {
+  ...requested.data.spec,
+  kubernetes: {
+    ...requested.data.spec.kubernetes,
+    networkCni: 'kilo',
+    storageclass: { nfs: { server: '10.0.0.5', path: '/data' } },
+  },
+};
+const asked: Fact = { type: 'ClusterRequested', data: { ...requested.data, spec: withStorage } };
+const history: readonly Fact[] = [asked, ...CREATE.slice(1)];
+const cause = (operation: string, message: string) => ({ operation, target: 'demo', message, retryable: true });
+const installed = (addon: string, version: string): Fact => ({ type: 'AddonInstalled', data: { uid, addon, version } });
+const stepFailed = (step: string, message: string, nextAttemptAt: string | null): Fact =>
+  ({
+    type: 'BootstrapStepFailed',
+    data: { uid, step, cause: cause('install it', message), attempt: 3, attemptsMax: 40, nextAttemptAt },
+  }) as Fact;
+const soon = '2026-01-01T00:10:00.000Z';
+const kubeadm = [installed('kube-proxy', 'v1.34.4'), installed('coredns', 'v1.12.1')];
+const upToReady = [...history.slice(0, -1), ...kubeadm, clusterReady];
+
+const phasesAfter = (...facts: readonly Fact[]): Readonly<Record<string, string>> => {
+  const [first, ...events] = facts.map((fact, at) => stored(fact, at + 1));
+  if (first?.type !== 'ClusterRequested') throw new Error('a cluster begins with its request');
+  const doc = events.reduce(addonsAfter, addonsOf(first.data.spec, first.meta.time));
+  return Object.fromEntries(
+    doc.addons.map(({ name, phase, version, revision }) => [
+      name,
+      `${phase} ${version} ${revision}`.replace('  ', ' '),
+    ]),
+  );
+};
+const upTo = (type: StoredEvent['type']): readonly Fact[] =>
+  history.slice(0, history.findIndex((fact) => fact.type === type) + 1);
+const world = (...facts: readonly Fact[]) => rowsOf(clustersProjection, inLog(facts))[0];
+const upgrade = (type: string, data: object): Fact =>
+  ({ type, data: { uid, upgradeId: 'u-1', ...data } }) as unknown as Fact;
+const planned = upgrade('UpgradePlanned', {
+  plan: {
+    operations: [
+      { id: 'op-1', kind: 'control-plane' },
+      { id: 'op-2', kind: 'addons' },
+    ],
+  },
+});
+const started = (operation: string): Fact => upgrade('OperationStarted', { operation, node: null });
+
+describe('the addons of a cluster', () => {
+  it('are pending until it is accepted, and are prepared while its machines are made [azimuth 20]', () => {
+    expect(phasesAfter(asked)).toEqual({
+      ...{ kilo: 'Pending 0', 'kube-proxy': 'Pending 0', coredns: 'Pending 0' },
+      'nfs-storage': 'Pending 0',
+    });
+    expect(Object.values(phasesAfter(...upTo('ClusterAccepted')))).toEqual(Array(4).fill('Preparing 0'));
+    expect(phasesAfter(requested)).not.toHaveProperty('nfs-storage');
+  });
+
+  it('are installed from the control plane on, and storage once the cluster is Ready [azimuth 20]', () => {
+    expect(phasesAfter(...upTo('ControlPlaneInitialized'))).toMatchObject({
+      ...{ kilo: 'Installing 0', coredns: 'Installing 0', 'nfs-storage': 'Preparing 0' },
+    });
+    expect(phasesAfter(...upTo('NetworkReady'))).toMatchObject({ kilo: 'Deployed 1 1', coredns: 'Installing 0' });
+    expect(phasesAfter(...upToReady)).toEqual({
+      ...{ kilo: 'Deployed 1 1', 'kube-proxy': 'Deployed v1.34.4 1', coredns: 'Deployed v1.12.1 1' },
+      'nfs-storage': 'Installing 0',
+    });
+    expect(phasesAfter(...upToReady, installed('nfs-storage', 'v4.0.2'))).toMatchObject({
+      'nfs-storage': 'Deployed v4.0.2 1',
+    });
+  });
+
+  it('are upgraded with the cluster, to another revision if their version is another one [azimuth 20]', () => {
+    const before = [...upToReady, planned, started('op-1')];
+    expect(phasesAfter(...before)).toMatchObject({ coredns: 'Deployed v1.12.1 1' });
+    expect(phasesAfter(...before, started('op-2'))).toMatchObject({
+      ...{ coredns: 'Upgrading v1.12.1 1', 'kube-proxy': 'Upgrading v1.34.4 1', kilo: 'Deployed 1 1' },
+    });
+    const addons = { 'kube-proxy': 'v1.35.4', coredns: 'v1.12.1' };
+    const done = upgrade('AddonsUpgraded', { operation: 'op-2', addons });
+    expect(phasesAfter(...before, started('op-2'), done)).toMatchObject({
+      ...{ coredns: 'Deployed v1.12.1 1', 'kube-proxy': 'Deployed v1.35.4 2' },
+    });
+  });
+
+  it('have failed while an upgrade finds that they do not serve, and not any more once they do [azimuth 20]', () => {
+    const gate = { operation: 'op-1', stage: 'after', gate: 'dns', rule: 'C9', node: null, facts: {} };
+    const failed = upgrade('GateFailed', { ...gate, message: 'coredns has 0 of 2 pods ready' });
+    expect(phasesAfter(...upToReady, failed)).toMatchObject({ coredns: 'Upgrading v1.12.1 1', kilo: 'Deployed 1 1' });
+    const last = { node: null, cause: cause('look', 'x'), attempt: 10, attemptsMax: 10, nextAttemptAt: null };
+    const given = upgrade('OperationFailed', { ...last, operation: 'op-1' });
+    expect(phasesAfter(...upToReady, failed, given)).toMatchObject({
+      ...{ coredns: 'Failed v1.12.1 1', 'kube-proxy': 'Deployed v1.34.4 1' },
+    });
+    expect(phasesAfter(...upToReady, failed, given, upgrade('GatePassed', { ...gate, waitedMs: 1 }))).toMatchObject({
+      coredns: 'Deployed v1.12.1 1',
+    });
+    const stopped = upgrade('OperationFailed', { ...last, operation: 'op-2' });
+    expect(phasesAfter(...upToReady, planned, started('op-2'), stopped)).toMatchObject({
+      coredns: expect.stringMatching(/^Failed/),
+    });
+  });
+
+  it('are uninstalled with their cluster [azimuth 20]', () => {
+    const phases = Object.values(phasesAfter(...upToReady, { type: 'ClusterDeletionRequested', data: { uid } }));
+    expect(phases.every((phase) => phase.startsWith('Uninstalling'))).toBe(true);
+  });
+
+  it('that is not served before the cluster is Ready is the one that the step names; nodes fail by themselves', () => {
+    const serving = history.slice(0, -1);
+    const dns = stepFailed('InstallAddons', 'kube-system/coredns has 0 of 2 pods ready', soon);
+    expect(phasesAfter(...serving, dns)).toMatchObject({ coredns: 'Failed 0', 'kube-proxy': 'Installing 0' });
+    expect(phasesAfter(...upToReady, dns)).toMatchObject({ coredns: 'Deployed v1.12.1 1' });
+    const network = stepFailed('InstallNetwork', 'the API does not answer', soon);
+    expect(phasesAfter(...upTo('ControlPlaneInitialized'), network)).toMatchObject({ kilo: 'Failed 0' });
+  });
+
+  it('that has failed leaves the cluster Provisioned, with its words and the reason code of CB-Ladybug [azimuth 20]', () => {
+    const failed = stepFailed('InstallStorage', 'the server refuses it', soon);
+    const row = world(...upToReady, failed);
+    expect([row?.phase, row?.reason]).toEqual(['Provisioned', 'SetupStorageClassFailedReason']);
+    const storage = row?.addons?.addons.at(-1);
+    expect([storage?.phase, storage?.message]).toEqual([
+      'Failed',
+      expect.stringContaining(`the server refuses it (attempt 3 of 40; next attempt at ${soon})`),
+    ]);
+    const healed = world(...upToReady, failed, installed('nfs-storage', 'v4.0.2'));
+    expect([healed?.reason, healed?.message, healed?.addons?.addons.at(-1)?.phase]).toEqual(['', '', 'Deployed']);
+  });
+
+  it('are in a row of their cluster whatever happens to its nodes', () => {
+    const row = world(...upToReady, nodeFact('NodeNotReady', 'demo-w-1', { revision: 2, reason: 'x', message: 'x' }));
+    expect(row?.addons?.addons.map(({ name }) => name)).toEqual(['kilo', 'kube-proxy', 'coredns', 'nfs-storage']);
+  });
+});
