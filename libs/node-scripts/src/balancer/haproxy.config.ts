@@ -16,7 +16,7 @@ export const MONITOR_PORT = 29_998;
  * (each check waits a second for its connection), and after eighteen where it accepts connections and does not answer. So long an API
  * server may be slow: etcd alone has two seconds for its own check. Without `timeout check`, a check would have one second for
  * everything. A connection that an API server does not accept within a second goes to another one, which costs no client its
- * request, but to haproxy 2.6, which also ends those that wait for a connection when it takes a server out (3.0 does not). They take
+ * request, unless haproxy takes the server out in that second: 2.6 then ends the connection, and 3.0 forgets it. API servers take
  * turns, because among those with the fewest connections the next attempt may get the same one again.
  */
 export const haproxyConfig = (
