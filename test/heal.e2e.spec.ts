@@ -282,7 +282,6 @@ describe('a cluster whose pools have health checks', () => {
       const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
       const kubernetes = new KubernetesClient('shop', body, () => undefined);
       try {
-        const { spec } = await kubernetes.core.readNode({ name: plain });
         await kubernetes.core.deleteNode({ name: plain });
         await until('NodeMissing', before, plain);
         await nodes();
@@ -291,7 +290,8 @@ describe('a cluster whose pools have health checks', () => {
         expect((await system.lab('POST', `/v1/machines/${await idOf(plain)}/power`, action)).status).toBe(200);
         await until('NodeReturned', before, plain);
         // Its kubelet has registered the same node: as a look matches it.
-        expect((await kubernetes.core.readNode({ name: plain })).spec?.providerID).toBe(spec?.providerID);
+        const { spec } = await kubernetes.core.readNode({ name: plain });
+        expect(spec?.providerID).toBe(`lab://${await idOf(plain)}`);
         await eventually(
           () => readyNodes('plain'),
           (ready) => ready.includes(plain),
