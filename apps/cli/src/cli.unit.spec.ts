@@ -47,7 +47,7 @@ describe('what was not understood ends with 2', () => {
     [
       ['describe', 'demo'],
       "unknown command 'describe'",
-      'Did you mean "fairlead cluster describe" or "fairlead node describe" or "fairlead pool describe"?',
+      'Did you mean "fairlead cluster describe" or "fairlead template describe" or "fairlead node describe"?',
     ],
     [['create', 'cluster', 'demo'], "unknown command 'create'", 'Did you mean "fairlead cluster create"?'],
     [['get', 'nodes'], "unknown command 'get'", 'Did you mean '],
