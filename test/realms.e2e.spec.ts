@@ -86,7 +86,7 @@ describe('users of a cluster sign in at a realm of its namespace', () => {
     TIMEOUT_MS,
   );
 
-  it('with one client and one group of the cluster, whose members have its role, and nobody else [azimuth 3, azimuth 5]', async () => {
+  it('with one client and one group of the cluster, whose members have its role, and no other users [azimuth 3, azimuth 5]', async () => {
     const ask = await realmAdmin(realm, system.labAccess.token);
     const clients = await ask<readonly object[]>('clients');
     expect(clients.body).toMatchObject([{ clientId: CLIENT, publicClient: true }]);

@@ -64,10 +64,10 @@ esac`;
   it('is started again where the run that should have done it was cut off', async () => {
     host
       .standIn('ctr', ctr)
-      .standIn('systemctl', `[ "$1" != restart ] || [ -e "$root/mended" ] || exit 1\n${systemctl}`);
+      .standIn('systemctl', `[ "$1" != restart ] || [ -e "$root/repaired" ] || exit 1\n${systemctl}`);
     host.write('/active', '');
     expect((await host.run(text)).code).toBe(1);
-    host.write('/mended', '');
+    host.write('/repaired', '');
     expect(await host.run(text)).toMatchObject({ code: 0, result: { changed: true } });
     expect(host.calls('systemctl').filter((call) => call.includes('restart'))).toHaveLength(2);
   });

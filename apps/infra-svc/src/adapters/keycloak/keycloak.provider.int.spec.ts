@@ -114,7 +114,7 @@ describe('a client at a realm of Keycloak', () => {
     });
   });
 
-  it('of the same cluster is adopted, and one of another cluster, or of nobody known, is refused and stays [azimuth 3, azimuth 28]', async () => {
+  it('of the same cluster is adopted, and one of another cluster, or without a known owner, is refused and stays [azimuth 3, azimuth 28]', async () => {
     const session = await open();
     const own = { clientId: 'kube-default.mine', publicClient: false };
     await admin('clients', 'POST', { ...own, attributes: { 'fairlead.dev/cluster-uid': 'uid-of-mine' } });
