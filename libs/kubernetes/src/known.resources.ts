@@ -1,4 +1,13 @@
-import { KubernetesObjectApi, type Configuration, type V1APIResource } from '@kubernetes/client-node';
+import {
+  ApiException,
+  HttpMethod,
+  KubernetesObjectApi,
+  PatchStrategy,
+  type Configuration,
+  type KubernetesObject,
+  type V1APIResource,
+} from '@kubernetes/client-node';
+import type { Manifest } from './cluster.ports.js';
 
 const known = (kind: string, name: string, namespaced: boolean): readonly [string, V1APIResource] => [
   kind,
@@ -27,6 +36,25 @@ const KNOWN: Readonly<Record<string, ReadonlyMap<string, V1APIResource>>> = {
 
 /** The library's generic object API; it asks for the paths of those kinds only that are not known. */
 export class ObjectApi extends KubernetesObjectApi {
+  /**
+   * Server-side apply of a manifest as it is. The library's own `patch` sends models of its own, which call some fields otherwise than the API
+   * (`x_kubernetes_int_or_string`), and makes such models of the answer, which nobody reads.
+   */
+  async apply(manifest: Manifest, fieldManager: string): Promise<void> {
+    const { baseServer, authMethods, httpApi } = this.configuration;
+    const object: KubernetesObject = { ...manifest, metadata: { ...manifest.metadata } };
+    const context = baseServer.makeRequestContext(await this.specUriPath(object, 'patch'), HttpMethod.PATCH);
+    context.setHeaderParam('Accept', 'application/json');
+    context.setHeaderParam('Content-Type', PatchStrategy.ServerSideApply);
+    context.setQueryParam('fieldManager', fieldManager);
+    context.setQueryParam('force', 'true');
+    context.setBody(JSON.stringify(object));
+    await authMethods.default?.applySecurityAuthentication(context);
+    const response = await httpApi.send(context).toPromise();
+    if (response.httpStatusCode >= 200 && response.httpStatusCode <= 299) return;
+    throw new ApiException(response.httpStatusCode, 'not applied', await response.body.text(), response.headers);
+  }
+
   protected override async resource(
     apiVersion: string,
     kind: string,
