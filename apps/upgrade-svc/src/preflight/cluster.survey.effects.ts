@@ -25,7 +25,7 @@ import {
   podFacts,
   staticPodFacts,
 } from './node.facts.js';
-import type { NodeHeartbeats } from './preflight.ports.js';
+import type { NodeHeartbeats } from '../health/heartbeats.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
 /** Nodes are asked one by one for what only their kubelets know; so many at a time. */
