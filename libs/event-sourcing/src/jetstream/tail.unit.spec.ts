@@ -1,4 +1,4 @@
-import { storedSubject, type NodeName, type StreamId } from '@fairlead/contracts';
+import { storedSubject, type ClusterUid, type NodeName, type StreamId } from '@fairlead/contracts';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { headers, type Msg, type NatsConnection } from '@nats-io/transport-node';
 import type { RawEvent } from './direct.reader.js';
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 const [END_OF_BATCH, NOT_FOUND] = [204, 404];
 
 const messageOf = (seq: number): RawEvent => {
-  const data = { uid: '01980000-0000-7000-8000-000000000001', node: `w-${seq}` as NodeName };
+  const data = { uid: '01980000-0000-7000-8000-000000000001' as ClusterUid, node: `w-${seq}` as NodeName };
   const cause = { correlationId: 'c-1', causationId: 'c-1', actor: 'system/bootstrap-svc' };
   const stamp = { id: `e-${seq}`, time: '2026-01-01T00:00:00.000Z', source: '/bootstrap-svc', cause };
   const after = { seq: seq - 1, streamVersion: seq - 1, hash: '0'.repeat(64) };
