@@ -47,14 +47,14 @@ export const apiClients = ({ host, port, numbers, folder, forMs }: ApiClients): 
      for (let tries = 0; missing.size > 0 && tries < ${MANY}; tries += 1) { missing.delete(await ask('new', '/', false, 1_000)); await pause(); }
      const until = Date.now() + ${forMs};
      const asking = [];
-     const anew = async () => { while (Date.now() < until) { asking.push(ask('new', '/', false, ${LIMIT_MS})); await pause(); } };
+     const fresh = async () => { while (Date.now() < until) { asking.push(ask('new', '/', false, ${LIMIT_MS})); await pause(); } };
      const kept = async () => {
        const agent = new Agent({ keepAlive: true, maxSockets: 1 });
        while (Date.now() < until) { await ask('kept', '/', agent, ${2 * LIMIT_MS}); await pause(); }
      };
      // One kind after the other: servers take turns, so each has connections of each kind.
      const four = (begin) => Array.from({ length: 4 }, begin);
-     const all = [...four(kept), ...four(() => ask('watch', '/watch', false, ${forMs})), anew()];
+     const all = [...four(kept), ...four(() => ask('watch', '/watch', false, ${forMs})), fresh()];
      setTimeout(() => write('begun', ''), 2_000);
      await Promise.all(all);
      await Promise.all(asking);
