@@ -1,6 +1,6 @@
 import { WorldFailure, type SecretRef } from '@fairlead/contracts';
 import {
-  kubeconfigOf,
+  kubeconfigToSeal,
   sealedAdministrator,
   type Administrator,
   type RecordedCluster,
@@ -57,7 +57,7 @@ export class ClusterAccess {
   /** Seals a kubeconfig of the administrator under the cluster's own key. It is written here, from fields that were checked. */
   async seal({ uid, spec }: Cluster, administrator: Administrator): Promise<SecretRef> {
     const ref = kubeconfigRef(uid);
-    await this.secrets.put(ref, kubeconfigOf(spec.name, administrator), uid);
+    await this.secrets.put(ref, kubeconfigToSeal(spec.name, administrator), uid);
     return ref;
   }
 
