@@ -1,3 +1,4 @@
+export * from './addon.workloads.js';
 export * from './agent.js';
 export * from './agent.credentials.js';
 export * from './agent.messages.js';

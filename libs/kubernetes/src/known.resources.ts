@@ -44,7 +44,7 @@ interface Applied {
 export class ObjectApi extends KubernetesObjectApi {
   /**
    * Server-side apply of a manifest as it is. The library's own `patch` sends models of its own, which call some fields otherwise than the API
-   * (`x_kubernetes_int_or_string`), and makes such models of the answer, which nobody reads.
+   * (`x_kubernetes_int_or_string`), and makes such models of the answer, which are not used.
    */
   async apply(manifest: Applied, fieldManager: string): Promise<void> {
     const { baseServer, authMethods, httpApi } = this.configuration;
