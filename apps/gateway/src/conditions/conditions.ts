@@ -88,7 +88,8 @@ const timesOf = (some: readonly { readonly since: string }[]): readonly string[]
 
 const failedAddons = ({ addons }: ConditionFacts) => (addons?.addons ?? []).filter(({ phase }) => phase === 'Failed');
 
-const available: Read = ({ nodes, marks }) => {
+const available: Read = (facts) => {
+  const { nodes, marks } = facts;
   const controlPlanes = nodes.filter(isControlPlane);
   const ready = controlPlanes.filter(({ isReady }) => isReady);
   const quorum = Math.floor(controlPlanes.length / 2) + 1;
@@ -96,6 +97,15 @@ const available: Read = ({ nodes, marks }) => {
   // The one that made or broke the majority, in the order in which they changed.
   if (ready.length >= quorum) return holds(latestOf([since, timesOf(ready).toSorted()[quorum - 1] ?? since], since));
   const away = timesOf(controlPlanes.filter(({ isReady }) => !isReady)).toSorted();
+  // Its majority is itself: it is lost whenever the node restarts. Of several, no upgrade stops a majority.
+  if (controlPlanes.length === 1 && restarts(facts))
+    return found({
+      status: 'False',
+      reason: 'ControlPlanesNotReady',
+      message: `the only control plane restarts during ${facts.upgrade === null ? 'the restore of etcd' : 'the upgrade'}: the Kubernetes API may not answer meanwhile`,
+      since: away[0] ?? since,
+      calls: 'Maintaining',
+    });
   return found({
     status: 'False',
     reason: 'QuorumLost',
