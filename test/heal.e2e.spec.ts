@@ -205,6 +205,36 @@ describe('a cluster whose pools have health checks', () => {
   );
 
   it(
+    'shows an addon that was deleted from outside as failed until it runs again [azimuth 20]',
+    async () => {
+      const before = await lastSeq();
+      const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
+      const kubernetes = new KubernetesClient('shop', body, () => undefined);
+      const { apps } = kubernetes;
+      const dns = { name: 'coredns', namespace: 'kube-system' };
+      try {
+        const { metadata, spec } = await apps.readNamespacedDeployment(dns);
+        await apps.deleteNamespacedDeployment(dns);
+        const degraded = await until('AddonDegraded', before);
+        expect(degraded.data).toMatchObject({
+          addon: 'coredns',
+          message: 'there is no Deployment kube-system/coredns',
+        });
+        await nodes();
+        expect(await fairlead('cluster', 'describe', 'shop')).toContain('AddonsFailed');
+        const again = { metadata: { ...dns, labels: metadata?.labels ?? {} }, ...(spec === undefined ? {} : { spec }) };
+        await apps.createNamespacedDeployment({ namespace: dns.namespace, body: again });
+        await until('AddonRecovered', degraded.meta.seq);
+        await nodes();
+        expect(await fairlead('cluster', 'describe', 'shop')).not.toContain('AddonsFailed');
+      } finally {
+        kubernetes.close();
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'gives a control plane whose Node was deleted and registered again the labels and the taint of kubeadm',
     async () => {
       const name = (await nodes()).find(({ role }) => role === 'control-plane')?.name ?? '';

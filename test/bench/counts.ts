@@ -30,6 +30,33 @@ const messagesOf = async ({ environment }: System): Promise<Counts> => {
   return { received: in_msgs, sent: out_msgs };
 };
 
+interface Connected {
+  readonly name?: string;
+  readonly in_msgs: number;
+  readonly out_msgs: number;
+}
+
+const CONNECTIONS_MAX = 100_000;
+const AGENT = /^agent .*/;
+
+/** What each program has sent to NATS and got from it, over the connections that are open. */
+const messagesByProgram = async ({ environment }: System): Promise<Counts> => {
+  const { monitorUrl } = environment.nats;
+  if (monitorUrl === undefined) return {};
+  const answer = await fetch(`${monitorUrl}/connz?limit=${CONNECTIONS_MAX}`);
+  const { connections } = (await answer.json()) as { readonly connections: readonly Connected[] };
+  const counts: Record<string, number> = {};
+  for (const { name = 'others', in_msgs, out_msgs } of connections) {
+    const program = name.replace(AGENT, 'agents');
+    for (const [direction, count] of [
+      ['sends', in_msgs],
+      ['gets', out_msgs],
+    ] as const)
+      counts[`${program} ${direction}`] = (counts[`${program} ${direction}`] ?? 0) + count;
+  }
+  return counts;
+};
+
 /** How many messages were ever stored in the streams that every step of a cluster writes to. */
 const storedOf = async ({ admin }: System): Promise<Counts> => {
   const lastSeqOf = async (stream: string): Promise<number> => {
@@ -72,6 +99,7 @@ export const countsOf = async (system: System): Promise<readonly Count[]> => {
   return [
     { what: 'CPU', unit: 'ms', of: Object.fromEntries(Object.entries(cpuOf(system)).map(([k, s]) => [k, s * 1_000])) },
     { what: 'messages of NATS', unit: '', of: await messagesOf(system) },
+    { what: 'messages of programs', unit: '', of: await messagesByProgram(system) },
     { what: 'messages stored', unit: '', of: await storedOf(system) },
     { what: 'transactions of PostgreSQL', unit: '', of: commits },
     { what: 'syncs of PostgreSQL', unit: '', of: syncs },

@@ -64,12 +64,27 @@ const trafficOf = (lines: readonly string[]): Traffic => {
   };
 };
 
-export const pagesAsked = async (system: RealSystem, hosts: readonly string[]): Promise<readonly Traffic[]> =>
+const LINES_AT_ONCE = 1_000;
+
+/** Of what a command prints, only the last 64 KiB are kept: a quarter of an hour of requests is more. */
+const linesOf = async (system: Pick<RealSystem, 'onHost'>, host: string, file: string): Promise<readonly string[]> => {
+  const lines: string[] = [];
+  for (;;) {
+    const range = `${lines.length + 1},${lines.length + LINES_AT_ONCE}p`;
+    const some = (await system.onHost(host, 'sed', '-n', range, file)).split('\n').filter(Boolean);
+    lines.push(...some);
+    if (some.length < LINES_AT_ONCE) return lines;
+  }
+};
+
+export const pagesAsked = async (
+  system: Pick<RealSystem, 'onHost'>,
+  hosts: readonly string[],
+): Promise<readonly Traffic[]> =>
   Promise.all(
     hosts.map(async (host) => {
       await system.onHost(host, 'systemctl', 'stop', UNIT);
-      const text = await system.onHost(host, 'cat', LOG);
-      return trafficOf(text.split('\n').filter(Boolean));
+      return trafficOf(await linesOf(system, host, LOG));
     }),
   );
 

@@ -48,7 +48,8 @@ const GROUPS = {
 };
 
 const OPERATIONS = {
-  stage: 'Packages and images are brought to every node and verified; nothing changes yet.',
+  stage:
+    'Packages and images are brought to every node and verified; nothing changes yet. Control planes stage one after the other, the leader of etcd last, beside the workers: importing images slows the disks of etcd. After 30 minutes in which no node has got all of them, it fails.',
   'snapshot-etcd': 'A snapshot of etcd is taken and kept off the node.',
   'control-plane': 'One control plane is drained and upgraded, the leader of etcd last.',
   addons: 'CoreDNS and kube-proxy have rolled out.',

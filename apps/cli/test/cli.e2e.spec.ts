@@ -175,7 +175,10 @@ describe('in the background', () => {
       'no event was changed or is missing',
     );
     const created = await succeeds(fairlead('audit', 'diff', 'demo', '--from', '1'));
-    expect(created.stdout).toMatch(/Cluster demo +state +Provisioning +Running +ClusterReady \(\d+\)/);
+    const requested = /ClusterRequested \((\d+)\)/.exec(created.stdout)?.[1];
+    if (requested === undefined) throw new Error(`audit diff names no ClusterRequested: ${created.stdout}`);
+    const since = await succeeds(fairlead('audit', 'diff', 'demo', '--from', requested));
+    expect(since.stdout).toMatch(/Cluster demo +state +Provisioning +Running +ClusterReady \(\d+\)/);
     expect((await succeeds(fairlead('connection', 'list'))).stdout).toContain('a simulation');
     expect((await succeeds(fairlead('quarantine', 'list'))).stdout).toBe('Nothing is quarantined.\n');
     expect((await succeeds(fairlead('version'))).stdout).toMatch(/server +\d/);
@@ -248,7 +251,7 @@ describe('in the background', () => {
     ];
     expect((await succeeds(fairlead(...create, '--wait'))).stdout).toContain('Provisioned');
     expect((await succeeds(fairlead('cluster', 'delete', 'small', '--yes', '--wait'))).stdout).toContain(
-      'nothing of it is left',
+      'only its history is kept',
     );
     expect((await fairlead('cluster', 'get', 'small')).code).toBe(5);
     expect((await succeeds(fairlead('events', 'small', '--output', 'name'))).stdout).toContain('ClusterDeleted');
@@ -268,7 +271,7 @@ describe('in the background', () => {
   it('ends with down, and down again finds nothing to do', async () => {
     expect((await succeeds(fairlead('down'))).stderr).toContain('Stopped the Fairlead');
     expect(processesOf(dataDir)).toEqual([]);
-    expect((await succeeds(fairlead('down'))).stderr).toContain('nothing to stop');
+    expect((await succeeds(fairlead('down'))).stderr).toContain('Fairlead is not running here');
     expect((await fairlead('cluster', 'list')).code).toBe(3);
   });
 

@@ -118,6 +118,8 @@ export class FilesHost {
   readonly memory = new MemoryHost();
   readonly files: HostFiles = realFiles(this.root);
   readonly images = new Set<string>();
+  /** Those of the images that a kubelet keeps. */
+  readonly pinned = new Set<string>();
   /** Commands that changed something, in order. */
   readonly changes: string[] = this.memory.changes;
   /** Asked before each command; throwing is a crash of the agent. */
@@ -170,7 +172,14 @@ export class FilesHost {
     }
     if (line.startsWith('systemctl show --property=LoadState')) return ok('LoadState=loaded\nNeedDaemonReload=no\n');
     if (command !== 'ctr') return undefined;
-    if (args.includes('ls')) return ok([...this.images].join('\n'));
+    if (args.includes('ls'))
+      return ok([...(args.some((each) => each.includes('pinned')) ? this.pinned : this.images)].join('\n'));
+    if (args.includes('label')) {
+      const [reference = '', label = ''] = args.slice(-2);
+      if (label === 'io.cri-containerd.pinned=pinned') this.pinned.add(reference);
+      else this.pinned.delete(reference);
+      return ok('');
+    }
     const [, name, version] = readFileSync(args.at(-1) ?? '', 'utf8').split(' ');
     this.images.add(`registry.k8s.io/${name}:${version}`);
     this.changes.push(`import ${name}`);

@@ -26,6 +26,9 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
   const requested = workers.filter(({ name }) => !isExtra(model, name)).length;
   const there = workers.length - away.length;
   const awayControlPlanes = controlPlanes.filter(({ cordoned, ready }) => cordoned || !ready);
+  const staging = controlPlanes.filter(
+    ({ desired: { stage }, stagesDone }) => stage !== null && !stagesDone.includes(stage.id),
+  );
   const versions = new Set(model.applied.map(([version]) => version));
   return [
     ...skewFindings(versionsOf(model)).map(({ rule, sentence }) => `${rule}: ${sentence}`),
@@ -34,6 +37,7 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
       : []),
     ...(there < requested - atOnce ? [`budget: ${away.map(({ name }) => name).join(', ')} are away`] : []),
     ...(awayControlPlanes.length > 1 ? ['two control planes are away'] : []),
+    ...(staging.length > 1 ? ['two control planes stage at the same time'] : []),
     ...(versions.size < new Set(model.applied.map(([version, node]) => `${version}/${node}`)).size
       ? ['kubeadm upgrade apply ran on two nodes']
       : []),

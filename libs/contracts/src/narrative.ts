@@ -272,6 +272,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeWithoutMachineExpired: ({ name }) =>
     `the Node ${name}, of which no machine is recorded, is not Ready for too long: it is deleted`,
   NodeWithoutMachineGone: ({ name }) => `the Node ${name} is gone from Kubernetes, or its machine is recorded`,
+  AddonDegraded: ({ addon, message }) => `the addon ${addon} is degraded: ${message}`,
+  AddonRecovered: ({ addon }) => `the addon ${addon} runs again`,
   OrphanVmFound: ({ connection, id, name }) =>
     `${connection} lists machine ${name} (${id}), which no cluster has planned`,
   OrphanVmGone: ({ connection, id }) => `${id} of ${connection} is no longer an orphaned machine`,

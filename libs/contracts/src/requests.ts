@@ -11,6 +11,7 @@ import { Quota } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
 import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
+import { TEXT_LENGTH_MAX } from './text.limits.js';
 import { PROVIDER_ID_MAX } from './watch.js';
 
 /**
@@ -19,9 +20,6 @@ import { PROVIDER_ID_MAX } from './watch.js';
  * A schema here defines JSON of the right shape. Where CB-Ladybug has a rule with its own text (an empty name, a
  * wrong CNI), the schema lets the value through and documents the rule, and the gateway's rules refuse it with its code.
  */
-
-/** Longest free text that a request may carry. */
-export const TEXT_LENGTH_MAX = 1_000;
 
 /** Most node sets in one request. */
 export const NODE_SETS_MAX = 50;

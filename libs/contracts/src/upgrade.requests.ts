@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ClusterName, Namespace, NodeName, UpgradeId } from './ids.js';
-import { NodeSelection, TEXT_LENGTH_MAX } from './requests.js';
+import { NodeSelection } from './requests.js';
+import { TEXT_LENGTH_MAX } from './text.limits.js';
 import { UpgradeStrategy } from './upgrades.js';
 
 /** Bodies, queries and paths of the routes about upgrades, holds, etcd and certificates. */

@@ -25,6 +25,7 @@ export type { ExecResult, ExecTarget } from './program.exec.js';
 export {
   administratorFrom,
   kubeconfigOf,
+  kubeconfigToSeal,
   oidcKubeconfigOf,
   sealedAdministrator,
   serverAt,

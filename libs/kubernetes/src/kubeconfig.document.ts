@@ -80,9 +80,19 @@ const plainYaml = (text: string): unknown => {
   return document.toJS({ maxAliasCount: 0 });
 };
 
+/** undefined: it is not JSON, which the platform writes, but what kubeadm writes. */
+const plainJson = (text: string): unknown => {
+  if (!text.startsWith('{') || Buffer.byteLength(text) > KUBECONFIG_BYTES_MAX) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+};
+
 const parsed = (text: string): unknown => {
   try {
-    return plainYaml(text);
+    return plainJson(text) ?? plainYaml(text);
   } catch (error) {
     if (error instanceof Unacceptable) throw error;
     // The library goes down into nested collections by recursion.

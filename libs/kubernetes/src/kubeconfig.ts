@@ -150,6 +150,23 @@ contexts:
 current-context: ${user}@${cluster}
 `;
 
+/**
+ * The same of the administrator, to be kept by the platform: as JSON, which is YAML, because every service that reaches the cluster reads it, and reading YAML
+ * takes a hundred times as long.
+ */
+export const kubeconfigToSeal = (cluster: string, { server, ca, certificate, key }: ClientAccess): string => {
+  const user = 'kubernetes-admin';
+  const context = `${user}@${cluster}`;
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: cluster, cluster: { server, 'certificate-authority-data': base64(ca) } }],
+    users: [{ name: user, user: { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) } }],
+    contexts: [{ name: context, context: { cluster, user } }],
+    'current-context': context,
+  });
+};
+
 /** kubelogin, which kubectl runs as `kubectl oidc-login`: it prints an address and a code, to be opened in a browser on any machine. */
 const DEVICE_FLOW = ['oidc-login', 'get-token', '--grant-type=device-code'];
 const INSTALL_HINT =

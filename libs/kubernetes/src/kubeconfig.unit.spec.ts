@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createHash, X509Certificate } from 'node:crypto';
 import { parse } from 'yaml';
 import { ENDS_AT, makeKubeconfigs, NODE_ADDRESS, SERVER, writeKubeconfig } from './kubeconfig.fixtures.js';
-import { administratorFrom, kubeconfigOf, sealedAdministrator, serverAt } from './kubeconfig.js';
+import { administratorFrom, kubeconfigOf, kubeconfigToSeal, sealedAdministrator, serverAt } from './kubeconfig.js';
 
 const { authority, genuine, tricks } = await makeKubeconfigs({ marker: '/marker', elsewhere: 'http://127.0.0.1:1' });
 const expected = { node: 'demo-cp-1', server: SERVER, addresses: [NODE_ADDRESS], caCertHash: authority.publicKeyHash };
@@ -30,6 +30,25 @@ describe('a kubeconfig that a control plane sends', () => {
       'current-context': 'kubernetes-admin@demo',
     });
     expect(sealedAdministrator(written, 'demo', expected)).toEqual(administrator);
+  });
+
+  it('is sealed as JSON that says the same to every reader of YAML', () => {
+    const administrator = administratorFrom(genuine, expected);
+    const sealed = kubeconfigToSeal('demo', administrator);
+    expect(JSON.parse(sealed)).toEqual(parse(kubeconfigOf('demo', administrator)));
+    expect(parse(sealed)).toEqual(JSON.parse(sealed));
+    expect(sealedAdministrator(sealed, 'demo', expected)).toEqual(administrator);
+  });
+
+  it.each([
+    ['runs a program', (user: object) => ({ ...user, exec: { command: 'touch' } }), 'which runs a program'],
+    ['has a number for a key', (user: object) => ({ ...user, 'client-key-data': 7 }), 'has no client-key-data'],
+    ['has a list for a user', () => [], 'not a map'],
+    ['has nothing for a user', () => null, 'not a map'],
+  ])('is refused as JSON that %s', (_what, change, says) => {
+    const whole = parse(genuine) as { users: { user: object }[] };
+    const users = whole.users.map((entry) => ({ ...entry, user: change(entry.user) }));
+    expect(() => administratorFrom(JSON.stringify({ ...whole, users }), expected)).toThrow(says);
   });
 
   it("has the hash of the cluster CA's public key as openssl and kubeadm compute it", () => {

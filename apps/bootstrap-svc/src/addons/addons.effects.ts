@@ -1,4 +1,4 @@
-import { WorldFailure, type Cni } from '@fairlead/contracts';
+import { NFS_STORAGE_ADDON, WorldFailure, type Cni } from '@fairlead/contracts';
 import { OnTask } from '@fairlead/event-sourcing/jetstream';
 import type { ClusterSettings } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
@@ -11,7 +11,7 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { KubernetesCluster, Manifest, NodeView } from '../kubernetes/kubernetes.ports.js';
 import { untilSettled } from '../kubernetes/waiting.js';
 import type { NetworkSettings } from './addon.settings.js';
-import { KUBEADM_ADDONS, NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type CatalogueEntry } from './catalogue.js';
+import { KUBEADM_WORKLOADS, NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS, type CatalogueEntry } from './catalogue.js';
 import { daemonProblems, rolloutProblems, workloadsOf, type Named } from './rollout.js';
 
 const API_ANSWERS_WITHIN_MS = 3 * 60_000;
@@ -45,7 +45,7 @@ export class AddonsEffects {
     const { cluster } = step.state;
     const { uid, spec } = cluster;
     const network = networkOf(spec.kubernetes.networkCni, clusterSettings(cluster, this.settings.tuning));
-    const workloads = [...KUBEADM_ADDONS, ...workloadsOf(network.manifests(this.networkSettings(cluster)))];
+    const workloads = [...KUBEADM_WORKLOADS, ...workloadsOf(network.manifests(this.networkSettings(cluster)))];
     const api = await this.clusters.of(cluster);
     for (const { machine } of newHostsOf(cluster)) await api.label(machine.name, clusterLabel(spec.name));
     const addons = await this.kubeadmAddons(api, cluster);
@@ -69,7 +69,7 @@ export class AddonsEffects {
     const api = await this.clusters.of(cluster);
     const { version } = NFS_STORAGE;
     await this.applied(api, NFS_STORAGE.manifests(nfs));
-    await step.record({ type: 'AddonInstalled', data: { uid, addon: 'nfs-storage', version } });
+    await step.record({ type: 'AddonInstalled', data: { uid, addon: NFS_STORAGE_ADDON, version } });
   }
 
   private async clusterServes(step: Step, api: KubernetesCluster, workloads: readonly Named[]): Promise<void> {
@@ -109,7 +109,7 @@ export class AddonsEffects {
 
   private async kubeadmAddons(api: KubernetesCluster, { spec }: Cluster): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
-    for (const { addon, kind, namespace, name } of KUBEADM_ADDONS) {
+    for (const { addon, kind, namespace, name } of KUBEADM_WORKLOADS) {
       const workload = await api.workload(kind, namespace, name);
       if (workload === undefined)
         throw new WorldFailure({

@@ -1,4 +1,10 @@
-import { NETWORK_RELEASES, PRELOADED_NETWORK_RELEASES, type Cni, type NetworkRelease } from '@fairlead/contracts';
+import {
+  KUBEADM_ADDONS,
+  NETWORK_RELEASES,
+  PRELOADED_NETWORK_RELEASES,
+  type Cni,
+  type NetworkRelease,
+} from '@fairlead/contracts';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import type { NetworkSettings, NfsExport } from './addon.settings.js';
 import { calico, canal } from './calico.manifests.js';
@@ -44,7 +50,6 @@ export const NFS_STORAGE: CatalogueEntry<NfsExport> = {
 };
 
 /** Addons that kubeadm itself installs. A cluster is not ready without them; they are recorded with their version. */
-export const KUBEADM_ADDONS = [
-  { addon: 'kube-proxy', kind: 'DaemonSet', namespace: 'kube-system', name: 'kube-proxy' },
-  { addon: 'coredns', kind: 'Deployment', namespace: 'kube-system', name: 'coredns' },
-] as const;
+export const KUBEADM_WORKLOADS = Object.entries(KUBEADM_ADDONS).flatMap(([addon, workloads]) =>
+  workloads.map((workload) => ({ addon, ...workload })),
+);

@@ -1,10 +1,11 @@
-import { CNIS } from '@fairlead/contracts';
+import { ADDON_WORKLOADS, CNIS, NFS_STORAGE_ADDON } from '@fairlead/contracts';
 import { goldenBeside } from '@fairlead/testing/golden';
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { NETWORKS, NFS_STORAGE, PRELOADED_NETWORKS } from './catalogue.js';
+import { workloadsOf } from './rollout.js';
 
 const golden = goldenBeside(import.meta.url);
 const POD_CIDR = '10.244.0.0/16';
@@ -69,8 +70,20 @@ it('a network for hosts that pull no images has none pulled', () => {
 it('the storage class is the text that was reviewed', () =>
   expectGolden('nfs-storage', NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' })));
 
+it('what is watched of the storage class is what its manifests run', () =>
+  expect(workloadsOf(NFS_STORAGE.manifests({ server: '198.18.7.9', path: '/export' }))).toEqual(
+    ADDON_WORKLOADS[NFS_STORAGE_ADDON],
+  ));
+
 describe.each(CNIS)('the network %s', (cni) => {
   const manifests = NETWORKS[cni].manifests(SETTINGS);
+
+  it('is watched by the workloads that its manifests run, with or without images that are pulled', () => {
+    const watched = new Set(ADDON_WORKLOADS[cni]);
+    expect(new Set(workloadsOf(manifests))).toEqual(watched);
+    const preloaded = PRELOADED_NETWORKS[cni]?.manifests(SETTINGS) ?? manifests;
+    expect(new Set(workloadsOf(preloaded))).toEqual(watched);
+  });
 
   it('runs on every node, also where nothing else may, and writes the configuration that kubelets wait for', () => {
     const pods = manifests.filter(({ kind }) => kind === 'DaemonSet').map(podOf);

@@ -1,6 +1,7 @@
-import type { KubernetesCluster, Manifest, PlacedPod, WorkloadView } from '../kubernetes/kubernetes.ports.js';
+import type { AddonWorkload } from '@fairlead/contracts';
+import type { KubernetesCluster, Manifest, PlacedPod } from '../kubernetes/kubernetes.ports.js';
 
-export type Named = Readonly<{ kind: WorkloadView['kind']; namespace: string; name: string }>;
+export type Named = AddonWorkload;
 
 /** The manifests that have pods. */
 export const workloadsOf = (manifests: readonly Manifest[]): readonly Named[] =>

@@ -1,6 +1,6 @@
 import { WorldFailure, type SecretRef } from '@fairlead/contracts';
 import {
-  kubeconfigOf,
+  kubeconfigToSeal,
   sealedAdministrator,
   type Administrator,
   type RecordedCluster,
@@ -12,6 +12,7 @@ import type { KubernetesApi, KubernetesCluster } from './kubernetes.ports.js';
 export const kubeconfigRef = (uid: string): SecretRef => `bootstrap-svc.kubeconfig.${uid}` as SecretRef;
 export const etcdAuthorityRef = (uid: string): SecretRef => `bootstrap-svc.etcd-ca.${uid}` as SecretRef;
 export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.join.${uid}` as SecretRef;
+export const controlPlaneJoinRef = (uid: string): SecretRef => `bootstrap-svc.join-control-plane.${uid}` as SecretRef;
 
 /** The sealed kubeconfig that answers an operator's request. */
 export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
@@ -56,7 +57,7 @@ export class ClusterAccess {
   /** Seals a kubeconfig of the administrator under the cluster's own key. It is written here, from fields that were checked. */
   async seal({ uid, spec }: Cluster, administrator: Administrator): Promise<SecretRef> {
     const ref = kubeconfigRef(uid);
-    await this.secrets.put(ref, kubeconfigOf(spec.name, administrator), uid);
+    await this.secrets.put(ref, kubeconfigToSeal(spec.name, administrator), uid);
     return ref;
   }
 
@@ -74,7 +75,10 @@ export class ClusterAccess {
   /** After this, no secret of the cluster can be read. */
   async destroy(uid: string): Promise<void> {
     this.api.forget(uid);
-    await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid), etcdAuthorityRef(uid)]);
+    await this.secrets.destroyKey(
+      uid,
+      [kubeconfigRef, joinCredentialsRef, controlPlaneJoinRef, etcdAuthorityRef].map((refOf) => refOf(uid)),
+    );
   }
 
   private async kubeconfig(uid: string, cluster: string): Promise<string> {

@@ -24,7 +24,7 @@ import {
   templateAddressOf,
   yamlOf,
   type ManifestDocument,
-} from './manifest.document.js';
+} from '../document/manifest.document.js';
 
 interface FileOption {
   readonly file: string;

@@ -9,7 +9,7 @@ import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { carryOut, changeManifest, type Change, type ChangeOptions } from '../manifest/change.effects.js';
-import { exported, type DeclaredPool } from '../manifest/manifest.document.js';
+import { exported, type DeclaredPool } from '../document/manifest.document.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
 import type { Answer } from '../output/format.js';
 import { addHoldCommands } from './hold.commands.js';

@@ -4,7 +4,7 @@ import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
-import { yamlOf } from '../manifest/manifest.document.js';
+import { yamlOf } from '../document/manifest.document.js';
 import type { Answer } from '../output/format.js';
 import { deleteTemplate } from './template.effects.js';
 import { exportedTemplate, templateRows } from './template.document.js';

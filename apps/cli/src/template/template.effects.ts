@@ -1,7 +1,7 @@
 import type { TemplateAt, TemplateView } from '../api/api.ports.js';
 import { confirm, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
-import type { ManifestDocument } from '../manifest/manifest.document.js';
+import type { ManifestDocument } from '../document/manifest.document.js';
 import type { Answer } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { templateDiff } from './template.document.js';

@@ -1,4 +1,12 @@
-import { sentenceOf, type AddonPhase, type AddonView, type ClusterSpec, type StoredEvent } from '@fairlead/contracts';
+import {
+  KUBEADM_ADDONS,
+  NFS_STORAGE_ADDON as STORAGE,
+  sentenceOf,
+  type AddonPhase,
+  type AddonView,
+  type ClusterSpec,
+  type StoredEvent,
+} from '@fairlead/contracts';
 
 /** The addons of a cluster, in the order in which they are installed. */
 export interface AddonsDoc {
@@ -7,9 +15,7 @@ export interface AddonsDoc {
   readonly upgrading: readonly string[];
 }
 
-/** kubeadm installs them with the control plane. */
-const OF_KUBEADM: readonly string[] = ['kube-proxy', 'coredns'];
-const STORAGE = 'nfs-storage';
+const OF_KUBEADM: readonly string[] = Object.keys(KUBEADM_ADDONS);
 
 /** Gates of upgrades that look at an addon. */
 const ADDON_OF_GATE: Readonly<Record<string, string>> = { 'kube-proxy': 'kube-proxy', dns: 'coredns' };
@@ -172,6 +178,15 @@ export const addonsAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
     }
     case 'BootstrapStepFailed':
       return stepFailed(doc, event);
+    case 'AddonDegraded': {
+      const { addon, message } = event.data;
+      return withChange(doc, named(addon), { phase: 'Failed', since, message });
+    }
+    case 'AddonRecovered':
+      return withChange(doc, (one) => one.name === event.data.addon && isIn('Failed')(one), {
+        phase: 'Deployed',
+        since,
+      });
     case 'ClusterDeletionRequested':
       return withChange(doc, every, { phase: 'Uninstalling', since });
     default:
@@ -182,6 +197,8 @@ export const addonsAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
 const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'ControlPlaneInitialized',
   'AddonInstalled',
+  'AddonDegraded',
+  'AddonRecovered',
   'AddonsUpgraded',
   'UpgradePlanned',
   'OperationStarted',

@@ -135,6 +135,18 @@ describe('the addons of a cluster', () => {
     expect([healed?.reason, healed?.message, healed?.addons?.addons.at(-1)?.phase]).toEqual(['', '', 'Deployed']);
   });
 
+  it('that is found degraded later has failed, with what was found, until it runs again [azimuth 20]', () => {
+    const message = 'there is no Deployment kube-system/coredns';
+    const degraded: Fact = { type: 'AddonDegraded', data: { uid, addon: 'coredns', message } };
+    const row = world(...upToReady, degraded);
+    expect([row?.phase, row?.reason, row?.addons?.addons.find(({ name }) => name === 'coredns')]).toMatchObject([
+      ...['Provisioned', ''],
+      { phase: 'Failed', version: 'v1.12.1', message },
+    ]);
+    const recovered: Fact = { type: 'AddonRecovered', data: { uid, addon: 'coredns' } };
+    expect(phasesAfter(...upToReady, degraded, recovered)).toEqual(phasesAfter(...upToReady));
+  });
+
   it('are in a row of their cluster whatever happens to its nodes', () => {
     const row = world(...upToReady, nodeFact('NodeNotReady', 'demo-w-1', { revision: 2, reason: 'x', message: 'x' }));
     expect(row?.addons?.addons.map(({ name }) => name)).toEqual(['kilo', 'kube-proxy', 'coredns', 'nfs-storage']);

@@ -1,4 +1,12 @@
-import type { ClusterList, ClusterView, ConnectionList, NamespaceList, OperationList } from '@fairlead/contracts';
+import {
+  MANIFEST_API_VERSION,
+  TEMPLATE_KIND,
+  type ClusterList,
+  type ClusterView,
+  type ConnectionList,
+  type NamespaceList,
+  type OperationList,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { request, useGateway } from '../gateway.fixtures.js';
 
@@ -55,6 +63,41 @@ describe('a read after a command, without minSeq', () => {
       expect(list.body.items.map((item) => item.name)).not.toContain(name);
     }
   }, 60_000);
+
+  it('shows cluster templates, realms and secrets of hooks that were just created and removed', async () => {
+    const template = {
+      apiVersion: MANIFEST_API_VERSION,
+      kind: TEMPLATE_KIND,
+      spec: { cluster: { version: '1.34.4' } },
+    };
+    const bodies: Readonly<Record<string, object>> = {
+      'cluster-templates': template,
+      realms: { issuerUrl: 'https://keycloak.example.com/realms/demo', clientId: 'fairlead', clientSecret: 'secret' },
+      'hook-secrets': { value: 'a-secret-of-more-than-32-characters-for-hooks' },
+    };
+    const stale: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const [writer, reader] = [round % 2, (round + 1) % 2];
+      const name = `fresh-${round}`;
+      for (const [kind, body] of Object.entries(bodies)) {
+        const path = `/ns/default/${kind}`;
+        // Secrets have no route of their own to be read by.
+        const isShown = async (): Promise<boolean> => {
+          if (kind !== 'hook-secrets')
+            return (await gateway.ask('GET', `${path}/${name}`, { replica: reader })).status === 200;
+          const { body: list } = await gateway.ask<NamespaceList>('GET', path, { replica: reader });
+          return list.items.some((item) => item.name === name);
+        };
+        const named = kind === 'cluster-templates' ? { ...body, metadata: { name } } : body;
+        const made = await gateway.ask('PUT', `${path}/${name}`, { body: named, replica: writer });
+        if (made.status >= 300) stale.push(`${path}/${name}: ${JSON.stringify(made.body)}`);
+        if (!(await isShown())) stale.push(`${path}/${name}: not shown`);
+        await gateway.ask('DELETE', `${path}/${name}`, { replica: writer });
+        if (await isShown()) stale.push(`${path}/${name}: still shown`);
+      }
+    }
+    expect(stale).toEqual([]);
+  }, 120_000);
 
   it('keeps a namespace and a connection that a cluster was just created with', async () => {
     for (let round = 0; round < 10; round += 1) {

@@ -1,4 +1,4 @@
-import { WorldFailure, type StoredEvent } from '@fairlead/contracts';
+import { NONE, partitionOf, WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { Positions } from '@fairlead/event-sourcing/jetstream';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -100,6 +100,16 @@ describe('every route that reads', () => {
     const without = paths.filter((path) => writesBehind('GET', segmentsOf(path)).length === 0);
     expect(without.toSorted()).toEqual(NEED_NOTHING);
   });
+
+  it.each(['cluster-templates', 'cluster-templates/small', 'realms', 'realms/staff', 'hook-secrets'])(
+    'sees the commands about the namespace, not those about a cluster of that name: %s',
+    (route) => {
+      const partition = partitionOf('demo', NONE);
+      const behind = writesBehind('GET', segmentsOf(`/ns/demo/${route}`));
+      const filters = behind.filter((writes) => writes.partition === partition).map(({ filter }) => filter);
+      expect([`evt.${partition}.demo.${NONE}.request.>`, `evt.${partition}.demo.*.request.>`]).toContain(filters[0]);
+    },
+  );
 
   it.each(['/ns/*', '/ns/>/clusters', '/ns/a.b/clusters/x', '/ns/a/clusters/b.>', '/ns/a/clusters/%2A'])(
     'never asks the log for %s, which is nothing in it',

@@ -20,15 +20,32 @@ const about = (namespace: string, cluster: string): readonly Writes[] => {
 /** Answered from the log itself. */
 const FROM_LOG: ReadonlySet<string | undefined> = new Set(['events', 'audit']);
 
-const inNamespace = (segments: readonly string[], isRead: boolean): readonly Writes[] => {
-  const [, namespace, clusters, cluster, part] = segments;
-  if (namespace === undefined) return isRead ? everywhere(`*.${NONE}.request.>`) : NOTHING;
-  if (!Namespace.safeParse(namespace).success) return NOTHING;
-  // A namespace with clusters is not deleted, so deleting one reads its clusters.
-  if (clusters === undefined) return isRead ? about(namespace, NONE) : everywhere(`${namespace}.*.request.>`);
-  if (!isRead || FROM_LOG.has(part)) return NOTHING;
+const ofClusters = (namespace: string, [cluster, part]: readonly string[]): readonly Writes[] => {
+  if (FROM_LOG.has(part)) return NOTHING;
   if (cluster === undefined) return everywhere(`${namespace}.*.request.>`);
   return ClusterName.safeParse(cluster).success ? about(namespace, cluster) : NOTHING;
+};
+
+const inNamespace = ([namespace, kind, ...rest]: readonly string[], isRead: boolean): readonly Writes[] => {
+  if (namespace === undefined) return isRead ? everywhere(`*.${NONE}.request.>`) : NOTHING;
+  if (!Namespace.safeParse(namespace).success) return NOTHING;
+  switch (kind) {
+    case undefined:
+      // A namespace with clusters is not deleted, so deleting one reads its clusters.
+      return isRead ? about(namespace, NONE) : everywhere(`${namespace}.*.request.>`);
+    case 'clusters':
+      return isRead ? ofClusters(namespace, rest) : NOTHING;
+    case 'hook-secrets':
+      return isRead ? about(namespace, NONE) : NOTHING;
+    case 'cluster-templates':
+      // Its deletion is decided by the log itself.
+      return isRead ? everywhere(`${namespace}.*.request.>`) : NOTHING;
+    case 'realms':
+      // One that clusters name is not removed.
+      return everywhere(`${namespace}.*.request.>`);
+    default:
+      return NOTHING;
+  }
 };
 
 /** The commands that a request has to see in our rows. `segments` are those of its path, without CB-Ladybug's base. */
@@ -37,7 +54,7 @@ export const writesBehind = (method: string, segments: readonly string[]): reado
   if (!isRead && method !== 'DELETE') return NOTHING;
   switch (segments[0]) {
     case 'ns':
-      return inNamespace(segments, isRead);
+      return inNamespace(segments.slice(1), isRead);
     case 'mcir':
       return about(NONE, NONE);
     case 'connections':

@@ -47,7 +47,13 @@ import { TemplateChoices, type TemplateChoice } from '../templates/template.choi
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
 import { issuerCertificateFaults } from './authentication.checks.js';
 import { ChangeChecks } from './change.checks.js';
-import { faultsOfManifest, inManifest, poolsOfSets, requestOfManifest, versionFaults } from './manifest.rules.js';
+import {
+  faultsOfManifest,
+  inManifest,
+  poolsOfSets,
+  requestOfManifest,
+  versionFaults,
+} from '../clusters/manifest.rules.js';
 import {
   creationFault,
   isCorrection,

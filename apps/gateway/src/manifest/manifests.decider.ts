@@ -404,7 +404,9 @@ const upgradeFacts = (
     const versions = { before: declared.spec.version, after: spec.version };
     return refuse('cluster.version-with-changes', { ...versions, fields }, 'spec.version');
   }
-  const resumed = before.cluster === undefined ? before : { ...before, cluster: { ...before.cluster, pause: null } };
+  // The manifest itself chooses the version, by its template if it has one.
+  const chosen = { ...before, declared: undefined };
+  const resumed = before.cluster === undefined ? chosen : { ...chosen, cluster: { ...before.cluster, pause: null } };
   // Whoever applies the manifest approves the plan.
   const data = { namespace, cluster, actor, ...upgrade, mode: 'go' as const };
   return upgrades.decide(resumed, { type: 'RequestUpgrade', data }) as readonly ManifestFact[] | Refusal;

@@ -55,6 +55,8 @@ export interface OperationDoc {
   readonly pool?: string;
   /** The nodes that are asked for an action, and how far each is; absent: none are. */
   readonly acted?: ActedNodes;
+  /** Connections whose reservations have not begun; absent: no machines are reserved. */
+  readonly reserving?: readonly string[];
   readonly failures: readonly StepFailure[];
   readonly failuresTotal: number;
   readonly reason: string;
@@ -160,13 +162,16 @@ export const retried = (event: Requested, failed: OperationDoc | undefined): Ope
     return { ...fresh, kind: 'retry', phase: 'Succeeded', finishedAt: time, message: 'deletions are tried again' };
   }
   const { course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node, retries } = failed;
-  const { pool, machines } = failed;
+  const { pool, machines, reserving } = failed;
   const kept = {
     ...{ course, stepsSince, marks, notes, requested, planSeqs, planned, requestId, node },
     ...(pool === undefined ? {} : { pool }),
     ...(machines === undefined ? {} : { machines }),
   };
   // What was passed of a request is checked again once it is corrected.
-  const again = specIn(event) === undefined ? {} : { marks: {}, requested: fresh.requested };
+  const again =
+    specIn(event) === undefined
+      ? { ...(reserving === undefined ? {} : { reserving }) }
+      : { marks: {}, requested: fresh.requested };
   return { ...fresh, ...kept, ...again, kind: 'retry', retries: retries + 1 };
 };

@@ -359,10 +359,25 @@ const acted: Advance<ActionEvent['type']> = (doc, event) =>
     },
   );
 
+/** Machines are reserved before they are requested, on each connection that asks for it. */
+const clusterAccepted: Advance<'ClusterAccepted'> = (doc, event) => {
+  const { reserves = [] } = event.data.waits ?? {};
+  const reserving = reserves.length === 0 ? {} : { reserving: reserves };
+  return mapRunning(doc, builds, (operation) => ({ ...mark(event)(operation), ...reserving }));
+};
+
+/** The step ends with the last reservation that begins. */
+const reservationActivated: Advance<'ReservationActivated'> = (doc, event) =>
+  mapRunning(doc, builds, (operation) => {
+    const reserving = operation.reserving?.filter((connection) => connection !== event.data.connection) ?? [];
+    return reserving.length === 0 ? mark(event)({ ...operation, reserving }) : { ...operation, reserving };
+  });
+
 /** How each event moves the operations on; those that are not here concern none. */
 const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   VmsPlanned: planned,
-  ClusterAccepted: marks(builds),
+  ClusterAccepted: clusterAccepted,
+  ReservationActivated: reservationActivated,
   IdentityRequested: marks(builds),
   IdentityReady: marks(builds),
   VmsCreated: created,

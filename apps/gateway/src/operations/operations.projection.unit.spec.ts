@@ -48,6 +48,25 @@ const failed: Fact = {
 };
 
 describe('the operation of a create', () => {
+  it('reserves machines first, until the reservations of all its connections have begun', () => {
+    const connections = ['lab', 'rack'] as never[];
+    const waits: Fact = { type: 'ClusterAccepted', data: { uid, waits: { reserves: connections, startsAt: null } } };
+    const begun = (at: number): Fact => ({
+      type: 'ReservationActivated',
+      data: { uid, connection: connections[at]!, sizes: {} },
+    });
+    const stepsAfter = (...facts: readonly Fact[]): readonly string[] =>
+      outline(world([requested, waits, ...facts]).views[0]!).slice(0, 3);
+    const reserving = ['done validate', 'running reserve-machines', 'waiting shared-resources'];
+    expect(stepsAfter()).toEqual(reserving);
+    expect(stepsAfter(begun(0))).toEqual(reserving);
+    expect(stepsAfter(begun(0), begun(1))).toEqual([
+      'done validate',
+      'done reserve-machines',
+      'running shared-resources',
+    ]);
+  });
+
   it('is done, step by step, when the cluster is ready', () => {
     const [create] = world(CREATE).views;
     expect([create?.id, create?.kind, create?.phase, create?.currentStep]).toEqual([

@@ -74,6 +74,7 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     planned: doc.planSeqs.length === 0 ? doc.requested : doc.planned,
     deleted: doc.deleted,
     acted: doc.acted,
+    reserving: doc.reserving,
     nodes: own.filter((node) => !leaves(doc, node)),
     failures,
     failedStep: doc.failedStep,

@@ -18,6 +18,8 @@ export interface Course {
   readonly deleted: number;
   /** Nodes that are asked for an action; absent: none are. */
   readonly acted?: ActedNodes | undefined;
+  /** Connections whose reservations have not begun; absent: no machines are reserved. */
+  readonly reserving?: readonly string[] | undefined;
   readonly nodes: readonly NodeDoc[];
   /** Failed attempts, oldest first. */
   readonly failures: readonly StepFailureView[];
@@ -46,10 +48,13 @@ const inheritedEnd = (course: Course, later: readonly StepDefinition[]): string 
 const earliest = (...times: readonly (string | undefined)[]): string | undefined =>
   times.filter((time) => time !== undefined).toSorted()[0];
 
+const isPart = ({ marks, reserving }: Course, { onlyAfter, reserves }: StepDefinition): boolean =>
+  (onlyAfter === undefined || marks[onlyAfter] !== undefined) && (reserves !== true || reserving !== undefined);
+
 /** A step begins when the one before it ends, or when the first node is through it: workers join beside control planes. */
 const placed = (course: Course): readonly Placed[] => {
   const steps = STEPS[course.kind]
-    .filter(({ onlyAfter }) => onlyAfter === undefined || course.marks[onlyAfter] !== undefined)
+    .filter((definition) => isPart(course, definition))
     .map((definition) => ({ definition, passed: passedBy(definition, course) }))
     // A step about workers is left out where there are none.
     .filter(({ definition, passed }) => definition.deletes === true || passed?.total !== 0);

@@ -16,6 +16,8 @@ export interface StepDefinition {
   readonly passed?: { readonly milestone: Milestone; readonly by: Group };
   /** The fact without which the operation has no such step. */
   readonly onlyAfter?: EventType;
+  /** Only operations whose machines are reserved have such a step. */
+  readonly reserves?: true;
   /** It counts the machines that are deleted. */
   readonly deletes?: true;
   /** It counts the nodes that are through what was asked of them. */
@@ -100,7 +102,7 @@ const CREATE: readonly StepDefinition[] = [
       name: 'reserve-machines',
       title: 'Reserve machines',
       closedBy: 'ReservationActivated',
-      onlyAfter: 'ReservationConfirmed',
+      reserves: true,
       attempts: ['reserve machines'],
     },
     {

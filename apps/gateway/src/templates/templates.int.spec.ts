@@ -72,7 +72,8 @@ describe('a cluster template', () => {
   it('is applied as a manifest is: an equal document records nothing, and what is unknown is refused with the nearest name', async () => {
     const created = await applyTemplate('first', values, { description: 'For trials' });
     expect([created.status, created.body.spec]).toMatchObject([201, { description: 'For trials', deprecated: false }]);
-    const { body } = await gateway.ask<ClusterTemplateView>('GET', templatePath('first'));
+    const shown = `?minSeq=${created.body.metadata.resourceVersion}`;
+    const { body } = await gateway.ask<ClusterTemplateView>('GET', `${templatePath('first')}${shown}`);
     expect(body).toMatchObject({
       spec: { cluster: { version: 'v1.34.4', pools: { health: { unhealthyAfter: '3m', maxUnhealthy: '40%' } } } },
       status: { revision: Number(body.metadata.resourceVersion), clusters: [] },

@@ -13,7 +13,7 @@ import {
   type TemplateCluster,
 } from '@fairlead/contracts';
 import { faultsOfCluster } from '../clusters/clusters.rules.js';
-import { faultsOfManifest, inManifest, requestOfManifest } from '../manifest/manifest.rules.js';
+import { faultsOfManifest, inManifest, requestOfManifest } from '../clusters/manifest.rules.js';
 
 const ANY = 'any';
 const EXTERNAL_ETCD_MIN = 3;

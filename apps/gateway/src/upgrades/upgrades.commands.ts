@@ -1,13 +1,12 @@
-import { refuse, type ClusterName, type Namespace, type UpgradeId, type UpgradeRequest } from '@fairlead/contracts';
+import type { ClusterName, Namespace, UpgradeId, UpgradeRequest } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash, randomUUID } from 'node:crypto';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { canonicalJson } from '../common/json.js';
 import { causeOf, type Caller } from '../http/caller.js';
-import { orRefuse, Refused, refuseAny } from '../http/refused.js';
+import { orRefuse, refuseAny } from '../http/refused.js';
 import type { UpgradeMode } from '../lifecycle/upgrade.phase.js';
-import { manifests } from '../manifest/manifests.decider.js';
 import {
   upgrades,
   type SteeringCommand,
@@ -61,7 +60,6 @@ export class UpgradeCommands {
     const { request, dryRun } = asked;
     refuseAny(faultsOfUpgrade(request));
     const order = upgradeOrderOf(request, caller);
-    if (!dryRun) await this.refuseOfTemplate(address, order.target, caller);
     const { upgradeId } = order;
     const { actor } = caller.identity;
     const decided = await this.decide(
@@ -77,21 +75,6 @@ export class UpgradeCommands {
   async steer(command: SteeringCommand, caller: Caller): Promise<Decided<UpgradesState>> {
     if (command.type === 'OverrideRule') refuseAny(faultsOfOverride(command.data));
     return this.decide(command, command.data, caller);
-  }
-
-  /** The version of a cluster with a template is another one by another template. */
-  private async refuseOfTemplate(
-    { namespace, cluster }: ClusterAddress,
-    { kubernetes }: UpgradeOrder['target'],
-    { identity, requestId }: Caller,
-  ): Promise<void> {
-    if (kubernetes === undefined) return;
-    const read = { type: 'ReadManifest', data: { namespace, cluster } } as const;
-    const stream = { namespace, cluster, context: 'request' };
-    const { state } = orRefuse(await this.handle(manifests, stream, read, causeOf({ identity, requestId })));
-    const { template, spec } = state.declared ?? {};
-    if (template === undefined || spec?.version === kubernetes) return;
-    throw new Refused(refuse('template.version-fixed', { cluster, template: template.name }, 'version'));
   }
 
   private async decide(

@@ -1,6 +1,8 @@
 import {
+  declaredAfter,
   isRefusal,
   refuse,
+  type Declared,
   type EventData,
   type Fact,
   type NodeName,
@@ -80,6 +82,7 @@ interface Upgrade extends PhasedUpgrade {
 /** The cluster of a name, and its upgrades. */
 export interface UpgradesState {
   readonly cluster: PresentCluster | undefined;
+  readonly declared: Declared | undefined;
   readonly latest: Upgrade | undefined;
   /** How those before the latest ended. */
   readonly over: ReadonlyMap<string, UpgradePhase>;
@@ -118,6 +121,14 @@ const hindrance = (cluster: PresentCluster, { namespace, cluster: name }: Named)
   return refuseBesideActions(cluster.actions, { namespace, cluster: name }, 'upgrade');
 };
 
+/** The version of a cluster with a template is another one by another template. A dry run changes nothing. */
+const fixedVersion = (declared: Declared | undefined, { data }: RequestUpgrade): Refusal | undefined => {
+  const { kubernetes } = data.target;
+  if (declared?.template === undefined || kubernetes === undefined || data.mode === 'dry-run') return undefined;
+  if (declared.spec.version === kubernetes) return undefined;
+  return refuse('template.version-fixed', { cluster: data.cluster, template: declared.template.name }, 'version');
+};
+
 const isRepetition = (latest: Upgrade, { data }: RequestUpgrade): boolean =>
   latest.requestHash === data.requestHash && latest.actor === data.actor && latest.mode === data.mode;
 
@@ -127,7 +138,7 @@ const isGivenUp = (latest: Upgrade, command: RequestUpgrade): boolean =>
 
 const request = (state: UpgradesState, command: RequestUpgrade): readonly UpgradeRequestFact[] | Refusal => {
   const { namespace, cluster: name, actor: _actor, ...request } = command.data;
-  const { cluster, latest, over } = state;
+  const { cluster, declared, latest, over } = state;
   if (cluster === undefined) return unknownCluster(command.data);
   if (latest?.id === request.upgradeId || over.has(request.upgradeId)) return nothing;
   if (latest !== undefined && isGivenUp(latest, command)) return nothing;
@@ -137,6 +148,7 @@ const request = (state: UpgradesState, command: RequestUpgrade): readonly Upgrad
     return refuseBeside(latest, { namespace, cluster: name }, 'upgrade');
   }
   return (
+    fixedVersion(declared, command) ??
     hindrance(cluster, command.data) ??
     unknownPool(cluster, command) ?? [{ type: 'UpgradeRequested', data: { uid: cluster.uid, ...request } }]
   );
@@ -328,23 +340,25 @@ const remembered = ({ over, latest }: UpgradesState): UpgradesState['over'] =>
 
 /** What people may ask of the upgrades of a cluster. Whether a plan is safe is upgrade-svc's to say. */
 export const upgrades: Decider<UpgradesState, UpgradeCommand, UpgradeRequestFact> = {
-  initial: { cluster: undefined, latest: undefined, over: new Map() },
+  initial: { cluster: undefined, declared: undefined, latest: undefined, over: new Map() },
   reads: 'cluster',
 
   decide: (state, command) => (command.type === 'RequestUpgrade' ? request(state, command) : steer(state, command)),
 
   evolve: (state, event) => {
     const cluster = presentAfter(state.cluster, event);
-    if (event.type === 'ClusterRequested' || cluster === undefined) return { ...upgrades.initial, cluster };
+    const declared = declaredAfter(state.declared, event);
+    if (event.type === 'ClusterRequested' || cluster === undefined) return { ...upgrades.initial, cluster, declared };
     if (isForeign(cluster, event)) return state;
     const phased = latestUpgradeAfter(state.latest, event);
     if (event.type === 'UpgradeRequested' && phased !== undefined)
-      return { cluster, latest: begun(phased, event), over: remembered(state) };
+      return { cluster, declared, latest: begun(phased, event), over: remembered(state) };
     if (state.latest === undefined || !('upgradeId' in event.data) || event.data.upgradeId !== state.latest.id)
-      return { ...state, cluster };
+      return { ...state, cluster, declared };
     return {
       ...state,
       cluster,
+      declared,
       latest: {
         ...progressed(state.latest, event),
         phase: phased?.phase ?? state.latest.phase,

@@ -1,7 +1,7 @@
-import { isRefusal, type Fact, type UpgradePath } from '@fairlead/contracts';
+import { declaredOf, isRefusal, type EventData, type Fact, type UpgradePath } from '@fairlead/contracts';
 import { specification } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
-import { CREATE, inLog, nodeFact, uid } from '../story.fixtures.js';
+import { CREATE, inLog, nodeFact, requested, uid } from '../story.fixtures.js';
 import {
   operationFailed,
   PLAN_HASH,
@@ -95,6 +95,27 @@ describe('a request for an upgrade', () => {
     given(...CREATE, upgradeRequested({ mode: 'dry-run' }), upgradePlanned('dry-run'))
       .when(other)
       .then(upgradeRequested({ ...otherId, requestHash: 'other' } as never));
+  });
+
+  it('is refused where the cluster has its version from a template, except for a dry run and for that version [azimuth 32]', () => {
+    const template = 'small' as never;
+    const chosen: Fact = { type: 'ClusterTemplateChosen', data: { uid, template, revision: 1 } };
+    const { spec } = requested.data as EventData<'ClusterRequested'>;
+    const declared: Fact = {
+      type: 'ClusterSpecChanged',
+      data: { uid, revision: 1, spec: { ...declaredOf(spec), template } },
+    };
+    const history = [...CREATE, chosen, declared];
+    given(...history)
+      .when(request())
+      .thenRefused('template.version-fixed');
+    given(...history)
+      .when(request({ mode: 'dry-run' }))
+      .then(upgradeRequested({ mode: 'dry-run' }));
+    const same = { target: { ...upgradeRequested().data.target, kubernetes: spec.kubernetes.version } };
+    given(...history)
+      .when(request(same))
+      .then(upgradeRequested(same));
   });
 
   it('is refused with the upgrade that is in the way, its phase, and how to continue or end it', () => {

@@ -139,6 +139,23 @@ describe('a host whose software comes as files', () => {
     expect(host.images).not.toContain('registry.k8s.io/pause:evil');
   });
 
+  it('keeps images from a kubelet whose disk fills up: those of its version and of the staged one', async () => {
+    const names = ['kube-apiserver', 'kube-proxy', 'pause'];
+    const of = (...versions: readonly string[]): readonly string[] =>
+      versions.flatMap((version) => names.map((name) => `registry.k8s.io/${name}:${version}`)).toSorted();
+    mirror.addRelease('v1.34.6');
+    const by = software(false);
+    await ensure(by);
+    await by.begin(desired());
+    await eventuallyPasses(async () => expect([...host.pinned].toSorted()).toEqual(of('v1.34.4')));
+    await by.stage(desired('1.34.5'));
+    expect([...host.pinned].toSorted()).toEqual(of('v1.34.4', 'v1.34.5'));
+    expect((await ensure(by, '1.34.5')).failed).toBeUndefined();
+    await by.stage(desired('1.34.6'));
+    const sandbox = 'registry.k8s.io/pause:v1.34.4';
+    expect([...host.pinned].toSorted()).toEqual([...of('v1.34.5', 'v1.34.6'), sandbox].toSorted());
+  });
+
   it('says what a mirror has when it lacks the desired version', async () =>
     expect((await ensure(software(), '1.35.0')).failed?.message).toBe('it has no v1.35.0, only v1.34.4, v1.34.5'));
 

@@ -121,6 +121,10 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
     const images = catalogue === undefined ? [] : imagesFor(catalogue, version, config.role);
     return orderImages(images, config.leader === true);
   };
+  const allImages = async (version: string): Promise<readonly MirrorImage[]> => {
+    const { first, later: others } = await imagesOf(version);
+    return [...first, ...others];
+  };
   const firstImages = async (version: string): Promise<readonly MirrorImage[]> => (await imagesOf(version)).first;
 
   const packages = bothOf(binaries, theirs);
@@ -131,8 +135,11 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
       await packages.stage(desired);
       const kubelet = desired['kubelet'];
       if (kubelet === undefined) return;
-      const { first, later: others } = await imagesOf(`v${kubelet}`);
-      await store.import(await store.missing([...first, ...others]), STAGE_AT_ONCE);
+      const images = await allImages(`v${kubelet}`);
+      const running = (await packages.installed(['kubelet'])).get('kubelet')?.version;
+      const present = running === undefined ? [] : await allImages(`v${running}`);
+      await store.import(await store.missing(images), STAGE_AT_ONCE);
+      await store.unpinOthers([...images, ...present]);
     },
 
     view: (options) => {

@@ -6,6 +6,9 @@ import type { Mirror } from './mirror.js';
 /** containerd's namespace of everything that a kubelet runs. */
 const NAMESPACE = ['-n', 'k8s.io'];
 const IMPORT_TIMEOUT_MS = 10 * 60_000;
+/** A kubelet whose disk fills up deletes images that no container uses, but none that containerd calls pinned. */
+const PINNED = 'io.cri-containerd.pinned';
+const ALL_PINNED = `labels."${PINNED}"==pinned`;
 
 /** What a node needs in the order in which its pods ask for it. */
 const ORDER = ['pause', 'etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kube-proxy', 'flannel'];
@@ -38,7 +41,22 @@ export const missingImages = (desired: readonly MirrorImage[], listed: string): 
   return desired.filter(({ reference }) => !present.has(reference));
 };
 
-/** Container images from archives into containerd. */
+const repositoryOf = (reference: string): string => reference.replace(/:[^:/]*$/, '');
+
+/** Names in `ctr images ls -q` of other versions of these images. The sandbox's is left to containerd, which pins it itself. */
+export const obsoleteImages = (needed: readonly MirrorImage[], listed: string): readonly string[] => {
+  const kept = new Set(needed.map(({ reference }) => reference));
+  const repositories = new Set(
+    needed.filter(({ name }) => name !== 'pause').map((image) => repositoryOf(image.reference)),
+  );
+  const names = listed.split('\n').map((line) => line.trim());
+  return names.filter((name) => repositories.has(repositoryOf(name)) && !kept.has(name));
+};
+
+/**
+ * Container images from archives into containerd. They are pinned: a kubelet that deleted one before its pod comes could not pull it
+ * again.
+ */
 export class ImageStore {
   constructor(
     private readonly host: HostPort,
@@ -68,9 +86,20 @@ export class ImageStore {
     if (failed !== undefined) throw failed.reason;
   }
 
-  private async importOne({ path }: MirrorImage): Promise<void> {
+  /** Other versions of these images are pinned no more: a kubelet may delete them once they are not used. */
+  async unpinOthers(needed: readonly MirrorImage[]): Promise<void> {
+    const listed = await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'ls', '-q', ALL_PINNED]);
+    for (const reference of obsoleteImages(needed, listed)) await this.label(reference, '');
+  }
+
+  private async importOne({ path, reference }: MirrorImage): Promise<void> {
     const readable = await this.mirror.readable(path);
     await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'import', readable.path], IMPORT_TIMEOUT_MS);
     await readable.release();
+    await this.label(reference, 'pinned');
+  }
+
+  private async label(reference: string, value: string): Promise<void> {
+    await mustRun(this.host, 'ctr', [...NAMESPACE, 'images', 'label', reference, `${PINNED}=${value}`]);
   }
 }

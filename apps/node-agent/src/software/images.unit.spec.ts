@@ -1,6 +1,6 @@
 import type { MirrorImage } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { orderImages } from './images.js';
+import { obsoleteImages, orderImages } from './images.js';
 
 const image = (name: string, ...roles: MirrorImage['roles']): MirrorImage => ({
   name,
@@ -24,5 +24,12 @@ describe('the images of a node', () => {
     const { first, later } = orderImages(CONTROL_PLANE, false);
     expect(names(first)).toEqual(['pause']);
     expect(names(later)).toEqual(['etcd', 'kube-apiserver', 'kube-proxy', 'flannel', 'coredns']);
+  });
+
+  it('of other versions are obsolete, but neither those of anyone else nor the sandbox', () => {
+    const needed = [image('etcd', 'control-plane'), image('pause', 'control-plane')];
+    const listed = ['etcd:1', 'etcd:0', 'pause:0', 'coredns/coredns:0'].map((name) => `registry.k8s.io/${name}`);
+    const all = [...listed, 'localhost:5000/etcd:0', 'sha256:2a694b086b953ffb', ''].join('\n');
+    expect(obsoleteImages(needed, all)).toEqual(['registry.k8s.io/etcd:0']);
   });
 });

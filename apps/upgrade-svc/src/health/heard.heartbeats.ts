@@ -1,6 +1,6 @@
 import { heartbeatSubject } from '@fairlead/contracts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LastHeartbeat, NodeHeartbeats } from '../preflight/preflight.ports.js';
+import type { HeartbeatReport, NodeHeartbeats } from './heartbeats.ports.js';
 import type { HeartbeatListener } from './heartbeats.listener.js';
 import type { ReadHeartbeat } from './last.heartbeat.js';
 
@@ -20,7 +20,7 @@ export class HeardHeartbeats implements NodeHeartbeats {
     private readonly limitMs: number,
   ) {}
 
-  async last({ namespace, cluster, node }: Parameters<NodeHeartbeats['last']>[0]): Promise<LastHeartbeat | null> {
+  async last({ namespace, cluster, node }: Parameters<NodeHeartbeats['last']>[0]): Promise<HeartbeatReport | null> {
     const subject = heartbeatSubject(namespace, cluster, node);
     const read = await this.after(subject, -Infinity);
     if (read === undefined) return null;

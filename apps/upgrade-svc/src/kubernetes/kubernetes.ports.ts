@@ -14,7 +14,7 @@ export type {
 /** What upgrades use of a cluster's API. */
 export type UpgradeCluster = Omit<
   ClusterApi,
-  'apiServerAddresses' | 'label' | 'releaseOutside' | 'signClientCertificate' | 'workload'
+  'apiServerAddresses' | 'label' | 'releaseOutside' | 'signClientCertificate'
 >;
 
 export type KubernetesApi = ClusterApis<UpgradeCluster>;

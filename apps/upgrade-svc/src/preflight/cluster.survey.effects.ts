@@ -25,7 +25,7 @@ import {
   podFacts,
   staticPodFacts,
 } from './node.facts.js';
-import type { NodeHeartbeats } from './preflight.ports.js';
+import type { NodeHeartbeats } from '../health/heartbeats.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
 /** Nodes are asked one by one for what only their kubelets know; so many at a time. */
@@ -76,18 +76,30 @@ export class ClusterSurvey {
     };
     const at = this.parts.now().toISOString();
     const views = await read({ what: 'nodes', rule: 'B2' }, [], () => of.cluster.nodes());
-    const [pods, etcd, log] = await Promise.all([
+    const [pods, system] = await Promise.all([
       read({ what: 'pods', rule: 'B7' }, [], () => of.cluster.pods()),
-      this.etcd(of, views, read),
-      this.log(of),
+      read({ what: 'system', rule: 'B2' }, [], () => of.cluster.workloads(KUBE_SYSTEM)),
     ]);
-    const [nodes, rest] = await Promise.all([
-      this.nodes(of, { views, pods, etcd, log, read }),
+    // Heartbeats may be waited for as long as the second look: whoever dies in between begins again, so they are waited for together.
+    const [{ nodes, etcd, snapshot }, others, healthyPasses] = await Promise.all([
+      this.inDepth(of, { views, pods, read }),
       this.others(of, pods, read),
+      this.passes(of, { nodes: knownNodes(of.known).map((node) => bareNode(node, views, pods)), system }),
     ]);
-    const known = { at, unread, nodes, etcd, ...rest };
-    const facts = { ...known, pods: podFacts(pods, namesOf(views)), snapshot: log.snapshot };
-    return { ...facts, healthyPasses: await this.passes(of, { ...facts, healthyPasses: HEALTHY_PASSES_MIN }) };
+    const podsOfNodes = podFacts(pods, namesOf(views));
+    return { at, unread, nodes, etcd, system, ...others, pods: podsOfNodes, snapshot, healthyPasses };
+  }
+
+  private async inDepth(
+    of: SurveyOf,
+    {
+      views,
+      pods,
+      read,
+    }: { readonly views: readonly NodeView[]; readonly pods: readonly PodView[]; readonly read: Reader },
+  ): Promise<Pick<ClusterFacts, 'nodes' | 'etcd' | 'snapshot'>> {
+    const [etcd, log] = await Promise.all([this.etcd(of, views, read), this.log(of)]);
+    return { nodes: await this.nodes(of, { views, pods, etcd, log, read }), etcd, snapshot: log.snapshot };
   }
 
   /** What B2 asks, without the rest: quick enough to be asked before each node. */
@@ -101,12 +113,13 @@ export class ClusterSurvey {
   }
 
   /** How often in a row the cluster was healthy, this look included; the first one that fails ends it. */
-  private async passes(of: SurveyOf, first: ClusterFacts): Promise<number> {
-    if (b2ClusterHealthy(first, of.excused).length > 0) return 0;
+  private async passes(of: SurveyOf, first: Pick<ClusterFacts, 'nodes' | 'system'>): Promise<number> {
+    const isHealthy = (look: typeof first): boolean =>
+      b2ClusterHealthy({ ...look, healthyPasses: HEALTHY_PASSES_MIN }, of.excused).length === 0;
+    if (!isHealthy(first)) return 0;
     for (let passes = 1; passes < HEALTHY_PASSES_MIN; passes += 1) {
       await sleep(this.parts.passIntervalMs, undefined, { signal: of.signal });
-      const again = { ...first, ...(await this.health(of)) };
-      if (b2ClusterHealthy(again, of.excused).length > 0) return passes;
+      if (!isHealthy(await this.health(of))) return passes;
     }
     return HEALTHY_PASSES_MIN;
   }
@@ -177,15 +190,13 @@ export class ClusterSurvey {
     { cluster }: SurveyOf,
     pods: readonly PodView[],
     read: Reader,
-  ): Promise<Pick<ClusterFacts, 'system' | 'budgets' | 'webhooks' | 'deprecatedApis'>> {
-    const [system, budgets, webhooks, deprecated] = await Promise.all([
-      read({ what: 'system', rule: 'B2' }, [], () => cluster.workloads(KUBE_SYSTEM)),
+  ): Promise<Pick<ClusterFacts, 'budgets' | 'webhooks' | 'deprecatedApis'>> {
+    const [budgets, webhooks, deprecated] = await Promise.all([
       read({ what: 'budgets', rule: 'B7' }, [], () => cluster.budgets()),
       read({ what: 'webhooks', rule: 'B6' }, [], () => cluster.webhooks()),
       read({ what: 'deprecatedApis', rule: 'B5' }, [], () => cluster.deprecatedApis()),
     ]);
     return {
-      system,
       budgets: budgetFacts(budgets, pods),
       webhooks,
       // The gauge says that there were requests since the API server started, not how many or when.

@@ -30,12 +30,16 @@ describe('The survey before an upgrade', () => {
   let store: MemoryStore;
   let skewMs: number | null;
   let known: ClusterState;
+  let looks: number;
+  let heard: (node: string) => Promise<void>;
   const sources = new Map<string, SourceLook>();
 
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 3, workers: 2 });
     store = new MemoryStore(() => new Date().toISOString());
     skewMs = 3;
+    looks = 0;
+    heard = async () => undefined;
     sources.clear();
     known = knownCluster(...NODES);
   });
@@ -46,6 +50,7 @@ describe('The survey before an upgrade', () => {
       store,
       heartbeats: {
         last: async ({ node }) => {
+          await heard(node);
           if (node === 'unreachable') throw new WorldFailure({ operation: 'x', target: node, message: 'x' });
           return skewMs === null ? null : { skewMs, source: sources.get(node) ?? null };
         },
@@ -56,7 +61,12 @@ describe('The survey before an upgrade', () => {
       namespace: 'default',
       name: 'demo',
       known,
-      cluster: lab.cluster,
+      cluster: Object.assign(Object.create(lab.cluster) as typeof lab.cluster, {
+        workloads: (namespace: string) => {
+          looks += 1;
+          return lab.cluster.workloads(namespace);
+        },
+      }),
       release: releaseOf('v1.34.4'),
       excused: [],
       signal: new AbortController().signal,
@@ -98,6 +108,11 @@ describe('The survey before an upgrade', () => {
       ...b10EtcdMinor(facts.etcd, '3.5.35', '3.6.5'),
       ...unreadFindings(facts),
     ]).toEqual([]);
+  });
+
+  it('looks a second time whether the cluster is healthy while it waits for heartbeats, as after a restart', async () => {
+    heard = () => eventually(async () => looks === 2);
+    expect((await survey()).healthyPasses).toBe(2);
   });
 
   it('B2: brings a node that is not Ready, and what runs for the cluster and is not [Cluster API 23]', async () => {

@@ -1,13 +1,28 @@
 import { NODES_WITHOUT_MACHINE_MAX, type ClusterUid, type Fact, type NodeName } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import type { AddonFindings } from './addons.planner.js';
 import { ABSENT, evolve, type Known, type Presence } from './presence.evolve.js';
 import type { Findings, Match, Present, Stranger } from './presence.planner.js';
 
 /** What two looks in a row have found, and what the last one has shown. */
-export type RecordPresence = Command<'RecordPresence', Findings & { readonly uid: ClusterUid; readonly seen: Match }>;
+export type RecordPresence = Command<
+  'RecordPresence',
+  Findings & {
+    readonly uid: ClusterUid;
+    readonly seen: Match;
+    /** Absent: they were not looked at. */
+    readonly addons?: AddonFindings | undefined;
+  }
+>;
 
 type PresenceFact = Fact<
-  'NodeMissing' | 'NodeReturned' | 'NodeWithoutMachineFound' | 'NodeWithoutMachineExpired' | 'NodeWithoutMachineGone'
+  | 'NodeMissing'
+  | 'NodeReturned'
+  | 'NodeWithoutMachineFound'
+  | 'NodeWithoutMachineExpired'
+  | 'NodeWithoutMachineGone'
+  | 'AddonDegraded'
+  | 'AddonRecovered'
 >;
 
 /** A node that joined and stays should have its Node object; one that leaves loses it any moment. */
@@ -70,6 +85,19 @@ const strangersOf = (state: Known, { strangers, overdue, seen }: RecordPresence[
   ];
 };
 
+/** Addons that are installed, and no others. */
+const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly PresenceFact[] => {
+  const { uid } = state;
+  const back = addons?.running.filter((addon) => state.degraded.has(addon)) ?? [];
+  const fresh = Object.entries(addons?.degraded ?? {}).filter(
+    ([addon]) => state.addons.has(addon) && !state.degraded.has(addon),
+  );
+  return [
+    ...back.map((addon): PresenceFact => ({ type: 'AddonRecovered', data: { uid, addon } })),
+    ...fresh.map(([addon, message]): PresenceFact => ({ type: 'AddonDegraded', data: { uid, addon, message } })),
+  ];
+};
+
 /** The Nodes that may be deleted now: that was stated, and they still have no machine. */
 export const deletable = (
   state: Presence,
@@ -79,7 +107,7 @@ export const deletable = (
     ? []
     : overdue.filter((name) => isStranger(state, name) && state.expired.has(name));
 
-/** Which nodes Kubernetes lacks, and which it has without a machine: each change is stated once. */
+/** Which nodes Kubernetes lacks, which it has without a machine, and which addons are degraded: each change is stated once. */
 export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
   initial: ABSENT,
   reads: 'cluster',
@@ -88,5 +116,5 @@ export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
   decide: (state, { data }) =>
     state.status === 'absent' || state.uid !== data.uid || state.deleting || state.restoring
       ? nothing
-      : [...nodesOf(state, data), ...strangersOf(state, data)],
+      : [...nodesOf(state, data), ...strangersOf(state, data), ...addonsOf(state, data)],
 };

@@ -7,9 +7,10 @@ import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
+import { agreed, isSuspect, lookOf, workloadsOf, type AddonFindings, type AddonLook } from './addons.planner.js';
 import { deletable, presence } from './presence.decider.js';
 import type { Presence } from './presence.evolve.js';
-import { compare, NO_MEMORY, type Comparison, type Memory } from './presence.planner.js';
+import { compare, NO_MEMORY, type Comparison, type ListedNode, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
@@ -17,6 +18,8 @@ const LOOKS_AT_ONCE_MAX = 16;
 const LOOKS_PER_SECOND_MAX = 2;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
+/** Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected. */
+const LOOKS_PER_ADDON_LOOK = 5;
 /** A cluster that is new is noticed after so many ticks at the latest. */
 const QUIET_TICKS_MAX = 5;
 
@@ -33,6 +36,10 @@ interface Looked {
   nextAtMs: number;
   underWay: Promise<void> | undefined;
   memory: Memory;
+  /** As the log had them when something was recorded last. */
+  addons: readonly string[];
+  addonLook: AddonLook;
+  looksUntilAddons: number;
   /** What was recorded last; undefined: nothing yet, so what was stated before is compared once. */
   recorded: string | undefined;
 }
@@ -41,6 +48,9 @@ const fresh = (nextAtMs: number): Looked => ({
   nextAtMs,
   underWay: undefined,
   memory: NO_MEMORY,
+  addons: [],
+  addonLook: {},
+  looksUntilAddons: 0,
   recorded: undefined,
 });
 
@@ -143,7 +153,8 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const { strangerLimitMs: limitMs } = this.world.settings;
       const comparison = compare(recorded, listed, { before: looked.memory, nowMs: performance.now(), limitMs });
       looked.memory = comparison.memory;
-      const state = await this.record(looked, first, comparison);
+      const addons = await this.lookAtAddons(looked, api, listed);
+      const state = await this.record(looked, first, { ...comparison, addons });
       const { overdue } = comparison.confirmed;
       const expired = state === undefined ? [] : deletable(state, { uid: first.uid, overdue });
       for (const name of expired) await deleteNode(api, name);
@@ -151,25 +162,52 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     } catch (error) {
       // Two answers in a row must agree: one before an outage and one after it do not.
       looked.memory = NO_MEMORY;
+      looked.addonLook = {};
       this.count({ outcome: 'failed' });
       this.logger.debug(`the Nodes of ${first.namespace}/${first.cluster} were not listed: ${wordsOf(error)}`);
     }
   }
 
+  /** undefined: this look leaves them out. Which are installed is read from the log with what is recorded. */
+  private async lookAtAddons(
+    looked: Looked,
+    api: Pick<UpgradeCluster, 'workload'>,
+    listed: readonly ListedNode[],
+  ): Promise<AddonFindings | undefined> {
+    looked.looksUntilAddons -= 1;
+    if (looked.looksUntilAddons > 0) return undefined;
+    const nodesAway = listed.filter(({ ready }) => !ready).length;
+    const look: Record<string, string | null> = {};
+    for (const addon of looked.addons) {
+      const found = workloadsOf(addon).map(({ kind, namespace, name }) => api.workload(kind, namespace, name));
+      look[addon] = lookOf(addon, await Promise.all(found), nodesAway);
+    }
+    const findings = agreed(looked.addonLook, look);
+    looked.addonLook = look;
+    looked.looksUntilAddons = isSuspect(look) ? 1 : LOOKS_PER_ADDON_LOOK;
+    return findings;
+  }
+
   private async record(
     looked: Looked,
     { namespace, cluster, uid, because }: NodeRow,
-    { confirmed, seen }: Comparison,
+    { confirmed, seen, addons }: Comparison & { readonly addons: AddonFindings | undefined },
   ): Promise<Presence | undefined> {
     const findings = JSON.stringify([confirmed, seen.present]);
     // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again.
-    if (findings === looked.recorded && confirmed.overdue.length === 0) return undefined;
+    const isNothingNew = findings === looked.recorded && confirmed.overdue.length === 0 && addons === undefined;
+    if (isNothingNew) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };
-    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen } } as const;
+    const command = { type: 'RecordPresence', data: { uid, ...confirmed, seen, addons } } as const;
     const outcome = await this.world.handle(presence, { namespace, cluster, context: 'rollout' }, command, cause);
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;
-    return outcome.state;
+    const { state } = outcome;
+    const installed = state.status === 'absent' ? [] : [...state.addons];
+    // Those that were not known to be installed are looked at next time.
+    if (installed.some((addon) => !looked.addons.includes(addon))) looked.looksUntilAddons = 1;
+    looked.addons = installed;
+    return state;
   }
 }

@@ -6,6 +6,7 @@ import { Logger } from '@nestjs/common';
 import type { Watched } from '../health/watched.nodes.js';
 import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
 import { presence, type RecordPresence } from './presence.decider.js';
+import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import type { ListedNode } from './presence.planner.js';
 import { PresenceEffects } from './presence.effects.js';
 
@@ -18,13 +19,17 @@ const watched = (cluster: string, node: string): Watched => {
 const ready = (...names: readonly string[]): readonly ListedNode[] =>
   names.map((name) => ({ name, registered: { uid: name, atMs: 0 }, ready: true, providerId: `lab://${name}` }));
 
-interface Recorded {
-  readonly missing: readonly string[];
-}
+type Recorded = RecordPresence['data'];
 
 /** Clusters, what their API answers, and what was recorded of them. */
 class Fleet {
   readonly listed = new Map<string, readonly ListedNode[] | 'no answer'>();
+  /** As `kind/namespace/name`. */
+  readonly workloads = new Map<string, WorkloadView>();
+  /** Whether the API does not answer the look of that number. */
+  isOut: (look: number) => boolean = () => false;
+  readonly stated: Fact[] = [];
+  readonly asked: string[] = [];
   readonly looks: string[] = [];
   readonly recorded: Recorded[] = [];
   readonly counted: string[] = [];
@@ -38,8 +43,10 @@ class Fleet {
   ) {
     const handle = (async (_decider: unknown, _stream: unknown, command: RecordPresence) => {
       this.recorded.push(command.data);
-      for (const one of presence.decide(this.state, command) as readonly Fact[])
+      for (const one of presence.decide(this.state, command) as readonly Fact[]) {
+        this.stated.push(one);
         this.state = presence.evolve(this.state, stored(one, 1));
+      }
       return { kind: 'decided', state: this.state };
     }) as unknown as Handle;
     this.effects = new PresenceEffects({
@@ -49,6 +56,10 @@ class Fleet {
           ({
             nodes: async () => this.list(cluster),
             node: async (name: string) => this.list(cluster).find((node) => node.name === name),
+            workload: async (kind: string, namespace: string, name: string) => {
+              this.asked.push(name);
+              return this.workloads.get(`${kind}/${namespace}/${name}`);
+            },
             deleteNode: async (name: string) => void this.deleted.push(name),
           }) as never,
       },
@@ -61,7 +72,7 @@ class Fleet {
 
   private list(cluster: string): readonly ListedNode[] {
     this.looks.push(cluster);
-    const listed = this.listed.get(cluster) ?? 'no answer';
+    const listed = this.isOut(this.looks.length) ? 'no answer' : (this.listed.get(cluster) ?? 'no answer');
     if (listed !== 'no answer') return listed;
     throw new WorldFailure({ operation: 'list nodes', target: cluster, message: 'ECONNREFUSED', retryable: true });
   }
@@ -85,7 +96,7 @@ describe('the Nodes of clusters', () => {
     expect(new Set(looks).size).toBe(1_000);
   });
 
-  it('are listed with one call for each cluster and interval, and nothing is recorded again while nothing changes', async () => {
+  it('are listed with one call for each cluster and interval, and recorded with every fifth of them while nothing changes', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `c-${index}`);
     const fleet = new Fleet(names.flatMap((name) => [watched(name, 'w-1'), watched(name, 'w-2')]));
     for (const name of names) fleet.listed.set(name, ready('w-1', 'w-2'));
@@ -94,7 +105,8 @@ describe('the Nodes of clusters', () => {
       const count = fleet.looks.filter((one) => one === name).length;
       expect([name, count >= 8 && count <= 12]).toEqual([name, true]);
     }
-    expect(fleet.recorded).toHaveLength(names.length);
+    expect(fleet.recorded.length).toBeLessThanOrEqual(3 * names.length);
+    expect(fleet.recorded.every(({ missing, strangers }) => missing.length + strangers.length === 0)).toBe(true);
     await fleet.effects.beforeApplicationShutdown();
   });
 
@@ -132,6 +144,63 @@ describe('the Nodes of clusters', () => {
     fleet.listed.set('shop', ready('w-1'));
     await fleet.after(4);
     expect(fleet.recorded.at(-1)?.missing).toEqual(['w-2']);
+    await fleet.effects.beforeApplicationShutdown();
+  });
+});
+
+const workload = (kind: WorkloadView['kind'], desired: number, ready = desired): WorkloadView => ({
+  ...{ kind, namespace: 'kube-system', name: '', desired, ready, updated: desired, former: 0 },
+  ...{ observed: true, version: 'v1' },
+});
+
+describe('the addons of a cluster', () => {
+  beforeAll(() => Logger.overrideLogger(false));
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  const COREDNS = 'Deployment/kube-system/coredns';
+  const PROXY = 'DaemonSet/kube-system/kube-proxy';
+
+  const clusterWith = (...addons: readonly string[]): Fleet => {
+    const facts: readonly Fact[] = [
+      clusterRequested(),
+      ...addons.map((addon): Fact => ({ type: 'AddonInstalled', data: { uid, addon, version: 'v1' } })),
+    ];
+    const state = facts.map((fact, at) => stored(fact, at + 1)).reduce(presence.evolve, presence.initial);
+    const { row, ...rest } = watched('shop', 'w-1');
+    const fleet = new Fleet([{ ...rest, row: { ...row, uid } }], state);
+    fleet.listed.set('shop', ready('w-1'));
+    fleet.workloads.set(COREDNS, workload('Deployment', 2)).set(PROXY, workload('DaemonSet', 1));
+    return fleet;
+  };
+
+  it('are looked at with every fifth look while all run, and those that are not installed never', async () => {
+    const fleet = await clusterWith('coredns').after(22);
+    expect(new Set(fleet.asked)).toEqual(new Set(['coredns']));
+    expect(fleet.asked.length).toBeGreaterThanOrEqual(4);
+    expect(fleet.asked.length).toBeLessThanOrEqual(6);
+    expect(fleet.stated).toEqual([]);
+    await fleet.effects.beforeApplicationShutdown();
+  });
+
+  it('are degraded when two looks in a row find one missing, which is stated once, and recover with one look', async () => {
+    const fleet = await clusterWith('coredns', 'kube-proxy').after(4);
+    fleet.workloads.delete(COREDNS);
+    await fleet.after(10);
+    const message = 'there is no Deployment kube-system/coredns';
+    expect(fleet.stated).toEqual([{ type: 'AddonDegraded', data: { uid, addon: 'coredns', message } }]);
+    fleet.workloads.set(COREDNS, workload('Deployment', 2, 1));
+    await fleet.after(7);
+    expect(fleet.stated.slice(1)).toEqual([{ type: 'AddonRecovered', data: { uid, addon: 'coredns' } }]);
+    await fleet.effects.beforeApplicationShutdown();
+  });
+
+  it('are not degraded by one look before an outage of the API and one after it', async () => {
+    const fleet = await clusterWith('coredns').after(4);
+    fleet.workloads.delete(COREDNS);
+    fleet.isOut = (look) => look % 2 === 0;
+    await fleet.after(20);
+    expect(fleet.stated).toEqual([]);
     await fleet.effects.beforeApplicationShutdown();
   });
 });

@@ -22,6 +22,10 @@ export interface Known {
   readonly restoring: boolean;
   readonly paused: boolean;
   readonly members: Readonly<Record<string, Member>>;
+  /** Those that are installed. */
+  readonly addons: ReadonlySet<string>;
+  /** As it was stated. */
+  readonly degraded: ReadonlySet<string>;
   /** As it was stated. */
   readonly missing: ReadonlySet<string>;
   readonly strangers: ReadonlySet<string>;
@@ -40,6 +44,8 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   restoring: false,
   paused: false,
   members: {},
+  addons: new Set(),
+  degraded: new Set(),
   missing: new Set(),
   strangers: new Set(),
   expired: new Set(),
@@ -125,6 +131,27 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
   }
 };
 
+const NONE: ReadonlySet<string> = new Set();
+
+const evolveAddons = (state: Known, event: StoredEvent): Known => {
+  switch (event.type) {
+    case 'NetworkReady':
+      return { ...state, addons: new Set(state.addons).add(event.data.cni) };
+    case 'AddonInstalled':
+      return { ...state, addons: new Set(state.addons).add(event.data.addon) };
+    case 'AddonDegraded':
+      return { ...state, degraded: new Set(state.degraded).add(event.data.addon) };
+    case 'AddonRecovered':
+      return { ...state, degraded: without(state.degraded, event.data.addon) };
+    // They were seen to run: one that does not is stated again.
+    case 'ClusterReady':
+    case 'AddonsUpgraded':
+      return state.degraded.size === 0 ? state : { ...state, degraded: NONE };
+    default:
+      return state;
+  }
+};
+
 const evolveKnown = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
     case 'NodeMissing':
@@ -143,7 +170,7 @@ const evolveKnown = (state: Known, event: StoredEvent): Known => {
       return { ...state, strangers: without(state.strangers, name), expired: without(state.expired, name) };
     }
     default:
-      return evolveMembers(state, event);
+      return evolveAddons(evolveMembers(state, event), event);
   }
 };
 

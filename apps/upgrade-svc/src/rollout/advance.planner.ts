@@ -19,7 +19,7 @@ import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { underWay } from './check.planner.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
-import { gatesLimitMs, hooksAnsweredAt, phaseOf, presentNodes, type Phase } from './operation.planner.js';
+import { gatesLimitMs, hooksAnsweredAt, phaseOf, unstagedNodes, type Phase } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
   drainOf,
@@ -48,7 +48,7 @@ import {
 const MINUTE_MS = 60_000;
 /** From the permission to NodeReady: kubeadm's wall limit is 600 s, and it may be tried three times. */
 export const CHANGE_LIMIT_MS = 40 * MINUTE_MS;
-/** Staging is bounded by the node's download. */
+/** From the start of staging, or the last node that had all: it is bounded by the download of a node. */
 export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
 
 const ids = ({ cluster, upgrade }: RolloutView) => ({ uid: cluster.uid, upgradeId: upgrade.id });
@@ -70,7 +70,7 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
     case 'agent':
       return state.changedAt === null ? null : later(state.changedAt, CHANGE_LIMIT_MS);
     case 'nodes':
-      return state.startedAt === null ? null : later(state.startedAt, STAGE_LIMIT_MS);
+      return state.startedAt === null ? null : later(state.stagedAt ?? state.startedAt, STAGE_LIMIT_MS);
     case 'gates-before':
       return gatesEndAt(tracked, 'before', gatesSince(tracked));
     case 'gates-after':
@@ -116,7 +116,7 @@ const NODES_NAMED_MAX = 5;
 /** B9: which nodes could not stage their packages and images, in the words of each. */
 const unstagedCause = (tracked: TrackedOperation): Cause => {
   const { state } = tracked;
-  const missing = presentNodes(tracked).filter((node) => !state.staged.includes(node));
+  const missing = unstagedNodes(tracked);
   const words = missing.slice(0, NODES_NAMED_MAX).map((node) => {
     const said = state.unstaged[node];
     return said === undefined

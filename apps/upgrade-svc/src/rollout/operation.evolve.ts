@@ -80,7 +80,7 @@ const desiredSet = (upgrade: Upgrade, { data, meta }: StoredEvent<'DesiredVersio
   }));
 };
 
-const changeProgressed = (upgrade: Upgrade, { data }: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
+const changeProgressed = (upgrade: Upgrade, { data, meta }: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
   const { node, change, phase, status, message } = data;
   const staging = operationsOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === change);
   if (staging === undefined || phase !== 'stage') return upgrade;
@@ -89,9 +89,9 @@ const changeProgressed = (upgrade: Upgrade, { data }: StoredEvent<'NodeChangePro
       unstaged: { ...unstaged, [node]: message ?? 'it failed' },
     }));
   if (status !== 'done') return upgrade;
-  return withOperation(upgrade, staging.operation.id, ({ staged }) => ({
-    staged: staged.includes(node) ? staged : [...staged, node],
-  }));
+  return withOperation(upgrade, staging.operation.id, ({ staged }) =>
+    staged.includes(node) ? {} : { staged: [...staged, node], stagedAt: meta.time },
+  );
 };
 
 export const stageIdOf = ({ id }: Upgrade, operation: PlanOperation): string => `${id}/${operation.id}`;

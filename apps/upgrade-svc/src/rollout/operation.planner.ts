@@ -176,6 +176,32 @@ const nodePhase = (tracked: TrackedOperation): Phase => {
 export const presentNodes = ({ operation, rollout }: TrackedOperation): readonly NodeName[] =>
   operation.nodes.filter((name) => rollout.cluster.nodes[name] !== undefined);
 
+const isControlPlane = ({ rollout }: TrackedOperation, node: NodeName): boolean =>
+  rollout.cluster.nodes[node]?.role === 'control-plane';
+
+/**
+ * B9: images are written to the disks on which etcd writes, so control planes stage one after the other, and a majority of etcd is
+ * not slowed. Those that cannot, or are silent, do not keep others waiting.
+ */
+export const stagesNext = (tracked: TrackedOperation): NodeName | undefined => {
+  const { state, rollout } = tracked;
+  const left = presentNodes(tracked).filter((node) => isControlPlane(tracked, node) && !state.staged.includes(node));
+  const isStuck = (node: NodeName): boolean =>
+    state.unstaged[node] !== undefined || rollout.cluster.nodes[node]?.lost === true;
+  return left.find((node) => !isStuck(node)) ?? left[0];
+};
+
+/** Nodes that do not have all packages and images yet, without control planes whose turn has not come. */
+export const unstagedNodes = (tracked: TrackedOperation): readonly NodeName[] => {
+  const { state } = tracked;
+  const next = stagesNext(tracked);
+  return presentNodes(tracked).filter(
+    (node) =>
+      !state.staged.includes(node) &&
+      (!isControlPlane(tracked, node) || node === next || state.unstaged[node] !== undefined),
+  );
+};
+
 const clusterPhase = (tracked: TrackedOperation): Phase => {
   const { operation, state, rollout } = tracked;
   if (rollout.upgrade.abortAsked !== null) return 'skip';
@@ -330,28 +356,35 @@ const nodeTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask | n
 
 const effectTask = (tracked: TrackedOperation): AnyRolloutTask | null => {
   const base = baseOf(tracked);
-  const { operation, rollout } = tracked;
+  const { operation } = tracked;
   const nodes = presentNodes(tracked);
   switch (operation.kind) {
-    case 'stage':
-      return {
-        ...base,
-        type: 'StageNodes',
-        nodes,
-        stage: { id: stageIdOf(rollout.upgrade, operation), software: operation.to },
-      };
     case 'snapshot-etcd':
       return { ...base, type: 'TakeSnapshot' };
     case 'mark-workers':
       return { ...base, type: 'MarkWorkers', nodes };
     case 'addons':
       return { ...base, type: 'UpgradeAddons', kubernetes: operation.to['kubernetes'] ?? null };
+    case 'stage':
     case 'book-surge':
     case 'return-surge':
     case 'control-plane':
     case 'worker':
       return null;
   }
+};
+
+/** Workers all at once, beside the control plane whose turn it is. */
+const stageTasks = (tracked: TrackedOperation): readonly AnyRolloutTask[] => {
+  const { operation, rollout } = tracked;
+  const stage = { id: stageIdOf(rollout.upgrade, operation), software: operation.to };
+  const staging = { ...baseOf(tracked), type: 'StageNodes', stage } as const;
+  const workers = presentNodes(tracked).filter((node) => !isControlPlane(tracked, node));
+  const controlPlane = stagesNext(tracked);
+  return [
+    ...(workers.length === 0 ? [] : [{ ...staging, nodes: workers }]),
+    ...(controlPlane === undefined ? [] : [{ ...staging, node: controlPlane, nodes: [controlPlane] }]),
+  ];
 };
 
 /** Surge nodes are emptied all at once, so that no pod moves from one to the next. */
@@ -376,7 +409,7 @@ export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
     case 'effect':
       return listed(effectTask(tracked));
     case 'nodes':
-      return kind === 'stage' ? listed(effectTask(tracked)) : [];
+      return kind === 'stage' ? stageTasks(tracked) : [];
     case 'gates-finish':
       return [gatesTask(tracked, 'finish')];
     case 'empty':

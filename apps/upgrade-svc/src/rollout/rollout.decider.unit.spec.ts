@@ -2,7 +2,7 @@ import { isRefusal, type Fact, type StoredEvent, type UpgradeId } from '@fairlea
 import { describe, expect, it } from '@jest/globals';
 import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
-import { asked, beginning, hold, toVersion, request } from '../../test/rollout.story.js';
+import { asked, beginning, hold, toVersion, request, UPGRADE } from '../../test/rollout.story.js';
 import { rollout } from './rollout.decider.js';
 
 const cluster = (model: Model = modelOf(1, 3, '1.33.13')): RolloutSimulation => {
@@ -81,6 +81,88 @@ describe('B9 files and images that a source lacks', () => {
       cause: { operation: expect.stringContaining('B9'), target: w(2), message: `${w(2)}: ${message}` },
     });
     expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+});
+
+/** Who was asked to stage packages and images, and who had all of them, in the order of the log. */
+const staging = ({ log }: RolloutSimulation): readonly string[] => [
+  ...new Set(
+    log.flatMap((event) => {
+      if (event.type === 'DesiredVersionsSet' && event.data.stage !== undefined) return [`${event.data.node} asked`];
+      const isStaged =
+        event.type === 'NodeChangeProgressed' && event.data.phase === 'stage' && event.data.status === 'done';
+      return isStaged ? [`${event.data.node} done`] : [];
+    }),
+  ),
+];
+
+describe('B9 staging', () => {
+  const ofControlPlanes = (simulation: RolloutSimulation): readonly string[] =>
+    staging(simulation).filter((said) => said.startsWith('demo-cp'));
+
+  it('goes from one control plane to the next, beside all workers, the leader of etcd last', () => {
+    const simulation = cluster(modelOf(3, 3, '1.33.13'));
+    simulation.say('request', asked(toNext));
+    simulation.run();
+    expect(ofControlPlanes(simulation)).toEqual(
+      [2, 3, 1].flatMap((index) => [`${cp(index)} asked`, `${cp(index)} done`]),
+    );
+    const first = staging(simulation).indexOf(`${cp(2)} done`);
+    expect(staging(simulation).slice(0, first)).toEqual(
+      expect.arrayContaining([1, 2, 3].map((index) => `${w(index)} asked`)),
+    );
+    expect(simulation.harm).toEqual([]);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('goes past a control plane that cannot, which is tried on beside the others', () => {
+    const simulation = cluster(modelOf(3, 1, '1.33.13'));
+    simulation.dead.add(cp(2));
+    const message = 'the disk is full';
+    const told = { node: cp(2), revision: 2, phase: 'stage', status: 'failed', attempt: 1, tookMs: 1, command: null };
+    simulation.say('request', asked(toNext));
+    simulation.when(
+      (event) => event.type === 'DesiredVersionsSet' && event.data.node === cp(2) && event.data.stage !== undefined,
+      () =>
+        simulation.say(
+          `node-${cp(2)}`,
+          request('NodeChangeProgressed', { ...told, change: `${UPGRADE}/op-01`, message }),
+        ),
+    );
+    simulation.when(
+      (event) =>
+        event.type === 'NodeChangeProgressed' &&
+        event.data.node === cp(1) &&
+        event.data.phase === 'stage' &&
+        event.data.status === 'done',
+      () => simulation.after(60, () => simulation.repair(cp(2))),
+    );
+    simulation.run();
+    expect(ofControlPlanes(simulation)).toEqual([
+      `${cp(2)} asked`,
+      `${cp(3)} asked`,
+      `${cp(3)} done`,
+      `${cp(1)} asked`,
+      `${cp(1)} done`,
+      `${cp(2)} done`,
+    ]);
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+  });
+
+  it('halts half an hour after the last node that had all, and names the silent one, not those that wait for it', () => {
+    const simulation = cluster(modelOf(3, 1, '1.33.13'));
+    simulation.dead.add(cp(2));
+    simulation.say('request', asked(toNext));
+    simulation.run();
+    const halted = simulation.log.find(({ type }) => type === 'RolloutHalted');
+    expect(halted?.data).toMatchObject({
+      rule: 'E7',
+      cause: { target: cp(2), message: `${cp(2)}: its agent has not reported them` },
+    });
+    const last = simulation.log.findLast(({ type }) => type === 'NodeChangeProgressed');
+    const waited = Date.parse(halted?.meta.time ?? '') - Date.parse(last?.meta.time ?? '');
+    expect(Math.round(waited / 60_000)).toBe(30);
+    expect(simulation.count('UpgradeAllowed')).toBe(0);
   });
 });
 

@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<RolloutTaskType, string>> = {
   CallHook: 'a hook is asked before or after a step',
   CheckUpgrade: 'an upgrade was requested',
   TakeSnapshot: 'control planes change only after a snapshot of etcd',
-  StageNodes: 'packages are staged before their nodes change',
+  StageNodes: 'packages and images are staged before their nodes change',
   MarkWorkers: 'pods should avoid workers that are still to change',
   UnmarkWorkers: 'the rollout has ended',
   BeginProbes: 'the strategy names probes',
@@ -46,7 +46,7 @@ const operationFailed = (
 /** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 11,
+  version: 12,
   context: 'rollout',
   decider: rollout,
 

@@ -79,6 +79,8 @@ export interface OperationState {
   readonly effect: boolean;
   readonly effectAt: string | null;
   readonly staged: readonly NodeName[];
+  /** When the last of them had all, in this try. */
+  readonly stagedAt: string | null;
   /** What nodes said last of files and images that they could not bring. */
   readonly unstaged: Readonly<Record<string, string>>;
   readonly failure: {
@@ -216,6 +218,7 @@ export const NEW_OPERATION: OperationState = {
   effect: false,
   effectAt: null,
   staged: [],
+  stagedAt: null,
   unstaged: {},
   failure: null,
   leaveOut: null,

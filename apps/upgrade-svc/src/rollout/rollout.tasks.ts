@@ -45,7 +45,8 @@ export interface TakeSnapshot extends RolloutTask {
 
 /**
  * DesiredVersionsSet{stage, changesAllowed as it is} for each node; the agents answer NodeChangeProgressed{change: stage.id,
- * phase: stage, status: done}, which ends the operation.
+ * phase: stage, status: done}, and the operation ends when all have. `node`: a control plane, whose turn it is; all workers are
+ * one task.
  */
 export interface StageNodes extends RolloutTask {
   readonly type: 'StageNodes';
@@ -211,7 +212,7 @@ interface Named {
   readonly during?: unknown;
 }
 
-/** Names a task inside its upgrade: while it is desired it is published once. One operation may empty several nodes. */
+/** Names a task inside its upgrade: while it is desired it is published once. One operation may empty or stage several nodes. */
 export const keyOf = ({ type, operation, stage, node, point, hook, attempt, during }: Named): string =>
   [
     type,
@@ -221,7 +222,7 @@ export const keyOf = ({ type, operation, stage, node, point, hook, attempt, duri
     during,
     operation,
     stage,
-    type === 'EmptyNode' || type === 'CallHook' ? node : undefined,
+    type === 'EmptyNode' || type === 'CallHook' || type === 'StageNodes' ? node : undefined,
   ]
     .filter((part) => typeof part === 'string')
     .join('/');

@@ -5,6 +5,9 @@ import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
 
+/** Longest sentence about an addon. */
+const ADDON_MESSAGE_MAX = 300;
+
 const fact = <Data extends z.ZodType>(doc: string, data: Data) =>
   defineEvent({ version: 1, writer: 'upgrade-svc', context: 'rollout', doc, data });
 
@@ -53,4 +56,9 @@ export const presenceEvents = {
     'Kubernetes no longer has a Node of which no machine is recorded, or its machine is recorded by now.',
     z.strictObject({ uid, name: stranger }),
   ),
+  AddonDegraded: fact(
+    'What Kubernetes runs of an installed addon is missing, has no pod that is Ready, or lacks pods on nodes that are Ready. Two looks in a row agree.',
+    z.strictObject({ uid, addon: z.string(), message: z.string().max(ADDON_MESSAGE_MAX) }),
+  ),
+  AddonRecovered: fact('An addon that was degraded runs again.', z.strictObject({ uid, addon: z.string() })),
 } as const;

@@ -8,7 +8,7 @@ import { Duration } from '../durations.js';
 import { HOOK_POINTS } from '../hook.points.js';
 import { ClusterUid, ConnectionName, Namespace, NodeName, PoolName, SecretRef, UpgradeId } from '../ids.js';
 import { KUBECONFIG_TTL_SECONDS, KubernetesUser } from '../kubeconfig.limits.js';
-import { TemplateCluster } from '../manifest/cluster.template.js';
+import { TemplateCluster } from '../manifest/template.cluster.js';
 import { DeclaredSpec } from '../manifest/declared.js';
 import { Labels } from '../manifest/pool.fields.js';
 import { TemplateName, TemplateUse } from '../manifest/template.use.js';

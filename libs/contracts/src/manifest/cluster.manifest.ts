@@ -11,8 +11,9 @@ import {
   ServiceType,
 } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
-import { CLUSTER_DEFAULTS, TEXT_LENGTH_MAX } from '../requests.js';
+import { CLUSTER_DEFAULTS } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
+import { TEXT_LENGTH_MAX } from '../text.limits.js';
 import { AddonView, ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
 import { VirtualAddressView } from '../views/address.views.js';
 import { time } from '../views/time.js';

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../envelope.js';
-import type { TemplateCluster } from './cluster.template.js';
+import type { TemplateCluster } from './template.cluster.js';
 
 /** A plain JSON value. */
 export interface ClusterTemplate {

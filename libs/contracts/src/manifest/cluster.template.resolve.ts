@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { refuse, type Refusal } from '../refusals.js';
 import { completeOidc, type Authentication } from './authentication.js';
 import { withV } from './cluster.manifest.js';
-import { TemplateCluster } from './cluster.template.js';
+import { TemplateCluster } from './template.cluster.js';
 import type { DeclaredSpec } from './declared.js';
 import { healthCheckOf } from './health.check.js';
 

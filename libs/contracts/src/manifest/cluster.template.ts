@@ -1,82 +1,17 @@
 import { z } from 'zod';
-import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
-import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
-import { ConnectionName, Namespace } from '../ids.js';
-import { TEXT_LENGTH_MAX } from '../requests.js';
+import { Namespace } from '../ids.js';
+import { TEXT_LENGTH_MAX } from '../text.limits.js';
 import { time } from '../views/time.js';
-import { Firewall } from '../network/firewall.js';
-import { Sshd } from '../network/sshd.js';
-import { ManifestAuthentication } from './authentication.js';
 import { MANIFEST_API_VERSION } from './cluster.manifest.js';
-import { DrainPolicy } from './drain.policy.js';
-import { ManifestEtcdBackups } from './etcd.backups.js';
-import { ManifestHealthCheck } from './health.check.js';
-import { Hooks } from './hooks.js';
-import { poolFields } from './pool.fields.js';
-import { ControlPlaneRollout, PoolRollout } from './pool.rollout.js';
+import { TemplateCluster } from './template.cluster.js';
 import { TemplateName } from './template.use.js';
 
 export const TEMPLATE_KIND = 'ClusterTemplate';
 /** Of one namespace. */
 export const TEMPLATES_MAX = 200;
 
-const text = z.string().max(TEXT_LENGTH_MAX);
-
-const machines = {
-  connection: ConnectionName.optional().describe('Name of a registered connection'),
-  machineType: z.string().min(1).max(TEXT_LENGTH_MAX).optional(),
-  rootDisk: RootDisk.optional(),
-  health: ManifestHealthCheck.optional(),
-  zones: poolFields.zones.optional(),
-};
-
-/** A part of a cluster's spec. What is left out is each cluster's own. */
-export const TemplateCluster = z
-  .strictObject({
-    version: text.min(1).describe('A Kubernetes version, with or without the "v"'),
-    serviceType: ServiceType.optional(),
-    loadBalancer: z.enum(LOAD_BALANCERS).optional(),
-    network: z
-      .strictObject({
-        podCidr: text.optional(),
-        serviceCidr: text.optional(),
-        dnsDomain: text.optional(),
-        cni: Cni.optional().meta({ enum: CNIS }),
-      })
-      .optional(),
-    storage: z.strictObject({ nfs: z.strictObject({ server: text.min(1), path: text.min(1) }) }).optional(),
-    controlPlane: z
-      .strictObject({
-        replicas: z.int().min(1).max(CONTROL_PLANES_MAX).optional().describe('1, 3, 5 or 7'),
-        ...machines,
-        etcd: z.enum(ETCDS).optional(),
-        rollout: ControlPlaneRollout.optional(),
-      })
-      .optional(),
-    pools: z
-      .strictObject({
-        ...machines,
-        rollout: PoolRollout.optional(),
-        minReadySeconds: poolFields.minReadySeconds.optional(),
-        deletePolicy: poolFields.deletePolicy.optional(),
-      })
-      .optional()
-      .describe('Of every pool of the cluster'),
-    drain: DrainPolicy.optional(),
-    hooks: Hooks.optional(),
-    etcdBackups: ManifestEtcdBackups.optional(),
-    authentication: ManifestAuthentication.optional(),
-    firewall: Firewall.optional(),
-    sshd: Sshd.optional(),
-  })
-  .meta({
-    id: 'TemplateCluster',
-    description: 'What clusters of the template are declared with. What is left out is for each cluster to declare',
-  });
-export type TemplateCluster = z.infer<typeof TemplateCluster>;
-
 const templateFields = {
-  description: text.default('').describe('For whoever chooses a template'),
+  description: z.string().max(TEXT_LENGTH_MAX).default('').describe('For whoever chooses a template'),
   deprecated: z.boolean().default(false).describe('true: clusters that have it keep it, and no other may choose it'),
 };
 

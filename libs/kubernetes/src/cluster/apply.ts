@@ -1,4 +1,4 @@
-import { ApiException, loadYaml, PatchStrategy, type KubernetesObject } from '@kubernetes/client-node';
+import { ApiException } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Manifest } from '../cluster.ports.js';
 import type { KubernetesClient } from '../kubernetes.client.js';
@@ -8,14 +8,8 @@ const FIELD_MANAGER = 'fairlead';
 const SERVED_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 
-/**
- * The client's models call some fields otherwise than the API (`x_kubernetes_int_or_string`), and sending drops what is
- * named otherwise. Only the client's reader of YAML translates an object, and JSON is YAML.
- */
-const modelOf = (manifest: Manifest): KubernetesObject => loadYaml<KubernetesObject>(JSON.stringify(manifest));
-
-const applyOne = (client: KubernetesClient, manifest: Manifest): Promise<KubernetesObject> =>
-  client.objects.patch(modelOf(manifest), undefined, undefined, FIELD_MANAGER, true, PatchStrategy.ServerSideApply);
+const applyOne = (client: KubernetesClient, manifest: Manifest): Promise<void> =>
+  client.objects.apply(manifest, FIELD_MANAGER);
 
 const isNotServed = (error: unknown): boolean =>
   (error instanceof ApiException && error.code === 404) ||

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { stringify } from 'yaml';
 import type { ConfigMap, Namespace, Service } from '../objects/core.types.js';
 import type { Draft, KubeObject } from '../objects/kube.object.js';
@@ -53,7 +54,7 @@ export const planKubeadmObjects = (context: KubeadmContext): readonly PlannedObj
     CONFIG_MAPS,
     configMap('coredns', { Corefile: '.:53 {\n    errors\n    health\n    ready\n    kubernetes cluster.local\n}\n' }),
   ),
-  planned(CONFIG_MAPS, configMap('kube-proxy', { 'config.conf': stringify(kubeProxyConfig(context)) })),
+  planned(CONFIG_MAPS, configMap('kube-proxy', { 'config.conf': yamlOf(kubeProxyConfig(context)) })),
   planned(SERVICE_ACCOUNTS, serviceAccount('coredns')),
   planned(SERVICE_ACCOUNTS, serviceAccount('kube-proxy')),
   planned(SERVICES, dnsService(context)),
@@ -113,9 +114,21 @@ const kubeadmConfig = (context: KubeadmContext): Draft<ConfigMap> =>
     }),
   });
 
+/** Of few kinds: most clusters have the same ranges. */
+const SAME_MAX = 100;
+const written = new LRUCache<string, string>({ max: SAME_MAX });
+
+/** The same document is written once. */
+const yamlOf = (document: object): string => {
+  const key = JSON.stringify(document);
+  const text = written.get(key) ?? stringify(document);
+  written.set(key, text);
+  return text;
+};
+
 const kubeletConfig = ({ serviceCidr }: KubeadmContext): Draft<ConfigMap> =>
   configMap('kubelet-config', {
-    kubelet: stringify({
+    kubelet: yamlOf({
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
       kind: 'KubeletConfiguration',
       cgroupDriver: 'systemd',

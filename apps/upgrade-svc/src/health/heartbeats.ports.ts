@@ -1,7 +1,7 @@
 import type { SourceLook } from '@fairlead/contracts';
 
 /** What the last heartbeat of a node says beside that it lives. */
-export interface LastHeartbeat {
+export interface HeartbeatReport {
   /** Of the node's clock against our own; positive: the node is ahead. */
   readonly skewMs: number;
   /** Where its software comes from, as it saw that last; null: it has not looked. */
@@ -14,5 +14,5 @@ export interface NodeHeartbeats {
     readonly namespace: string;
     readonly cluster: string;
     readonly node: string;
-  }): Promise<LastHeartbeat | null>;
+  }): Promise<HeartbeatReport | null>;
 }

@@ -1,0 +1,55 @@
+import type { FairleadClient, Schemas } from '@fairlead/api-client';
+import type { Access } from './access.js';
+import type { Api } from './api.ports.js';
+import { allItemsOf, dataOf, done, itemsOf } from './client.requests.js';
+
+type NamespaceMethods =
+  | 'namespaces'
+  | 'createNamespace'
+  | 'setNamespaceQuota'
+  | 'deleteNamespace'
+  | 'hookSecrets'
+  | 'putHookSecret'
+  | 'deleteHookSecret';
+
+export const namespaceMethods = (access: Access, client: FairleadClient): Pick<Api, NamespaceMethods> => ({
+  namespaces: () => allItemsOf(access, (query) => client.GET('/ns', { params: { query } })),
+  createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
+  setNamespaceQuota: (namespace, quota) =>
+    dataOf(
+      access,
+      client.PUT('/ns/{namespace}/quota', { params: { path: { namespace } }, body: quota as Schemas['Quota'] }),
+    ),
+  deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
+  hookSecrets: (namespace) =>
+    itemsOf(access, client.GET('/ns/{namespace}/hook-secrets', { params: { path: { namespace } } })),
+  putHookSecret: (namespace, secret, value) =>
+    dataOf(
+      access,
+      client.PUT('/ns/{namespace}/hook-secrets/{secret}', {
+        params: { path: { namespace, secret } },
+        body: { value },
+      }),
+    ),
+  deleteHookSecret: (namespace, secret) =>
+    done(client.DELETE('/ns/{namespace}/hook-secrets/{secret}', { params: { path: { namespace, secret } } })),
+});
+
+type RealmMethods = 'realms' | 'realm' | 'putRealm' | 'deleteRealm';
+
+export const realmMethods = (access: Access, client: FairleadClient): Pick<Api, RealmMethods> => {
+  const named = (namespace: string, realm: string) => ({ params: { path: { namespace, realm } } });
+  return {
+    realms: (namespace) =>
+      allItemsOf(access, (query) => client.GET('/ns/{namespace}/realms', { params: { path: { namespace }, query } })),
+    realm: (namespace, name) => dataOf(access, client.GET('/ns/{namespace}/realms/{realm}', named(namespace, name))),
+    putRealm: (namespace, name, body) =>
+      dataOf(access, client.PUT('/ns/{namespace}/realms/{realm}', { ...named(namespace, name), body })),
+    deleteRealm: (namespace, realm, force) =>
+      done(
+        client.DELETE('/ns/{namespace}/realms/{realm}', {
+          params: { path: { namespace, realm }, query: force ? { force: 'true' } : {} },
+        }),
+      ),
+  };
+};

@@ -1,0 +1,151 @@
+import { f1Expiring, isIdentityAwaited, lateOfKubelets, nextRunAfter } from '@fairlead/contracts';
+import type { ConditionFacts } from './condition.facts.js';
+import {
+  MINUTE_MS,
+  earliestOf,
+  found,
+  holds,
+  isNot,
+  latestOf,
+  named,
+  timesOf,
+  whenNodesAreAway,
+  type Read,
+} from './condition.reading.js';
+
+export const failedAddons = ({ addons }: ConditionFacts) =>
+  (addons?.addons ?? []).filter(({ phase }) => phase === 'Failed');
+
+/** Of a cluster with an addon that has failed. */
+export const addonsHealthy: Read = (facts) => {
+  const failed = failedAddons(facts);
+  const since = facts.marks.ready ?? facts.createdAt;
+  if (failed.length === 0) return holds(since);
+  return found({
+    status: 'False',
+    reason: 'AddonsFailed',
+    message: failed.map(({ name, message }) => `${name}: ${message}`).join('; '),
+    since: earliestOf(timesOf(failed), since),
+    calls: whenNodesAreAway(facts),
+  });
+};
+
+/** Of a cluster with a health check. */
+export const remediationAllowed: Read = ({ health, createdAt }) => {
+  const suspended = Object.values(health?.suspended ?? {});
+  if (suspended.length === 0) return holds(health?.since ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'RemediationSuspended',
+    message: suspended.map(({ message }) => message).join('; '),
+    since: earliestOf(
+      suspended.map(({ since }) => since),
+      createdAt,
+    ),
+    calls: 'Degraded',
+  });
+};
+
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** How long a snapshot may take, with its verification and all attempts. */
+const BACKUP_MAX_MS = 2 * 60 * MINUTE_MS;
+
+/** Derived from the time of reading: no service has to be there to notice. */
+const overdueSince = ({ backups, pause, resumedAt, marks }: ConditionFacts): string | null => {
+  const ready = marks.ready;
+  if (backups === undefined || ready === undefined || pause !== null) return null;
+  const from = latestOf([backups.lastGoodAt ?? backups.since, resumedAt ?? ready, ready], ready);
+  const run = nextRunAfter(backups.policy, from);
+  return run === null ? null : new Date(Date.parse(run) + BACKUP_MAX_MS).toISOString();
+};
+
+const ageOf = ({ backups, now }: ConditionFacts): string =>
+  backups?.lastGoodAt === undefined
+    ? 'no good snapshot is known'
+    : `the last good snapshot is ${Math.round((Date.parse(now) - Date.parse(backups.lastGoodAt)) / MINUTE_MS)} min old`;
+
+/** Of a cluster whose etcd is saved by schedule. */
+export const backupsHealthy: Read = (facts) => {
+  const { backups, now, createdAt } = facts;
+  const failed = backups?.failed;
+  if (failed !== undefined)
+    return found({
+      status: 'False',
+      reason: failed.what === 'snapshot' ? 'BackupFailed' : 'BackupNotVerified',
+      message: `${failed.message}; ${ageOf(facts)}. See "fairlead etcd snapshots"`,
+      since: failed.since,
+      calls: 'Degraded',
+    });
+  const overdue = overdueSince(facts);
+  if (overdue === null || overdue > now) return holds(backups?.lastGoodAt ?? backups?.since ?? createdAt);
+  return found({
+    status: 'False',
+    reason: 'BackupOverdue',
+    message: `no snapshot of etcd came of a run of its schedule; ${ageOf(facts)}. Check that upgrade-svc and bootstrap-svc run`,
+    since: overdue,
+    calls: 'Degraded',
+  });
+};
+
+/** Certificates that end sooner were not renewed in time: renewal begins 90 days before the end. */
+const CERTIFICATES_ENDING_MS = 30 * DAY_MS;
+
+const before = (time: string, ms: number): string => new Date(Date.parse(time) - ms).toISOString();
+
+export const certificatesValid: Read = ({ certificates, marks, createdAt, now }) => {
+  const ending = f1Expiring(certificates, now)
+    .filter(({ expiresAt }) => before(expiresAt, CERTIFICATES_ENDING_MS) <= now)
+    .toSorted((one, other) => (one.expiresAt < other.expiresAt ? -1 : 1));
+  const [first] = ending;
+  const late = lateOfKubelets(certificates, now);
+  if (first === undefined && late.length === 0) return holds(marks.controlPlane ?? createdAt);
+  const sentences = [
+    ...(first === undefined
+      ? []
+      : [
+          `${first.name} on ${first.node} expires at ${first.expiresAt}. Renew the certificates with "fairlead certificates renew"`,
+        ]),
+    ...(late.length === 0
+      ? []
+      : [
+          `the kubelets of ${named(late.map(({ node }) => node))} have not renewed their certificates, and leave the cluster when they end. Look at their logs and at the CertificateSigningRequests, or replace the nodes`,
+        ]),
+  ];
+  const ends = [...ending, ...late].map(({ expiresAt }) => expiresAt);
+  return found({
+    status: 'False',
+    reason: 'CertificatesEnding',
+    message: sentences.join('; '),
+    since: before(earliestOf(ends, now), CERTIFICATES_ENDING_MS),
+    calls: 'Degraded',
+  });
+};
+
+export const quarantined: Read = ({ quarantined: services, marks, createdAt }) => {
+  const [first] = services;
+  if (first === undefined) return isNot(marks.accepted ?? createdAt);
+  return found({
+    status: 'True',
+    reason: 'EventsQuarantined',
+    message: `${named(services.map(({ service }) => service))} cannot process the events of the cluster: ${first.error}. See "fairlead quarantine list"`,
+    since: first.since,
+    calls: 'Degraded',
+  });
+};
+
+/** Of a cluster whose users sign in at an identity realm. While it is created, it waits; later its users keep what they have. */
+export const identityReady: Read = ({ identity, phase, createdAt }) => {
+  const { selection = null, has = { held: {} }, since = createdAt } = identity ?? {};
+  const { blocked } = has;
+  if (blocked !== undefined)
+    return found({
+      status: 'False',
+      reason: blocked.reason,
+      message: blocked.message,
+      since: blocked.since,
+      ...(phase === 'Provisioned' ? { calls: 'Degraded' } : {}),
+    });
+  if (!isIdentityAwaited(has, selection)) return holds(since);
+  return { status: 'Unknown', reason: 'InProgress', message: '', lastTransitionTime: since };
+};
