@@ -158,7 +158,7 @@ export interface ApiProbe {
   /** How many requests were begun at or after a moment. */
   requestsSince(at: number): number;
   failuresSince(at: number): readonly ApiFailure[];
-  /** The longest time between two good answers, the second of them at or after a moment, in milliseconds. */
+  /** The longest time without a good answer that ended after a moment, in milliseconds; the end of the probe ends it, too. */
   longestGapSince(at: number): number;
   end(): Promise<void>;
 }
@@ -211,29 +211,44 @@ const failureOf = ({ url, ...options }: ReturnType<typeof readOf>): Promise<stri
     asked.end();
   });
 
-/** Reads from the Kubernetes API through its balanced address five times a second, without a retry, until it is stopped. */
+/**
+ * Reads from the Kubernetes API through its balanced address five times a second, without a retry, until it is stopped. A read that has no
+ * answer yet delays none: otherwise one that is lost hides those that would have been lost after it.
+ */
 export const probeApi = ({ kubeconfig }: Kubectl): ApiProbe => {
   const read = readOf(kubeconfig);
   const begun: number[] = [];
   const failures: ApiFailure[] = [];
   const answeredAt: number[] = [];
+  let endedAt = 0;
   const stop = new AbortController();
+  const ask = async (at: number): Promise<void> => {
+    const words = await failureOf(read);
+    if (words === undefined) answeredAt.push(Date.now());
+    else failures.push({ at, words });
+  };
   const probing = (async (): Promise<void> => {
+    // Each ends within its time, so no more of them wait at once than begin within it.
+    const asking = new Set<Promise<void>>();
     while (!stop.signal.aborted) {
       const at = Date.now();
       begun.push(at);
-      const words = await failureOf(read);
-      if (words === undefined) answeredAt.push(Date.now());
-      else failures.push({ at, words });
+      const asked = ask(at).finally(() => asking.delete(asked));
+      asking.add(asked);
       await sleep(PROBE_EVERY_MS);
     }
+    await Promise.all(asking);
   })();
   return {
     requestsSince: (moment) => begun.filter((at) => at >= moment).length,
     failuresSince: (moment) => failures.filter(({ at }) => at >= moment),
     longestGapSince: (moment) =>
-      Math.max(0, ...answeredAt.map((at, index) => (at < moment ? 0 : at - (answeredAt[index - 1] ?? at)))),
+      Math.max(
+        0,
+        ...[...answeredAt, endedAt].map((at, index) => (at < moment ? 0 : at - (answeredAt[index - 1] ?? at))),
+      ),
     end: async () => {
+      endedAt = Date.now();
       stop.abort();
       await probing;
     },

@@ -7,6 +7,7 @@ import {
   type Upstream,
   type VirtualHealthCheck,
 } from '@fairlead/contracts';
+import { DEAD_PEERS, OLD_CONNECTIONS_KEPT, UNACKNOWLEDGED } from './api.backend.js';
 import { ADDRESSES } from './balancer.paths.js';
 import { hostPort } from './host.port.js';
 
@@ -62,7 +63,7 @@ const lastResort = (id: string, { proxyProtocol, backendPort }: Transport, upstr
 backend ${id}.alive
   balance leastconn
 ${proxyProtocol ? '  default-server send-proxy-v2\n' : ''}${upstreams
-        .map((upstream) => serverLine(upstream, backendPort, ` track ${NODES}/${upstream.node}`))
+        .map((upstream) => serverLine(upstream, backendPort, ` ${UNACKNOWLEDGED} track ${NODES}/${upstream.node}`))
         .join('')}`;
 
 const transport = ({ name, address }: HeldAddress, one: Transport, upstreams: readonly Upstream[]): string => {
@@ -75,7 +76,7 @@ ${allowLines(address, one.allow)}${upstreams.length === 0 ? '' : `  use_backend 
 backend ${id}
   balance leastconn
 ${checkLines(one.healthCheck)}  default-server ${defaultServer(one)}
-${upstreams.map((upstream) => serverLine(upstream, one.backendPort)).join('')}${lastResort(id, one, upstreams)}`;
+${upstreams.map((upstream) => serverLine(upstream, one.backendPort, ` ${UNACKNOWLEDGED}`)).join('')}${lastResort(id, one, upstreams)}`;
 };
 
 /** Once for all addresses, as each node has one kubelet. */
@@ -102,6 +103,7 @@ global
   user haproxy
   group haproxy
   maxconn 8192
+  hard-stop-after ${OLD_CONNECTIONS_KEPT}
   stats socket ${ADDRESSES.stats} mode 600 level user
 
 defaults
@@ -115,7 +117,7 @@ defaults
   timeout client 1h
   timeout server 1h
   option clitcpka
-  option srvtcpka
+${DEAD_PEERS}
 ${balancing.addresses
   .flatMap((address) => address.transports.map((one) => transport(address, one, upstreamsOf(balancing, one))))
   .join('')}${nodesBackend(balancing)}

@@ -1,7 +1,4 @@
-import { eventuallyPasses, newFolder, removeFolder } from '@fairlead/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ask,
@@ -10,12 +7,10 @@ import {
   freePort,
   HEALTHY,
   HOST,
-  servingCertificate,
   type Health,
 } from '../../../../test/balancers/balanced.js';
 import { itWith } from '../../../../test/recorded/checkers.js';
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
-import { canMakeNamespaces, Machines } from './failover.fixtures.js';
 import { haproxyConfig, MONITOR_PORT } from './haproxy.config.js';
 
 const [FIRST, SECOND] = [HOST, '127.0.0.2'] as const;
@@ -99,100 +94,6 @@ describe('haproxy on the control planes of own hosts', () => {
       expect(answers).toEqual(answers.map(() => 200));
       expect(performance.now() - from).toBeLessThan(ANSWERED_AFTER_MS + MORE_MS);
       expect(new Set(await Promise.all(open))).toEqual(new Set([200, 'ECONNRESET']));
-    },
-    CASE_LIMIT_MS,
-  );
-});
-
-const HOSTS = { cp1: '198.51.100.31', cp2: '198.51.100.32' } as const;
-const FIRST_NUMBER = 11;
-const NUMBERS = Object.keys(HOSTS).map((_name, at) => FIRST_NUMBER + at);
-const BALANCED_PORT = 9_998;
-/** Three checks, each a second after the one before, and a second for the connection of each. */
-const GONE_AFTER_MS = 3 * (1_000 + 1_000);
-/** An attempt of a second at the host that is gone, and one elsewhere. */
-const ELSEWHERE_AFTER_MS = 1_000;
-/** Until a client has its first answer. */
-const BEGUN_AFTER_MS = 3_000;
-
-/** An API server that says its number at once, or, where it is asked for a watch, nothing. */
-const apiServer = (folder: string, number: number): readonly string[] => [
-  '-e',
-  `const { readFileSync } = require('node:fs');
-   const [key, cert] = ['key', 'cert'].map((kind) => readFileSync('${folder}/' + kind + '.pem'));
-   const answer = ({ url }, response) => url === '/watch' ? response.writeHead(200).write('{}') : response.end('${number}');
-   require('node:https').createServer({ key, cert }, answer).listen(${API_PORT}, '0.0.0.0');`,
-];
-
-const CUT_OFF = 2;
-/** Asks the haproxy here, and ends when the answer does: with the number of who gave it, or CUT_OFF. */
-const client = (path: string): readonly string[] => [
-  '-e',
-  `const options = { host: '${HOST}', port: ${BALANCED_PORT}, path: '${path}', rejectUnauthorized: false, agent: false };
-   const asked = require('node:https').get(options, (answer) => {
-     let said = '';
-     answer.on('data', (bytes) => (said += bytes)).on('error', () => process.exit(${CUT_OFF}));
-     answer.on('end', () => process.exit(Number(said)));
-   });
-   asked.on('error', () => process.exit(${CUT_OFF}));`,
-];
-
-const whenPossible = canMakeNamespaces('haproxy') ? describe : describe.skip;
-if (whenPossible === describe.skip)
-  process.stderr.write('\n!!! NOT RUN: a balancer whose hosts are gone needs root, haproxy and network namespaces\n\n');
-
-whenPossible('haproxy on a control plane of own hosts, when the host of an API server is gone', () => {
-  let machines: Machines;
-  let folder = '';
-
-  /** How it ended, and after how long. */
-  const asking = async (path: string): Promise<{ readonly code: number | null; readonly ms: number }> => {
-    const from = performance.now();
-    const child = machines.start('lb', process.execPath, client(path));
-    const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
-    return { code, ms: performance.now() - from };
-  };
-
-  /** They take turns while both are in. */
-  const bothAsked = async (): Promise<(number | null)[]> =>
-    (await Promise.all(NUMBERS.map(() => asking('/')))).map(({ code }) => code);
-
-  beforeAll(async () => {
-    machines = new Machines();
-    folder = newFolder('balancer-gone');
-    const { cert, key } = await servingCertificate(Object.values(HOSTS));
-    writeFileSync(join(folder, 'cert.pem'), cert);
-    writeFileSync(join(folder, 'key.pem'), key);
-    machines.add('lb', '198.51.100.20');
-    for (const [at, [name, address]] of Object.entries(HOSTS).entries()) {
-      machines.add(name, address);
-      machines.start(name, process.execPath, apiServer(folder, FIRST_NUMBER + at));
-    }
-    const peers = Object.entries(HOSTS).map(([name, address]) => ({ name, address }));
-    const file = join(folder, 'haproxy.cfg');
-    const own = haproxyConfig({ ipv6: false, port: BALANCED_PORT }, peers);
-    writeFileSync(file, own.replaceAll(/^ {2}(user|group) haproxy\n/gm, ''));
-    machines.start('lb', 'haproxy', ['-db', '-f', file]);
-    await eventuallyPasses(async () => expect((await bothAsked()).sort()).toEqual(NUMBERS), { withinMs: 20_000 });
-  }, CASE_LIMIT_MS);
-
-  afterAll(async () => {
-    await machines.remove();
-    removeFolder(folder);
-  }, CASE_LIMIT_MS);
-
-  it(
-    'loses no request that is new, and ends those that it had within six seconds',
-    async () => {
-      const watches = [asking('/watch'), asking('/watch')];
-      await sleep(BEGUN_AFTER_MS);
-      const from = performance.now();
-      machines.cutOff('cp1');
-      const answers = await Promise.all(Array.from({ length: 4 }, () => asking('/')));
-      expect(answers.map(({ code }) => code)).toEqual(answers.map(() => NUMBERS[1]));
-      expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(ELSEWHERE_AFTER_MS + MORE_MS);
-      expect(await Promise.race(watches)).toMatchObject({ code: CUT_OFF });
-      expect(performance.now() - from).toBeLessThan(GONE_AFTER_MS + MORE_MS);
     },
     CASE_LIMIT_MS,
   );

@@ -1,4 +1,5 @@
 import { API_PORT } from '../kubeadm/kubeadm.types.js';
+import { apiBackends, DEAD_PEERS, OLD_CONNECTIONS_KEPT } from './api.backend.js';
 import { hostPort } from './host.port.js';
 
 /** A control plane, as its peers reach it. */
@@ -11,13 +12,12 @@ export interface ControlPlanePeer {
 export const MONITOR_PORT = 29_998;
 
 /**
- * haproxy in front of every API server. It passes TLS through, and asks each for /readyz. One that fails three checks is taken out, and
- * its connections end, so that clients find another one: after three seconds where it does not run, after six where its host is gone
- * (each check waits a second for its connection), and after eighteen where it accepts connections and does not answer. So long an API
- * server may be slow: etcd alone has two seconds for its own check. Without `timeout check`, a check would have one second for
- * everything. A connection that an API server does not accept within a second goes to another one, which costs no client its
- * request, unless haproxy takes the server out in that second: 2.6 then ends the connection, and 3.0 forgets it. API servers take
- * turns, because among those with the fewest connections the next attempt may get the same one again.
+ * haproxy in front of every API server. It passes TLS through, and asks each for /readyz. One that fails three checks is taken out
+ * (`apiBackends`): after three seconds where it does not run, after six where its host is gone (each check waits a second for its
+ * connection), and after eighteen where it accepts connections and does not answer. So long an API server may be slow: etcd alone has two
+ * seconds for its own check. Without `timeout check`, a check would have one second for everything. A connection that an API server does
+ * not accept within a second goes to another one, which costs no client its request. API servers take turns, because among those with the
+ * fewest connections the next attempt may get the same one again.
  */
 export const haproxyConfig = (
   listen: { readonly ipv6: boolean; readonly port: number },
@@ -27,6 +27,7 @@ global
   user haproxy
   group haproxy
   maxconn 8192
+  hard-stop-after ${OLD_CONNECTIONS_KEPT}
 
 defaults
   mode tcp
@@ -38,19 +39,18 @@ defaults
   timeout client 1h
   timeout server 1h
   option clitcpka
-  option srvtcpka
+${DEAD_PEERS}
 
 frontend api
   bind ${listen.ipv6 ? `[::]:${listen.port} v4v6` : `*:${listen.port}`}
   default_backend api
 
-backend api
-  balance roundrobin
-  option httpchk GET /readyz
-  http-check expect status 200
-  default-server check check-ssl verify none inter 1s fall 3 rise 2 on-marked-down shutdown-sessions
-${peers.map(({ name, address }) => `  server ${name} ${hostPort(address, API_PORT)}`).join('\n')}
-
+${apiBackends({
+  name: 'api',
+  healthPath: '/readyz',
+  rise: 2,
+  servers: peers.map(({ name, address }) => ({ name, at: hostPort(address, API_PORT) })),
+})}
 frontend monitor
   mode http
   bind 127.0.0.1:${MONITOR_PORT}

@@ -1,3 +1,5 @@
+import { apiBackends, DEAD_PEERS, hostPort, OLD_CONNECTIONS_KEPT } from '@fairlead/node-scripts';
+
 /** A balancer: one address and port in front of the API servers of one cluster. */
 export interface BalancerConfig {
   readonly address: string;
@@ -11,30 +13,33 @@ export const ADMIN_SOCKET = 'admin.sock';
 
 /**
  * TCP to whichever API server says over TLS that it is ready; who has failed three checks loses its connections, so that clients go
- * elsewhere instead of waiting. A host that is gone does not accept a check's connection, which is known after a second; one that
- * accepts it and is slow has five seconds to answer, more than etcd has for an API server's own check of it. API servers answer idle watches within an hour. After a reload the old process hands its
- * listening sockets to the new one, and keeps its connections for half a minute: checks do not watch over them any more.
+ * elsewhere instead of waiting (`apiBackends`). A host that is gone does not accept a check's connection, which is known after a second;
+ * one that accepts it and is slow has five seconds to answer, more than etcd has for an API server's own check of it. API servers answer
+ * idle watches within an hour. After a reload the old process hands its listening sockets to the new one, and keeps its connections.
  * It connects from its own address, which a firewall of control planes lets in.
  */
 export const haproxyConfig = ({ address, port, healthPath, targets }: BalancerConfig): string => `global
   stats socket unix@./${ADMIN_SOCKET} mode 600 level admin expose-fd listeners
-  hard-stop-after 30s
+  hard-stop-after ${OLD_CONNECTIONS_KEPT}
 
 defaults
   mode tcp
-  retries 2
+  retries 3
   option redispatch 1
-  timeout connect 2s
+  timeout connect 1s
   timeout check 5s
   timeout client 1h
   timeout server 1h
-  default-server source ${address} check check-ssl verify none inter 1s fall 3 rise 1 on-marked-down shutdown-sessions
+${DEAD_PEERS}
 
 frontend api
   bind ${address}:${port}
   default_backend control-planes
 
-backend control-planes
-  balance roundrobin
-  option httpchk GET ${healthPath}
-${targets.map((target) => `  server ${target.name} ${target.address}:${target.port}\n`).join('')}`;
+${apiBackends({
+  name: 'control-planes',
+  healthPath,
+  rise: 1,
+  words: `source ${address} `,
+  servers: targets.map((target) => ({ name: target.name, at: hostPort(target.address, target.port) })),
+})}`;
