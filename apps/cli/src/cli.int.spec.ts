@@ -166,7 +166,7 @@ describe('a refusal', () => {
       'Error: First. [cluster.pod-cidr]\n  at config.kubernetes.podCidr\n  See "fairlead namespace list".\n' +
         'Error: Second. [cluster.name]\n  at worker[0].name, worker[1].name\n',
     );
-    const { stderr } = await ask(['cluster', 'create', 'demo', '-o', 'json']);
+    const { stderr } = await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's', '-o', 'json']);
     expect(JSON.parse(stderr)).toMatchObject({
       error: { field, further: [{ code: 'cluster.name' }, { field: 'worker[0].name' }, { field: 'worker[1].name' }] },
     });
