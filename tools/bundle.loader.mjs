@@ -36,15 +36,11 @@ const keep = (script) => {
 // As Node itself from 21 on. The PostgreSQL driver uses it to detect Cloudflare's runtime; where there is none it loads all of fetch to find out.
 globalThis.navigator ??= { userAgent: `Node.js/${process.versions.node.split('.')[0]}` };
 
-const cachedData = read();
-// All of it is ASCII (esbuild escapes the rest), and this is read faster than UTF-8.
-const source = readFileSync(bundle, 'latin1');
 // No loader for import(): code that was kept cannot use one, so the bundle has none (see bundle.mjs).
-const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
-  filename: bundle,
-  cachedData,
-});
-if (cachedData === undefined || script.cachedDataRejected) {
+// Neither the text nor the compiled code is named here: each is tens of megabytes, which nothing frees while this module names them.
+// All of it is ASCII (esbuild escapes the rest), and that is read faster than UTF-8.
+const script = new vm.Script(readFileSync(bundle, 'latin1'), { filename: bundle, cachedData: read() });
+if (script.cachedDataRejected !== false) {
   const once = () => {
     process.off('exit', once);
     clearTimeout(timer);

@@ -1,5 +1,5 @@
 // Makes one file of each program, in its dist: a program that is one file starts two to three times as fast. `bundle.mjs` is
-// what is started; it runs `bundle.cjs` (see bundle.loader.mjs).
+// what is started; it runs `bundle.cjs`, which is one function (see bundle.loader.mjs).
 import { build } from 'esbuild';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -74,8 +74,14 @@ const COMMON = {
   external: OPTIONAL,
   sourcemap: true,
   keepNames: true, // Nest and TypeORM identify classes by their names.
+  // A program keeps its text in memory. Names are left, for stack traces, and lines are short, because Node prints the one that threw.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  lineLimit: 160,
   logLevel: 'warning',
 };
+/** Around a program, in its file: a text that the loader puts together would be a second one in memory. */
+const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '})'];
 
 const bundle = async (folder) => {
   const dist = join(root, folder, 'dist');
@@ -87,7 +93,8 @@ const bundle = async (folder) => {
     format: 'cjs',
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': '__bundleUrl' },
-    banner: { js: "const __bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+    banner: { js: `${WRAPPER[0]} const __bundleUrl = require('node:url').pathToFileURL(__filename).href;` },
+    footer: { js: WRAPPER[1] },
   });
   const code = outputFiles.find(({ path }) => path.endsWith('.cjs'));
   const sha256 = createHash('sha256').update(code.contents).digest('hex').slice(0, 16);

@@ -29,6 +29,10 @@ export class LatePartitionConsumers implements Partitions {
     return this.subscribe((partitions) => partitions.onAdvance(listener));
   }
 
+  onUnpushed(listener: () => void): () => void {
+    return this.subscribe((partitions) => partitions.onUnpushed(listener));
+  }
+
   private subscribe(to: (partitions: PartitionConsumers) => () => void): () => void {
     if (this.partitions !== undefined) return to(this.partitions);
     let stop: (() => void) | undefined;

@@ -134,7 +134,7 @@ const providersOf = (
     { provide: Alarms, useValue: new Alarms() },
     { provide: LogProgress, useValue: new LogProgress(partitions, config.stallAfterMs) },
     { provide: SECRETS, useValue: new NatsSecrets(nc, definition.name, config.masterKeys) },
-    { provide: TAIL, useValue: makeTail(nc) },
+    { provide: TAIL, useValue: makeTail(nc, (listener) => partitions.onUnpushed(listener)) },
     { provide: PARTITIONS, useValue: partitions },
     {
       provide: POSITIONS,

@@ -111,7 +111,9 @@ describe('The survey before an upgrade', () => {
   });
 
   it('looks a second time whether the cluster is healthy while it waits for heartbeats, as after a restart', async () => {
-    heard = () => eventually(async () => looks === 2);
+    heard = async () => {
+      await eventually(async () => looks === 2);
+    };
     expect((await survey()).healthyPasses).toBe(2);
   });
 

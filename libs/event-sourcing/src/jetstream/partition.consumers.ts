@@ -55,6 +55,7 @@ export class PartitionConsumers implements Partitions {
   private readonly leases: Leases;
   private readonly changeListeners = new Set<(owned: ReadonlySet<number>) => void>();
   private readonly advanceListeners = new Set<AdvanceListener>();
+  private readonly unpushedListeners = new Set<() => void>();
   private readonly store: PartitionStore;
   private readonly feed: LogFeed;
   private readonly logLook: LogLook;
@@ -74,7 +75,10 @@ export class PartitionConsumers implements Partitions {
       lastPushed: () => this.feed.last,
       partitions: () => [...this.partitions.values()],
       nextAfter: async (seq) => (await readBatch(options.nc, EVERY_EVENT, seq, 1))[0]?.seq,
-      onKnown: (seq) => options.recent.knownUpTo(seq),
+      onKnown: (seq) => {
+        options.recent.knownUpTo(seq);
+        this.unpushedListeners.forEach((listener) => listener());
+      },
       warn: (message) => options.log.warn(message),
     });
     this.leases = new Leases({
@@ -117,6 +121,12 @@ export class PartitionConsumers implements Partitions {
     return () => this.advanceListeners.delete(listener);
   }
 
+  /** Reports when the log holds, or may hold, something that was not pushed. */
+  onUnpushed(listener: () => void): () => void {
+    this.unpushedListeners.add(listener);
+    return () => this.unpushedListeners.delete(listener);
+  }
+
   private gained(partition: number): void {
     const consumer = new PartitionConsumer(partition, {
       ...this.options,
@@ -151,5 +161,6 @@ export class PartitionConsumers implements Partitions {
 
   private lookEverywhere(): void {
     this.partitions.forEach((consumer) => consumer.look());
+    this.unpushedListeners.forEach((listener) => listener());
   }
 }

@@ -1,9 +1,10 @@
 import { storedSubject, WorldFailure, type StoredEvent } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { untilShared } from './shared.interval.js';
+import { sharedInterval, untilShared } from './shared.interval.js';
 import { WakeSignal } from './wake.signal.js';
 import { readBatch, READ_BATCH } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
+import { headOf } from './message.head.js';
 
 /**
  * Follows the log: what matches the filter after a sequence, then what comes, until the signal aborts. A log that cannot be
@@ -11,10 +12,16 @@ import { decode } from './envelope.codec.js';
  */
 export type Tail = (filter: string, afterSeq: number, signal: AbortSignal) => AsyncIterable<StoredEvent>;
 
-const IDLE_POLL_MS = 2_000;
-const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
+/** Calls when the log may hold something that was not pushed; returns how to stop. */
+export type OnUnpushed = (listener: () => void) => () => void;
 
+const LOOK_MS = 5_000;
+/** A wake-up can come a moment before its message can be read. */
+const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
 const RETRY_MS = 250;
+
+/** For a connection whose service does not look at the log already. */
+const everyLook: OnUnpushed = (listener) => sharedInterval(LOOK_MS, listener);
 
 /** Only an outage of the log is waited for; anything else is a bug. */
 const outage = (error: unknown): undefined => {
@@ -23,21 +30,35 @@ const outage = (error: unknown): undefined => {
 };
 
 /** Waits for a ring, unless there was one since the last time; true: it rang. */
-const nextRing = async (wakeSignal: WakeSignal, ms: number): Promise<boolean> => {
+const nextRing = async (wakeSignal: WakeSignal, ms?: number): Promise<boolean> => {
   if (!wakeSignal.isSet) await wakeSignal.pause(ms);
   const { isSet } = wakeSignal;
   wakeSignal.reset();
   return isSet;
 };
 
-export const makeTail = (nc: NatsConnection): Tail =>
+/**
+ * How long until the next look, after so many looks since the last ring that found nothing; undefined: the next ring. The last one is late
+ * enough for a replica of the stream that is behind, and is repeated until everything that was pushed has been read.
+ */
+const untilLook = (vain: number, isOwed: boolean): number | undefined =>
+  LOOK_AGAIN_MS[vain] ?? (vain === LOOK_AGAIN_MS.length || isOwed ? untilShared(LOOK_MS) : undefined);
+
+export const makeTail = (nc: NatsConnection, onUnpushed: OnUnpushed = everyLook): Tail =>
   async function* tail(filter, afterSeq, signal) {
     const wakeSignal = new WakeSignal();
-    const subscription = nc.subscribe(storedSubject(filter), { callback: () => wakeSignal.ring() });
+    let pushed = 0;
+    const subscription = nc.subscribe(storedSubject(filter), {
+      callback: (error, message) => {
+        if (error === null) pushed = Math.max(pushed, headOf(message).seq);
+        wakeSignal.ring();
+      },
+    });
     const wake = (): void => wakeSignal.ring();
+    const stopLooking = onUnpushed(wake);
     signal.addEventListener('abort', wake, { once: true });
     let after = afterSeq;
-    let looks = 0;
+    let vain: number = LOOK_AGAIN_MS.length;
     try {
       while (!signal.aborted) {
         const batch = await readBatch(nc, filter, after, READ_BATCH).catch((error: unknown) => outage(error));
@@ -51,15 +72,15 @@ export const makeTail = (nc: NatsConnection): Tail =>
           if (event !== undefined) yield event;
           if (signal.aborted) return;
         }
-        if (batch.length > 0) looks = 0;
         if (batch.length === READ_BATCH) continue;
-        // A wake-up can come a moment before its message can be read.
-        const lookMs = LOOK_AGAIN_MS[LOOK_AGAIN_MS.length - looks] ?? untilShared(IDLE_POLL_MS);
-        const rung = await nextRing(wakeSignal, lookMs);
-        looks = rung ? LOOK_AGAIN_MS.length : Math.max(0, looks - 1);
+        const isOwed = after < pushed;
+        if (batch.length > 0) vain = isOwed ? 0 : LOOK_AGAIN_MS.length;
+        const rung = await nextRing(wakeSignal, untilLook(vain, isOwed));
+        vain = rung ? 0 : vain + 1;
       }
     } finally {
       signal.removeEventListener('abort', wake);
+      stopLooking();
       subscription.unsubscribe();
     }
   };

@@ -17,14 +17,15 @@ export class WakeSignal {
     this.woken = false;
   }
 
-  pause(ms: number): Promise<void> {
+  /** Without a time, only a wake-up ends it. */
+  pause(ms?: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
         this.endPause = undefined;
         resolve();
       };
-      const timer = setTimeout(done, ms);
+      const timer = ms === undefined ? undefined : setTimeout(done, ms);
       this.endPause = done;
     });
   }
