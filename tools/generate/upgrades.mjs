@@ -166,7 +166,9 @@ When the rollout has halted, \`status\` shows the rule, the cause and what can b
     fairlead upgrade rollback demo demo-w-2-k3x9q  # a failed worker gets its previous software back
     fairlead upgrade abort demo --reason "wrong version"
 
-Nodes and pools are kept out of every upgrade by \`fairlead node hold\` and \`fairlead pool hold\`. kube-proxy runs on every node and changes there too, so packages and images are staged on held workers that are Ready. A worker that is excused because it is not Ready has nothing staged: where images cannot be pulled, the new kube-proxy waits there until an upgrade reaches the node. All commands and their options: [cli.md](cli.md).`;
+Nodes and pools are kept out of every upgrade by \`fairlead node hold\` and \`fairlead pool hold\`. kube-proxy runs on every node and changes there too, so packages and images are staged on held workers that are Ready. A worker that is excused because it is not Ready has nothing staged: where images cannot be pulled, the new kube-proxy waits there until an upgrade reaches the node. All commands and their options: [cli.md](cli.md).
+
+A cluster with a [template](manifests.md#templates) has its version from it: \`fairlead upgrade start --to\` is refused (\`template.version-fixed\`). Name a template of the other version in its manifest, see what it would do with \`fairlead diff -f\`, and \`fairlead apply -f\` it; the rollout is the same. If the upgrade is rejected or aborted, the manifest names the template before again.`;
 
 const overrides = () => [
   '## Overrides',

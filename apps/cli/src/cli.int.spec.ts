@@ -1,6 +1,6 @@
 import { eventually, newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -162,11 +162,11 @@ describe('a refusal', () => {
     const again = { ...second, field: 'worker[1].name' };
     const errors = [first, second, { ...second, field: 'worker[0].name' }, again];
     gateway.on('POST', '/ns/default/clusters', refusal(400, first.reason, first.message, { ...first, errors }));
-    expect((await ask(['cluster', 'create', 'demo'])).stderr).toBe(
+    expect((await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's'])).stderr).toBe(
       'Error: First. [cluster.pod-cidr]\n  at config.kubernetes.podCidr\n  See "fairlead namespace list".\n' +
         'Error: Second. [cluster.name]\n  at worker[0].name, worker[1].name\n',
     );
-    const { stderr } = await ask(['cluster', 'create', 'demo', '-o', 'json']);
+    const { stderr } = await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's', '-o', 'json']);
     expect(JSON.parse(stderr)).toMatchObject({
       error: { field, further: [{ code: 'cluster.name' }, { field: 'worker[0].name' }, { field: 'worker[1].name' }] },
     });
@@ -202,6 +202,26 @@ describe('cluster', () => {
     expect(JSON.parse((await ask(['cluster', 'list', '-n', 'team-a', '-o', 'json'])).stdout)).toMatchObject([
       { name: 'demo' },
     ]);
+  });
+
+  it('list -A prints the clusters of every namespace that the token can read', async () => {
+    gateway.on('GET', '/ns', { body: { items: [{ name: 'default' }, { name: 'team-a' }] } });
+    gateway.on('GET', '/ns/default/clusters', { body: { items: [clusterView()] } });
+    gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a', name: 'shop' })] } });
+    const { stdout } = await ask(['cluster', 'list', '-A']);
+    expect(stdout.split('\n').map((line) => line.split(/ +/).slice(0, 2))).toEqual([
+      ['NAMESPACE', 'NAME'],
+      ['default', 'demo'],
+      ['team-a', 'shop'],
+      [''],
+    ]);
+    expect((await ask(['cluster', 'list', '-A', '-o', 'name'])).stdout).toBe('default/demo\nteam-a/shop\n');
+    expect((await ask(['cluster', 'list', '-A', '-n', 'team-a'])).code).toBe(2);
+  });
+
+  it('create without a file names the options that it needs', async () => {
+    const { code, stderr } = await ask(['cluster', 'create', 'demo', '--spec', 'lab.medium']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('A cluster needs --connection and --spec, or a file')]);
   });
 
   it('create sends the file of standard input, with an idempotency key', async () => {
@@ -588,6 +608,17 @@ describe('kubeconfig', () => {
     expect((await ask(['kubeconfig', 'demo', '-o', file])).code).toBe(0);
     expect(readFileSync(file, 'utf8')).toBe(text);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it('is not written to a file that is named like an output format', async () => {
+    const { code, stderr } = await ask(['kubeconfig', 'demo', '-o', 'yaml'], fakeIo({ cwd: folder }));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('-o names a file here, and yaml is an output format')]);
+    expect(existsSync(join(folder, 'yaml'))).toBe(false);
+  });
+
+  it.each(['1m', '25h', 'soon'])('is not asked for with a lifetime of %s', async (ttl) => {
+    const { code, stderr } = await ask(['kubeconfig', 'demo', '--ttl', ttl]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give a duration from 10m to 24h')]);
   });
 
   it('is asked for with the time that its certificate is to be valid, or as the administrator', async () => {

@@ -29,7 +29,12 @@ const asFailure = (error: unknown, program: Command, io: Io): CliFailure => {
   if (error instanceof CommanderError && error.code === 'commander.unknownCommand') return unknownOf(program, error);
   if (error instanceof CommanderError) return usageOf(error);
   if (io.interrupts.first.aborted)
-    return new CliFailure('interrupted', { code: 'cli.interrupted', message: 'Interrupted', cause: error });
+    return new CliFailure('interrupted', {
+      code: 'cli.interrupted',
+      message: 'Stopped by Ctrl-C',
+      help: 'What the server has accepted continues there.',
+      cause: error,
+    });
   return new CliFailure('failed', { code: 'cli.unexpected', message: wordsOf(error), cause: error });
 };
 

@@ -2,24 +2,32 @@ import { z } from 'zod';
 
 /** A DNS label (RFC 1123): what Kubernetes accepts as a name, at most 63 characters. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_LABEL_WORDS = 'must be lower-case letters, digits and dashes, with a letter or digit at each end (RFC 1123)';
 
 /** CB-Ladybug's rule for a cluster's name: a DNS label that starts with a letter and fits the names derived from it. */
 const CLUSTER_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const CLUSTER_NAME_WORDS =
+  'must be lower-case letters, digits and dashes, beginning with a letter and not ending with a dash';
 
 /** Derived machine names add `-cp-NNN-xxxxx` to the cluster's name and must stay a DNS label of 63 characters. */
 export const CLUSTER_NAME_LENGTH_MAX = 40;
 
-export const Namespace = z.string().min(1).max(63).regex(DNS_LABEL).brand<'Namespace'>();
+export const Namespace = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'Namespace'>();
 export type Namespace = z.infer<typeof Namespace>;
 
-export const ClusterName = z.string().min(1).max(CLUSTER_NAME_LENGTH_MAX).regex(CLUSTER_NAME).brand<'ClusterName'>();
+export const ClusterName = z
+  .string()
+  .min(1)
+  .max(CLUSTER_NAME_LENGTH_MAX)
+  .regex(CLUSTER_NAME, CLUSTER_NAME_WORDS)
+  .brand<'ClusterName'>();
 export type ClusterName = z.infer<typeof ClusterName>;
 
 /** One incarnation of a cluster: the name may return after a deletion, the uid never does. */
 export const ClusterUid = z.uuid().brand<'ClusterUid'>();
 export type ClusterUid = z.infer<typeof ClusterUid>;
 
-export const NodeName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'NodeName'>();
+export const NodeName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'NodeName'>();
 export type NodeName = z.infer<typeof NodeName>;
 
 /** The public key of a NATS user, by which the server identifies a credential. It is not a secret. */
@@ -27,18 +35,14 @@ export const NatsUserKey = z.string().regex(/^U[A-Z2-7]{55}$/);
 export type NatsUserKey = z.infer<typeof NatsUserKey>;
 
 /** A pool of workers; it becomes the label `fairlead.dev/pool` of its machines. */
-export const PoolName = z
-  .string()
-  .min(1)
-  .max(63)
-  .regex(DNS_LABEL, 'must be lower-case letters, digits and dashes, with a letter or digit at each end (RFC 1123)');
+export const PoolName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS);
 export type PoolName = z.infer<typeof PoolName>;
 
-export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'ConnectionName'>();
+export const ConnectionName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'ConnectionName'>();
 export type ConnectionName = z.infer<typeof ConnectionName>;
 
 /** An identity realm of a namespace. */
-export const RealmName = z.string().min(1).max(63).regex(DNS_LABEL).brand<'RealmName'>();
+export const RealmName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'RealmName'>();
 export type RealmName = z.infer<typeof RealmName>;
 
 /** `u-` and a short random text; unique within a cluster's history. */

@@ -457,7 +457,9 @@ export type ReadQuery = z.infer<typeof ReadQuery>;
 /** A moment of the log: a sequence, or a time. */
 const moment = z.preprocess(
   (given: unknown) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
-  z.union([z.int().min(1), z.iso.datetime({ offset: true })]),
+  z.union([z.int().min(1), z.iso.datetime({ offset: true })], {
+    error: 'must be a sequence of the log, or a time such as 2026-11-21T08:00:00Z',
+  }),
 );
 
 export const ClusterQuery = ReadQuery.extend({

@@ -48,6 +48,17 @@ export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number):
   };
 };
 
+/** Of several namespaces: each cluster with its own. */
+export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): Answer => ({
+  data: clusters,
+  table: {
+    columns: ['namespace', ...CLUSTER_COLUMNS],
+    rows: clusters.map((cluster) => [cluster.namespace, ...clusterRow(cluster, nowMs)]),
+    empty: 'There are no clusters.',
+  },
+  names: clusters.map(({ namespace, name }) => `${namespace}/${name}`),
+});
+
 export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
   ...clustersAnswer([cluster], nowMs),
   data: cluster,

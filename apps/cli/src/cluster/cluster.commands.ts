@@ -14,8 +14,9 @@ import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addExtend } from './extend.commands.js';
+import { addList } from './list.commands.js';
 import { silentServices } from './silent.services.js';
-import { clusterAnswer, clustersAnswer } from './cluster.answers.js';
+import { clusterAnswer } from './cluster.answers.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
 import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
 
@@ -77,7 +78,7 @@ const addCreate = (parent: Command, io: Io): void => {
     )
     .option('--pod-cidr <cidr>', 'pod network (CIDR)')
     .option('--service-cidr <cidr>', 'service network (CIDR)')
-    .option('--description <text>', 'description of the namespace')
+    .option('--description <text>', 'description of the cluster')
     .addOption(
       new Option(
         '--on-failure <what>',
@@ -93,7 +94,13 @@ const addCreate = (parent: Command, io: Io): void => {
 
 const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Answer> => {
   checkWaitOptions(options);
-  const document = options.file === undefined ? undefined : await readDocument(options.file, session.io);
+  const { file, connection, spec } = options;
+  if (file === undefined && (connection === undefined || spec === undefined))
+    throw usageFailure(
+      'A cluster needs --connection and --spec, or a file',
+      'List them with "fairlead connection list" and "fairlead connection specs <connection>".',
+    );
+  const document = file === undefined ? undefined : await readDocument(file, session.io);
   const request = clusterRequest(name, document, options);
   const { seq, cluster } = await session.api.createCluster(
     session.namespace,
@@ -137,19 +144,6 @@ const addGet = (parent: Command, io: Io): void => {
       clusterAnswer(await session.api.cluster(clusterAt(session, name)), io.now()),
     ),
   );
-};
-
-const addList = (parent: Command, io: Io): void => {
-  addCommand(parent, {
-    usage: 'list',
-    summary: 'List the clusters of a namespace',
-    examples: [
-      ['fairlead cluster list', 'List the clusters of the namespace default'],
-      ['fairlead cluster list -n team-a --output name', 'Print the names of the clusters of team-a'],
-    ],
-  })
-    .alias('ls')
-    .action(runs(io, async (session) => clustersAnswer(await session.api.clusters(session.namespace), io.now())));
 };
 
 interface DescribeFlags {

@@ -115,6 +115,8 @@ export const parseClusterDocument = (text: string, source: string): ClusterReque
       'It is a mapping with name, controlPlane and worker; see docs/cli.md.',
     );
   }
+  if ('apiVersion' in document || 'kind' in document)
+    throw usageFailure(`${source} holds a manifest, not a cluster request`, 'Use "fairlead apply -f <file>".');
   return document;
 };
 

@@ -14,6 +14,8 @@ config: { kubernetes: { networkCni: kilo, podCidr: 10.1.0.0/16 } }
 
 const document = () => parseClusterDocument(FILE, 'cluster.yaml');
 
+const MANIFEST = 'apiVersion: fairlead.dev/v1alpha1\nkind: Cluster\nmetadata: { name: shop }\n';
+
 const usageOf = (work: () => unknown): string => {
   try {
     work();
@@ -113,4 +115,11 @@ describe('a request from a file', () => {
 
   it('is refused when it is not YAML', () =>
     expect(usageOf(() => parseClusterDocument('a: [', 'f.yaml'))).toContain('f.yaml is not YAML'));
+});
+
+describe('a file that is a manifest', () => {
+  it('is refused with the command that takes it', () =>
+    expect(usageOf(() => parseClusterDocument(MANIFEST, 'shop.yaml'))).toBe(
+      'shop.yaml holds a manifest, not a cluster request',
+    ));
 });

@@ -29,8 +29,8 @@ export const confirm = async (
   if (yes === true) return;
   if (io.ask === undefined)
     throw usageFailure(
-      `There is no terminal for the confirmation; nothing was changed${what === undefined ? '' : `: ${what}`}`,
-      'Give --yes to skip the confirmation.',
+      `There is no terminal for the confirmation; nothing was changed`,
+      `Give --yes to skip the confirmation.${what === undefined ? '' : ` ${what}.`}`,
     );
   if (what !== undefined) io.err(`${what}.\n`);
   const answer = (await io.ask(typed === undefined ? `${question} [y/N] ` : `Type ${typed} to continue: `)).trim();

@@ -37,6 +37,31 @@ export const duration = (text: string): number => {
   return durationMs;
 };
 
+/** In milliseconds; the limits are durations themselves, as an operator writes them. */
+export const durationBetween = (min: string, max: string): ((text: string) => number) => {
+  const [minMs, maxMs] = [duration(min), duration(max)];
+  return (text) => {
+    const durationMs = parseDuration(text);
+    if (durationMs === undefined || durationMs < minMs || durationMs > maxMs)
+      throw new InvalidArgumentError(`Give a duration from ${min} to ${max}, such as 90m.`);
+    return durationMs;
+  };
+};
+
+/** From where on a history is read: after a sequence of the log, from a time, or from a duration ago. */
+export type Since = number | string | { readonly agoMs: number };
+
+export const since = (text: string): Since => {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const agoMs = parseDuration(text);
+  if (agoMs !== undefined) return { agoMs };
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  throw new InvalidArgumentError(
+    'Give a sequence of the log like 4711, a time like 2026-11-21T08:00:00Z, or a duration like 15m.',
+  );
+};
+
 /** A sequence of the log, or a time; without a zone, that of this machine. */
 export const moment = (text: string): number | string => {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);

@@ -102,7 +102,7 @@ const addHosts = (parent: Command, io: Io): void => {
             host.machine,
             host.problem,
           ]),
-          empty: `The connection ${name} has no inventory of hosts, or none that you may see: administrators do.`,
+          empty: `The connection ${name} has no inventory of hosts, or none that your token can read: that requires the role admin in all namespaces.`,
         },
         names: hosts.map((host) => host.name),
       };
@@ -134,14 +134,18 @@ const addSpecs = (parent: Command, io: Io): void => {
 const addVerify = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'verify <connection>',
-    summary: 'Verify a connection and list what it offers',
+    summary: 'Verify a connection and refresh what it offers',
     description:
-      'Verify a connection and list what it offers. Hosts of an inventory that could not be reset after their last use are reset now, and become free.',
+      'Ask the provider of a connection again whether it can be reached, and what it offers. Hosts of an inventory that could not be reset after their last use are reset now, and become free.',
     examples: [['fairlead connection verify site', 'Verify a connection after a host was repaired']],
   }).action(
     runs(io, async (session, name: string) => {
       await session.api.verifyConnection(name);
-      return { data: { name, verifying: true }, table: `The connection ${name} is being looked at.`, names: [name] };
+      return {
+        data: { name, verifying: true },
+        table: `The connection ${name} is being verified; see the result with "fairlead connection get ${name}".`,
+        names: [name],
+      };
     }),
   );
 };

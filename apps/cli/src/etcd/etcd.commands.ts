@@ -66,10 +66,7 @@ const addVerify = (parent: Command, io: Io): void => {
     description:
       'Restore a snapshot into a scratch etcd on a control plane, read every key, and delete it. The etcd of the cluster is not touched.',
     examples: [
-      [
-        'fairlead etcd verify demo demo-20261124-0600-7b0f6a3e --wait',
-        'Verify a snapshot; exits with 1 if it is not valid',
-      ],
+      ['fairlead etcd verify demo demo-e7f587580f681dc3 --wait', 'Verify a snapshot; exits with 1 if it is not valid'],
     ],
   });
   keyOption(addWaitOptions(command)).action(
@@ -92,10 +89,10 @@ const addRestore = (parent: Command, io: Io): void => {
       'Restore etcd from a snapshot. All later changes in the cluster are lost: workloads, secrets, nodes. Confirm with the name of the cluster, at the prompt or with --confirm.',
     examples: [
       [
-        'fairlead etcd restore demo demo-20261121-100000 --wait',
+        'fairlead etcd restore demo demo-e7f587580f681dc3 --wait',
         'Confirm with the name of the cluster, and wait until it is done',
       ],
-      ['fairlead etcd restore demo demo-20261121-100000 --confirm demo', 'Skip the confirmation'],
+      ['fairlead etcd restore demo demo-e7f587580f681dc3 --confirm demo', 'Skip the confirmation'],
     ],
   });
   keyOption(addWaitOptions(command))
@@ -115,7 +112,7 @@ const addRestore = (parent: Command, io: Io): void => {
 const confirmation = async ({ api, io }: Session, at: ClusterAt, snapshot: string): Promise<string> => {
   if (io.ask === undefined)
     throw usageFailure(
-      `There is no terminal for the confirmation; nothing was changed: everything that happened in ${at.cluster} since ${snapshot} would be lost`,
+      'There is no terminal for the confirmation; nothing was changed',
       `Give --confirm ${at.cluster} to skip the prompt.`,
     );
   const found = (await api.etcdSnapshots(at)).find(({ name }) => name === snapshot);

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { AuditView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
-import { integerBetween } from '../command/parsers.js';
+import { integerBetween, since as sinceParser, type Since } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { answerText, type Answer } from '../output/format.js';
 import { GrowingTable } from '../output/table.js';
+import { beginOf } from './begin.js';
 import { addDiff } from './diff.commands.js';
 import { traceOf } from './trace.js';
 import { traceText } from './trace.text.js';
@@ -28,19 +29,47 @@ const addShow = (audit: Command, io: Io): void => {
       'Replay the history of a cluster from the log: each event with its actor and its cause. A table is printed page by page, JSON and YAML as one document.',
     examples: [
       ['fairlead audit demo', 'Print the whole history'],
+      ['fairlead audit demo --since 24h', 'Print the last day of it'],
+      ['fairlead audit demo --actor user/ci', 'Print what a token requested'],
       ['fairlead audit demo --output json', 'Include the chain of causes of each event'],
     ],
-  }).action(runs(io, showAudit));
+  })
+    .option(
+      '--since <moment>',
+      'only events after this sequence, since this time, or of the last e.g. 15m',
+      sinceParser,
+      0,
+    )
+    .option('--actor <actor>', 'only events of this actor: a whole name, or one without its #id')
+    .action(runs(io, showAudit));
+};
+
+interface ShowOptions {
+  readonly since: Since;
+  readonly actor?: string;
+}
+
+type Entry = AuditView['items'][number];
+
+const isWanted = ({ since, actor }: ShowOptions, io: Io): ((entry: Entry) => boolean) => {
+  const { seq, time } = beginOf(since, io);
+  const isActor = (name: string): boolean => actor === undefined || name === actor || name.startsWith(`${actor}#`);
+  return (entry) => entry.seq > seq && Date.parse(entry.time) >= time && isActor(entry.actor);
 };
 
 /** Page by page for people; json and yaml are one document, so they come when all of it is there. */
-const showAudit = async (session: Session, name: string): Promise<Answer | undefined> => {
+const showAudit = async (session: Session, name: string, which: ShowOptions): Promise<Answer | undefined> => {
   const { io, format } = session;
+  const wanted = isWanted(which, io);
   const pages = session.api.auditPages(clusterAt(session, name));
-  if (format === 'json' || format === 'yaml') return { data: await wholeAudit(pages), table: '', names: [] };
+  if (format === 'json' || format === 'yaml') {
+    const whole = await wholeAudit(pages);
+    return { data: whole && { ...whole, items: whole.items.filter(wanted) }, table: '', names: [] };
+  }
   const table = new GrowingTable(['seq', 'time', 'actor', 'what', 'because of']);
   let isEmpty = true;
-  for await (const { items } of pages) {
+  for await (const page of pages) {
+    const items = page.items.filter(wanted);
     if (items.length === 0) continue;
     isEmpty = false;
     io.out(`${format === 'name' ? items.map(({ type }) => type).join('\n') : table.text(items.map(auditRow))}\n`);
@@ -49,7 +78,7 @@ const showAudit = async (session: Session, name: string): Promise<Answer | undef
   return undefined;
 };
 
-const auditRow = ({ seq, time, actor, sentence, because }: AuditView['items'][number]): readonly string[] => [
+const auditRow = ({ seq, time, actor, sentence, because }: Entry): readonly string[] => [
   String(seq),
   time,
   actor,

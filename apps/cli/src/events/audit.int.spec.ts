@@ -48,6 +48,20 @@ describe('audit', () => {
     );
   });
 
+  it('shows only what an actor did, and only since a moment, where that is asked', async () => {
+    gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
+    const seqs = async (...options: readonly string[]): Promise<string> =>
+      (await ask(['audit', 'demo', ...options, '-o', 'name'])).stdout;
+    expect(await seqs('--actor', 'system/infra-svc', '--since', '101')).toBe('ClusterAccepted\n');
+    expect(await seqs('--actor', 'user/ci')).toBe('');
+    expect(await seqs('--since', '102')).toBe('');
+    expect(await seqs('--since', '2026-11-21T08:00:01Z')).toBe('');
+    expect(JSON.parse((await ask(['audit', 'demo', '--actor', 'user/ci', '-o', 'json'])).stdout)).toMatchObject({
+      items: [],
+      verification: { events: 40 },
+    });
+  });
+
   it('follows the pages, prints each when it is there, and verifies all of them', async () => {
     const whole = audit().body;
     const page = (seq: number, next: number | null, context: string) => ({

@@ -44,6 +44,18 @@ describe('events', () => {
     expect(await typesOf('--since', '101')).toEqual(['ClusterAccepted']);
   });
 
+  it('since a time, or of the last minutes, leave out what is older', async () => {
+    gateway.state(...new Story().requested(0).at(3_600, 'ClusterAccepted').events);
+    const [first, second] = gateway.events.map(({ time }) => Date.parse(time));
+    expect(second! - first!).toBeGreaterThan(1_000);
+    expect(await typesOf('--since', new Date(first! + 1_000).toISOString())).toEqual(['ClusterAccepted']);
+    const io = fakeIo({ nowMs: second! + 60_000 });
+    expect((await ask(['events', 'demo', '--since', '2m', '-o', 'name'], io)).stdout).toBe('ClusterAccepted\n');
+    expect((await ask(['events', 'demo', '--since', 'foo'])).stderr).toContain(
+      'Give a sequence of the log like 4711, a time like 2026-11-21T08:00:00Z, or a duration like 15m.',
+    );
+  });
+
   it('of some types are asked of the gateway', async () => {
     gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').events);
     await typesOf('--type', 'ClusterAccepted', '--type', 'NodeLost');

@@ -5,11 +5,11 @@ import type { Command } from 'commander';
 import { clusterAt } from '../command/session.js';
 import type { ClusterAt } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
-import { duration } from '../command/parsers.js';
+import { durationBetween } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Answer } from '../output/format.js';
+import { FORMATS, type Answer } from '../output/format.js';
 import { mergeKubeconfig } from './kubeconfig.merge.js';
 import { writeKubeconfig } from './kubeconfig.store.js';
 
@@ -42,7 +42,7 @@ export const addKubeconfigCommand = (program: Command, io: Io): void => {
       ['fairlead kubeconfig demo --oidc -o demo.yaml', 'Get a kubeconfig for users, who sign in with their browser'],
     ],
   })
-    .option('--ttl <duration>', 'lifetime of the certificate, 10m to 24h (default: 8h)', duration)
+    .option('--ttl <duration>', 'lifetime of the certificate, 10m to 24h (default: 8h)', durationBetween('10m', '24h'))
     .option(
       '--administrator',
       "return the cluster's administrator kubeconfig, for clusters that sign no certificates; requires the role admin in all namespaces",
@@ -84,6 +84,7 @@ const kubeconfig = async (
   { out, merge, ...which }: KubeconfigOptions,
 ): Promise<Answer> => {
   const { io } = session;
+  refuseFormat(out);
   const at = clusterAt(session, name);
   const text = await textOf(session, at, which);
   if (merge !== true && out === undefined) return { data: { kubeconfig: text }, table: text, names: [name] };
@@ -95,6 +96,15 @@ const kubeconfig = async (
   );
   const words = merge === true ? `Merged into ${file}; the current context is ${context}.` : `Wrote ${file}.`;
   return { data: { file, ...(merge === true ? { context } : {}) }, table: words, names: [file] };
+};
+
+/** `-o yaml` means a format to everyone who knows kubectl; a file of that name is hardly meant. */
+const refuseFormat = (out: string | undefined): void => {
+  if (!FORMATS.some((format) => format === out)) return;
+  throw usageFailure(
+    `-o names a file here, and ${out} is an output format`,
+    `Leave it out to print the kubeconfig as YAML, or give -o ./${out} for a file of that name.`,
+  );
 };
 
 /** The file that kubectl writes to: the first of KUBECONFIG, else ~/.kube/config. */

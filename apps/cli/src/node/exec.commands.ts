@@ -72,11 +72,30 @@ const exec = async (
 ): Promise<Answer | undefined> => {
   if (command.length === 0) throw usageFailure('no command is given', 'Give it after --, e.g. -- uptime.');
   const timeoutSeconds = timeout === undefined ? {} : { timeoutSeconds: Math.ceil(timeout / MS_PER_SECOND) };
+  return shown(session, await finished(session, { cluster, node, command }, timeoutSeconds));
+};
+
+/** Ctrl-C ends the wait, not the command. */
+const finished = async (
+  session: Session,
+  { cluster, node, command }: On,
+  limits: { readonly timeoutSeconds?: number },
+): Promise<NodeExecView> => {
   const at = clusterAt(session, cluster);
-  let view = await session.api.execOnNode(at, node, { command, ...timeoutSeconds }, WAIT_SECONDS);
-  for (let waits = 0; view.state === 'running' && waits < WAITS_MAX; waits += 1)
-    view = await session.api.nodeExec(at, node, view.id, WAIT_SECONDS);
-  return shown(session, view);
+  try {
+    let view = await session.api.execOnNode(at, node, { command, ...limits }, WAIT_SECONDS);
+    for (let waits = 0; view.state === 'running' && waits < WAITS_MAX; waits += 1)
+      view = await session.api.nodeExec(at, node, view.id, WAIT_SECONDS);
+    return view;
+  } catch (error) {
+    if (!session.io.interrupts.first.aborted) throw error;
+    throw new CliFailure('interrupted', {
+      code: 'cli.interrupted',
+      message: `Stopped waiting: the command continues on ${node} until it ends or its time is up`,
+      help: `"fairlead events ${cluster} --node ${node}" shows how it ends.`,
+      cause: error,
+    });
+  }
 };
 
 const shown = ({ io, format }: Session, view: NodeExecView): Answer | undefined => {
@@ -159,7 +178,7 @@ interface Log {
 
 const followed = async ({ io, format }: Session, log: Log, stream: FollowedLog): Promise<undefined> => {
   for (let step = await stream.next(); ; step = await stream.next()) {
-    if (step.done === true) return ended(io, log, step.value);
+    if (step.done === true) return logEnded(io, log, step.value);
     const { text, skipped } = step.value;
     io.out(linesText(text, log, format));
     if (skipped > 0) io.err(`${skipped} lines skipped: the node logs them faster than they can be sent.\n`);
@@ -181,7 +200,7 @@ const linesText = (text: string, log: Log, format: Format): string => {
 };
 
 /** undefined: by Ctrl-C. */
-const ended = ({ err }: Io, { node }: Log, end: LogEnd | undefined): undefined => {
+const logEnded = ({ err }: Io, { node }: Log, end: LogEnd | undefined): undefined => {
   if (end === undefined) return undefined;
   const message = `The log of ${node} is no longer followed: ${end.message}`;
   const help = 'Run the command again to go on.';

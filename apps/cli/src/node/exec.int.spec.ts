@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
-import { run, type Ran } from '../spec/io.fixtures.js';
+import { fakeIo, run, type Ran } from '../spec/io.fixtures.js';
 
 const NODE = '/ns/default/clusters/demo/nodes/demo-w-1';
 const EXEC = `${NODE}/exec`;
@@ -49,6 +49,25 @@ describe('fairlead node exec [ORBITER 31]', () => {
     expect((await node('exec', 'demo', 'demo-w-1', '--', 'false')).code).toBe(3);
     const json = await node('exec', 'demo', 'demo-w-1', '--output', 'json', '--', 'false');
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([3, { exitCode: 3, stdout: 'up 3 days\n', tookMs: 12 }]);
+  });
+
+  it('says at Ctrl-C that the command continues, and where its end is seen', async () => {
+    const io = fakeIo();
+    gateway.on('POST', EXEC, { status: 202, body: running });
+    gateway.on('GET', `${EXEC}/x1`, () => {
+      io.pressCtrlC();
+      return { body: running };
+    });
+    const { code, stderr } = await run(
+      ['--server', gateway.url, 'node', 'exec', 'demo', 'demo-w-1', '--', 'sleep', '60'],
+      io,
+    );
+    expect([code, stderr]).toEqual([
+      130,
+      `Interrupted: Stopped waiting: the command continues on demo-w-1 until it ends or its time is up
+  "fairlead events demo --node demo-w-1" shows how it ends.
+`,
+    ]);
   });
 
   it('says so when only the beginning of the output was kept', async () => {

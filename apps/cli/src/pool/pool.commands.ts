@@ -48,8 +48,8 @@ const statusOf = ({ status }: ManifestView, name: string): Status | undefined =>
 const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => ({
   data: pools.map((pool) => ({ ...pool, status: statusOf(manifest, pool.name) })),
   table: {
-    columns: ['name', 'desired', 'ready', 'available', 'up-to-date', 'phase', 'connection', 'machine type'],
-    rows: pools.map(({ name, replicas, connection, machineType }) => {
+    columns: ['name', 'desired', 'ready', 'available', 'up-to-date', 'phase', 'connection', 'machine type', 'status'],
+    rows: pools.map(({ name, replicas, connection, machineType, updatesDisabled }) => {
       const {
         readyReplicas = 0,
         availableReplicas = 0,
@@ -57,7 +57,7 @@ const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => 
         phase = '',
       } = statusOf(manifest, name) ?? {};
       const counts = [replicas, readyReplicas, availableReplicas, updatedReplicas].map(String);
-      return [name, ...counts, phase, connection, machineType];
+      return [name, ...counts, phase, connection, machineType, updatesDisabled === true ? 'held' : ''];
     }),
     empty: 'The cluster has no pools.',
   },

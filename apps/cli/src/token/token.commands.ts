@@ -98,7 +98,7 @@ const addRevoke = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'revoke <id>',
     summary: 'Revoke an API token',
-    examples: [['fairlead token revoke 01J9ZK', 'Revoke it with immediate effect']],
+    examples: [['fairlead token revoke e8b23e5b5dac9e91', 'Revoke it with immediate effect']],
   }).action(
     runs(io, async (session, id: string) => {
       await session.api.revokeToken(id);

@@ -35,7 +35,9 @@ const changeOf = ({ from, to, change }: Operation): string =>
     ...(change?.reboot === true ? ['a boot'] : []),
   ].join(', ');
 
-const nodesOf = ({ node, nodes }: Operation): string => node ?? (nodes.length > 0 ? `${nodes.length} nodes` : '');
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const nodesOf = ({ node, nodes }: Operation): string => node ?? (nodes.length > 0 ? counted(nodes.length, 'node') : '');
 
 const operationRow = (operation: Operation): readonly string[] => [
   String(operation.batch),
@@ -50,11 +52,11 @@ const operationRow = (operation: Operation): readonly string[] => [
 
 const SEVERITIES = { refuse: '✘', ask: '▲', inform: '●' } as const;
 
-/** Each finding with its rule, its facts in the sentence, and what to do about it. */
+/** Each finding with its rule and its facts in the sentence; what to do about it follows once, after the last that it is for. */
 const findingsText = (findings: readonly Finding[]): readonly string[] =>
-  findings.flatMap(({ severity, rule, sentence, help }) => [
+  findings.flatMap(({ severity, rule, sentence, help }, index) => [
     `${SEVERITIES[severity]} ${rule}  ${sentence}`,
-    ...(help === '' ? [] : [`       ${help}`]),
+    ...(help === '' || findings[index + 1]?.help === help ? [] : [`       ${help}`]),
   ]);
 
 const poolsText = ({ pools }: Plan): readonly string[] =>
@@ -69,7 +71,10 @@ const left = (words: string, names: readonly string[]): readonly string[] =>
 /** The plan as people read it before they approve it. */
 export const planText = (upgrade: UpgradeView): string => {
   const { plan, planHash, findings } = upgrade;
-  if (plan === null) return [`${upgrade.phase}: ${upgrade.message}`, '', ...findingsText(findings)].join('\n');
+  if (plan === null) {
+    const why = findings.length === 0 ? `: ${upgrade.message}` : `, ${counted(findings.length, 'finding')}:`;
+    return [`${upgrade.phase}${why}`, '', ...findingsText(findings)].join('\n');
+  }
   const batches = new Set(plan.operations.map(({ batch }) => batch)).size;
   const operations = tableText({
     columns: ['batch', 'operation', 'node', 'pool', 'change', 'drain', 'predicted', 'why'],
@@ -79,7 +84,7 @@ export const planText = (upgrade: UpgradeView): string => {
   const sections: readonly (readonly string[])[] = [
     [
       `Plan ${upgrade.id} of ${upgrade.namespace}/${upgrade.cluster}: ${targetText(upgrade)}`,
-      `${plan.operations.length} operations in ${batches} batches, about ${predicted(plan.predictedSeconds)}`,
+      `${counted(plan.operations.length, 'operation')} in ${batches} ${batches === 1 ? 'batch' : 'batches'}, about ${predicted(plan.predictedSeconds)}`,
       `Hash ${planHash ?? ''}`,
     ],
     [operations],

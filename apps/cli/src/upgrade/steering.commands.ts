@@ -48,7 +48,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
     summary: 'Approve a plan that is waiting for approval',
     examples: [
       [
-        'fairlead upgrade approve demo --plan 9c1f9c1f --watch',
+        'fairlead upgrade approve demo --plan 9c1f... --watch',
         'Approve the plan with this hash, and follow the rollout',
       ],
     ],

@@ -11,6 +11,12 @@ import { upgradeTree } from './upgrade.tree.js';
 
 const timeOf = (ms: number | null): string => (ms === null ? '' : formatDuration(ms));
 
+/** Of a rejection for many reasons, the first: all of them are what `upgrade status` shows. */
+const statusOf = ({ phase, message }: UpgradeSummary): string => {
+  const [first = '', ...others] = phase === 'Rejected' ? message.split('; ') : [message];
+  return others.length === 0 ? first : `${first}; and ${others.length} more`;
+};
+
 export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => ({
   data: upgrades,
   table: {
@@ -23,7 +29,7 @@ export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => (
       timeOf(upgrade.elapsedMs),
       timeOf(upgrade.predictedMs),
       upgrade.actor,
-      upgrade.message,
+      statusOf(upgrade),
     ]),
     empty: 'The cluster was never upgraded.',
   },
@@ -55,16 +61,23 @@ export const summaryAnswer = (upgrade: UpgradeView): Answer => {
   };
 };
 
+/** Many findings are a list, which was shown before: the sentence names their rules, and what to do once for each. */
+const rejected = ({ id, cluster, message, findings }: UpgradeView): CliFailure => {
+  const rules = [...new Set(findings.map(({ rule }) => rule))];
+  const why = findings.length > 1 ? `the rules ${rules.join(', ')}` : `a rule: ${message}`;
+  return new CliFailure('refused', {
+    code: 'upgrade.rejected',
+    message: `The upgrade ${id} of ${cluster} would break ${why}`,
+    help: [...new Set(findings.map(({ rule, help }) => `${rule}: ${help}`))].join(' '),
+  });
+};
+
 /** Ends the command with the class of how the upgrade ended, unless it is well. */
 export const orFail = (upgrade: UpgradeView): UpgradeView => {
   const { phase, message, cluster, id, nextActions } = upgrade;
   switch (phase) {
     case 'Rejected':
-      throw new CliFailure('refused', {
-        code: 'upgrade.rejected',
-        message: `The upgrade ${id} of ${cluster} would break a rule: ${message}`,
-        help: upgrade.findings.map(({ rule, help }) => `${rule}: ${help}`).join(' '),
-      });
+      throw rejected(upgrade);
     case 'Halted':
       throw new CliFailure('halted', {
         code: 'upgrade.halted',

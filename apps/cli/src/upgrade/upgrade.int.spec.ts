@@ -76,6 +76,24 @@ describe('upgrade plan', () => {
     expect(stderr).toContain('A1: Go to v1.35.4 first.');
   });
 
+  it('that breaks rules on many nodes says what to do about each rule once', async () => {
+    const finding = (rule: string, sentence: string) => ({
+      ...{ rule, severity: 'refuse', sentence, facts: {} },
+      help: rule === 'A1' ? 'Go to v1.35.4 first.' : 'Upgrade the API servers first.',
+    });
+    const findings = [finding('A1', 'It skips v1.35'), finding('A2', 'w-1 is newer'), finding('A2', 'w-2 is newer')];
+    const message = findings.map(({ sentence }) => sentence).join('; ');
+    const body = { ...upgradeView(), phase: 'Rejected', message, plan: null, findings };
+    gateway.on('POST', `${ROOT}/upgrades`, { body });
+    const { stderr } = await ask(['upgrade', 'plan', 'demo', '--to', 'v1.36.3']);
+    expect(stderr).toContain('✘ A2  w-2 is newer');
+    expect(stderr.match(/w-1 is newer/g)).toHaveLength(1);
+    expect(stderr).toContain(' would break the rules A1, A2 [upgrade.rejected]');
+    expect(stderr.match(/Upgrade the API servers first\./g)).toHaveLength(2);
+    gateway.on('GET', `${ROOT}/upgrades`, { body: { items: [body] } });
+    expect((await ask(['upgrade', 'list', 'demo'])).stdout).toContain('It skips v1.35; and 2 more');
+  });
+
   it('that takes its time is waited for', async () => {
     gateway.on('POST', `${ROOT}/upgrades`, { status: 202, body: { ...upgradeView(), phase: 'Planning', plan: null } });
     shown = { ...upgradeView(), phase: 'Planning', plan: null };

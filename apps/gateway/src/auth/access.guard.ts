@@ -6,6 +6,7 @@ import { Refused } from '../http/refused.js';
 import { Incarnations } from '../namespaces/incarnations.js';
 import { ACCESS, KIT_PATHS, type Access } from '../access/access.js';
 import { mayEverywhere, mayIn, mayInSome, type Identity } from '../access/identity.js';
+import { roleMissing } from './role.missing.js';
 
 /** Every request needs a token and the role that the route asks for. A route that asks for nothing is closed. */
 @Injectable()
@@ -39,13 +40,13 @@ export class AccessGuard implements CanActivate {
         return;
       case 'namespace':
         if (mayIn(identity, needed.role, namespace)) return;
-        throw new Refused(refuse('auth.role-missing', { role: needed.role, namespace }));
+        throw new Refused(roleMissing(needed.role, namespace));
       case 'some-namespace':
         if (mayInSome(identity, needed.role)) return;
-        throw new Refused(refuse('auth.role-missing', { role: needed.role, namespace: EVERY_NAMESPACE }));
+        throw new Refused(roleMissing(needed.role, EVERY_NAMESPACE));
       case 'everywhere':
         if (mayEverywhere(identity, needed.role)) return;
-        throw new Refused(refuse('auth.role-missing', { role: needed.role, namespace: EVERY_NAMESPACE }));
+        throw new Refused(roleMissing(needed.role, EVERY_NAMESPACE));
       case undefined:
         throw new Error('the route has no access decorator');
     }

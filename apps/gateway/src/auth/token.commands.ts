@@ -14,6 +14,7 @@ import { audit } from '../events/audit.decider.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny, Refused } from '../http/refused.js';
 import { beyondOf, expiryFaults, mayManage, type Grant } from '../access/identity.js';
+import { roleMissing } from './role.missing.js';
 import { TokenSessions } from './token.sessions.js';
 import { newToken, type NewToken } from './tokens.js';
 import { TokenStore } from './tokens.store.js';
@@ -46,8 +47,7 @@ export class TokenCommands {
     caller: Caller,
   ): Promise<CreatedTokenView & { readonly seq: number }> {
     const beyond = beyondOf(caller.identity, roles);
-    if (beyond !== undefined)
-      throw new Refused(refuse('auth.role-missing', { role: 'admin', namespace: beyond.namespace }));
+    if (beyond !== undefined) throw new Refused(roleMissing('admin', beyond.namespace));
     const end = expiresAt === undefined ? undefined : new Date(expiresAt);
     refuseAny(expiryFaults(caller.identity, end, this.clock.now()));
     const ending = end === undefined ? {} : { expiresAt: end.toISOString() };

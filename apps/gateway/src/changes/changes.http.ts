@@ -36,8 +36,8 @@ export class ChangesHttp {
     @Query({ schema: ChangesQuery }) query: ChangesQuery,
     @FromExchange() exchange: Exchange,
   ): Promise<ClusterChanges> {
-    const named = [query.from, query.to].filter((moment) => typeof moment === 'number');
-    await this.answers.shown(Math.max(0, ...named));
+    if (typeof query.from === 'number') await this.answers.shown(query.from, 'from');
+    if (typeof query.to === 'number') await this.answers.shown(query.to, 'to');
     return this.changes.between(path, query, exchange);
   }
 }

@@ -6,9 +6,11 @@ import {
   ListQuery,
   NamespacePath,
   refuse,
+  type Refusal,
 } from '@fairlead/contracts';
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { RoleInNamespace } from '../access/access.js';
+import type { LogMoment } from '../common/history.js';
 import { FromExchange, type Exchange } from '../http/caller.js';
 import { clusterUnknown, CommandAnswers } from '../http/command.answers.js';
 import { bothBases, Documented } from '../http/documented.js';
@@ -64,12 +66,18 @@ export class ClusterReadsHttp {
     @Query({ schema: ClusterQuery }) { minSeq = 0, at }: ClusterQuery,
     @FromExchange() exchange: Exchange,
   ): Promise<ClusterView> {
-    await this.answers.shown(Math.max(minSeq, typeof at === 'number' ? at : 0));
+    await this.answers.shown(minSeq);
+    if (typeof at === 'number') await this.answers.shown(at, 'at');
     const view =
       at === undefined
         ? await this.queries.one(path.namespace, path.cluster)
         : await this.past.asOf(path, at, exchange);
-    if (view === undefined) throw new Refused(clusterUnknown(path));
+    if (view === undefined) throw new Refused(at === undefined ? clusterUnknown(path) : clusterUnknownAt(path, at));
     return view;
   }
 }
+
+const clusterUnknownAt = (path: ClusterPath, at: LogMoment): Refusal => ({
+  ...clusterUnknown(path),
+  help: `Name a moment at which it existed: there was none of that name at ${at}.`,
+});

@@ -358,7 +358,7 @@ const replace = (state: ClusterState, { data }: ReplaceNode): readonly ClusterRe
   const member = state.members.get(node);
   if (member === undefined) return refuse('node.unknown', { ...named(data), node });
   if (member.removing) return refuse('node.leaving', { node });
-  if (isReplaced(state.additions, node)) return refuse('node.being-replaced', { node });
+  if (isReplaced(state.additions, node)) return refuse('node.being-replaced', { ...named(data), node });
   const paused = refuseWhilePaused(state.pause, data, 'replace a node');
   if (paused !== undefined) return paused;
   if (state.phase !== 'Provisioned')

@@ -390,8 +390,11 @@ describe('a read', () => {
     ]);
     const then = await asOf(accepted.meta.time);
     expect([then.status, then.body.uid, then.body.lastSeq]).toEqual([200, uid, accepted.meta.seq]);
-    expect((await asOf('2020-01-01T00:00:00Z')).body.reason).toBe('cluster.unknown');
-    expect((await asOf(meta.seq + 1_000)).body.reason).toBe('wait.seq-ahead');
+    expect((await asOf('2020-01-01T00:00:00Z')).body).toMatchObject({
+      reason: 'cluster.unknown',
+      help: 'Name a moment at which it existed: there was none of that name at 2020-01-01T00:00:00Z.',
+    });
+    expect((await asOf(meta.seq + 1_000)).body).toMatchObject({ reason: 'wait.seq-ahead', field: 'at' });
     expect((await asOf('yesterday')).body).toMatchObject({ reason: 'request.malformed', field: 'at' });
   });
 

@@ -67,7 +67,7 @@ export const isControlPlane = ({ role }: NodeFacts): boolean => role === 'contro
 export const CHANGING: ReadonlySet<string> = new Set(['Planning', 'Approved', 'Running', 'Paused', 'Aborting']);
 
 /** While an upgrade or a restore is in progress, nodes are not Ready in turn, and both have limits of their own. */
-const restarts = ({ upgrade, etcd }: ConditionFacts): boolean =>
+export const restarts = ({ upgrade, etcd }: ConditionFacts): boolean =>
   (upgrade !== null && CHANGING.has(upgrade.phase)) || etcd.some(({ what }) => what === 'restore');
 
 export const whenNodesAreAway = (facts: ConditionFacts): ClusterLifeState =>

@@ -521,6 +521,22 @@ describe('a condition', () => {
     });
   });
 
+  it('Available of a single control plane that an upgrade restarts does not ask for a restore of etcd', () => {
+    const nodes = [node('cp-1', away), node('w-1')];
+    const available = (facts: Partial<ConditionFacts>) => {
+      const { status, reason, message } = of({ nodes, ...facts }, 'Available');
+      return [stateOf({ nodes, ...facts }), status, reason, message];
+    };
+    expect(available(upgrade('Running'))).toEqual([
+      'Maintaining',
+      'False',
+      'ControlPlanesNotReady',
+      'the only control plane restarts during the upgrade: the Kubernetes API may not answer meanwhile',
+    ]);
+    expect(available(upgrade('Halted')).slice(0, 3)).toEqual(['Degraded', 'False', 'QuorumLost']);
+    expect(available({}).slice(0, 3)).toEqual(['Degraded', 'False', 'QuorumLost']);
+  });
+
   it('CertificatesValid is False while a kubelet has not renewed its certificate in time', () => {
     const kubelet = (days: number) => [{ node: 'w-1', name: 'kubelet', expiresAt: inDays(days) }];
     expect(of({ certificates: kubelet(31) }, 'CertificatesValid').status).toBe('True');

@@ -6,6 +6,7 @@ import {
   isControlPlane,
   latestOf,
   named,
+  restarts,
   stage,
   staying,
   timesOf,
@@ -13,7 +14,8 @@ import {
   type Read,
 } from './condition.reading.js';
 
-export const available: Read = ({ nodes, marks }) => {
+export const available: Read = (facts) => {
+  const { nodes, marks } = facts;
   const controlPlanes = nodes.filter(isControlPlane);
   const ready = controlPlanes.filter(({ isReady }) => isReady);
   const quorum = Math.floor(controlPlanes.length / 2) + 1;
@@ -21,6 +23,15 @@ export const available: Read = ({ nodes, marks }) => {
   // The one that made or broke the majority, in the order in which they changed.
   if (ready.length >= quorum) return holds(latestOf([since, timesOf(ready).toSorted()[quorum - 1] ?? since], since));
   const away = timesOf(controlPlanes.filter(({ isReady }) => !isReady)).toSorted();
+  // Its majority is itself: it is lost whenever the node restarts. Of several, no upgrade stops a majority.
+  if (controlPlanes.length === 1 && restarts(facts))
+    return found({
+      status: 'False',
+      reason: 'ControlPlanesNotReady',
+      message: `the only control plane restarts during ${facts.etcd.some(({ what }) => what === 'restore') ? 'the restore of etcd' : 'the upgrade'}: the Kubernetes API may not answer meanwhile`,
+      since: away[0] ?? since,
+      calls: 'Maintaining',
+    });
   return found({
     status: 'False',
     reason: 'QuorumLost',

@@ -42,9 +42,9 @@ export const shownSoon = async (positions: Positions, seq: number): Promise<bool
 };
 
 /** Until this service's own rows show the sequence; refused when that takes too long or the log is not there yet. */
-export const untilShown = async (positions: Positions, seq: number): Promise<void> => {
+export const untilShown = async (positions: Positions, seq: number, parameter = 'minSeq'): Promise<void> => {
   if (seq <= 0) return;
   const shown = await positions.waitFor(seq, CATCH_UP_MS);
-  if (shown === undefined) throw new Refused(refuse('wait.seq-ahead', { seq }, 'minSeq'));
-  if (!shown) throw new Refused(refuse('wait.too-long', { seq, seconds: CATCH_UP_MS / 1000 }, 'minSeq'));
+  if (shown === undefined) throw new Refused(refuse('wait.seq-ahead', { parameter, seq }, parameter));
+  if (!shown) throw new Refused(refuse('wait.too-long', { seq, seconds: CATCH_UP_MS / 1000 }, parameter));
 };

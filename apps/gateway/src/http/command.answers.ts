@@ -66,8 +66,8 @@ export class CommandAnswers {
   }
 
   /** Until this replica shows what the log held at the sequence. */
-  shown(seq: number): Promise<void> {
-    return this.follower.shown(seq);
+  shown(seq: number, parameter?: string): Promise<void> {
+    return this.follower.shown(seq, parameter);
   }
 
   /** Shows at least what the log held at the sequence. */

@@ -25,9 +25,9 @@ export class LogFollower {
     @Inject(POSITIONS) private readonly positions: Positions,
   ) {}
 
-  /** Until this replica's answers show the sequence; refused when that takes too long. */
-  shown(seq: number): Promise<void> {
-    return untilShown(this.positions, seq);
+  /** Until this replica's answers show the sequence; refused, naming the parameter that has it, when that takes too long. */
+  shown(seq: number, parameter?: string): Promise<void> {
+    return untilShown(this.positions, seq, parameter);
   }
 
   /** What a recorded command is answered with: from this replica's rows, or, when they are late, from the log. */

@@ -1,6 +1,7 @@
 import { nearestOf, refuse, type Refusal } from '@fairlead/contracts';
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { z } from 'zod';
+import { issueWords } from './issue.words.js';
 import { Refused } from './refused.js';
 
 type Issue = z.core.$ZodIssue;
@@ -15,9 +16,7 @@ export const fieldPath = (path: Path): string =>
 
 const malformed = (issue: Issue): Refusal => {
   const field = fieldPath(issue.path);
-  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-  const words = isMissing ? 'it is missing' : issue.message;
-  const detail = field === '' ? issue.message : `${field}: ${words}`;
+  const detail = field === '' ? `The request ${issue.message}` : `${field}: ${issue.message}`;
   return refuse('request.malformed', { detail }, field === '' ? undefined : field);
 };
 
@@ -54,7 +53,7 @@ const refusalsOfIssues = (schema: unknown, issues: readonly Issue[]): readonly R
 
 /** A body that is no request's as it came, by its schema. */
 export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> => {
-  const result = schema.safeParse(body);
+  const result = schema.safeParse(body, { error: issueWords });
   if (result.success) return result.data;
   const [first, ...others] = refusalsOfIssues(schema, result.error.issues);
   throw first === undefined ? new Error('a schema failed without an issue') : new Refused(first, ...others);
@@ -92,10 +91,10 @@ export class RequestPipe extends StandardSchemaValidationPipe {
     if (schema === undefined || metadata.type === 'custom') return value;
     const given = value ?? {};
     this.stripProtoKeys(given);
-    const result = await this.validate<T>(given, schema);
-    if (result.issues === undefined) return result.value;
     // Our schemas are zod's, whose issues are richer than the standard's.
-    const issues = result.issues as unknown as readonly Issue[];
+    const result = await (schema as unknown as z.ZodType<T>).safeParseAsync(given, { error: issueWords });
+    if (result.success) return result.data;
+    const { issues } = result.error;
     if (metadata.type === 'param') throw new Refused(unknownName(issues, given as Record<string, string>));
     const [first, ...others] = refusalsOfIssues(schema, issues);
     throw first === undefined ? new Error('a schema failed without an issue') : new Refused(first, ...others);

@@ -386,6 +386,21 @@ describe('the operation of a drain that is requested', () => {
     const letGo = nodeFact('NodeActionHookSucceeded', 'demo-w-1', { ...about, attempt: 2, message: '' });
     expect(reasonAfter(letGo)).toBe('running: the hook traffic (BeforeNodeDrain of demo-w-1) succeeded');
   });
+
+  it('reports no problem of a node on which it has succeeded', () => {
+    const request = {
+      ...{ uid, requestId: 'r1', action: 'reboot', nodes: ['demo-w-1'], reason: '', drain: true },
+      ...{ drainTimeoutSeconds: 900, maxUnavailable: 1, expiresAt: '2026-01-02T00:00:00.000Z' },
+    };
+    const done = { requestId: 'r1', action: 'reboot', tookMs: 5_000 };
+    const { views } = world([
+      ...CREATE,
+      { type: 'NodeActionRequested', data: request } as unknown as Fact,
+      nodeFact('NodeActionSucceeded', 'demo-w-1', done),
+    ]);
+    const reboot = views.find(({ kind }) => kind === 'reboot-nodes');
+    expect(reboot?.nodes.map(({ name, state, reason }) => [name, state, reason])).toEqual([['demo-w-1', 'ready', '']]);
+  });
 });
 
 describe('an operation that is over', () => {

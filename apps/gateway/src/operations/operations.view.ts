@@ -53,6 +53,7 @@ const withAction = (view: NodeProgressView, acted: Acted | undefined): NodeProgr
     case 'failed':
       return { ...view, state, since, reason: message };
     case 'done':
+      return view;
     case 'left':
       return { ...view, reason: view.reason === '' ? message : view.reason };
   }

@@ -7,6 +7,7 @@ import type {
   Fact,
   NodeName,
   StoredEvent,
+  UpgradeId,
 } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { useGateway, type Answer } from '../gateway.fixtures.js';
@@ -175,6 +176,30 @@ describe('a cluster template', () => {
     const { meta } = await gateway.state(old, { cluster: 'steps' });
     await gateway.ask('GET', `/ns/default/clusters?minSeq=${meta.seq}`);
     expect(await reasonOf('v1-35-4')).toEqual([422, 'template.kubelet-too-old']);
+  });
+
+  it('that an upgrade did not bring about is not declared any more: the manifest names the one before, which is in use again', async () => {
+    await applyTemplate('before', machinesOnly);
+    await applyTemplate('next', { ...machinesOnly, version: '1.35.4' });
+    await readyCluster('back', 'before');
+    const { uid } = (await readCluster('back')).metadata;
+    expect((await patchCluster('back', { template: 'next' })).status).toBe(202);
+    const declared = async (): Promise<unknown> => {
+      const { spec, status } = await readCluster('back');
+      return [spec.template, spec.version, status?.template?.name];
+    };
+    expect(await declared()).toEqual(['next', 'v1.35.4', 'next']);
+    const [requested] = await gateway.log('evt.*.default.back.request.UpgradeRequested');
+    const { upgradeId } = requested!.data as { readonly upgradeId: UpgradeId };
+    const findings = [
+      { rule: 'B2', severity: 'refuse' as const, sentence: 'a node is not Ready', facts: {}, help: '' },
+    ];
+    const rejected: Fact = { type: 'UpgradeRejected', data: { uid: uid as ClusterUid, upgradeId, findings } };
+    const { meta } = await gateway.state(rejected, { cluster: 'back' });
+    await gateway.ask('GET', `/ns/default/clusters?minSeq=${meta.seq}`);
+    expect(await declared()).toEqual(['before', 'v1.34.4', 'before']);
+    expect((await deleteTemplate('before')).status).toBe(409);
+    expect((await deleteTemplate('next')).status).toBe(200);
   });
 
   it('in use is not deleted, and its clusters are named; once none has it, it is', async () => {

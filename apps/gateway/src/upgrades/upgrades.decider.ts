@@ -211,17 +211,24 @@ const retry = (upgrade: Upgrade, command: RetryUpgrade, ids: Steered): Answer =>
 const operationsOf = ({ operations }: Upgrade, node: string): ReadonlyMap<string, PlannedOperation> =>
   new Map([...operations].filter(([, operation]) => operation.node === node));
 
+type NodeOfPlan = Pick<SkipNode['data'], 'node' | 'namespace' | 'cluster'>;
+
 /** Refuses names that the plan does not hold. */
-const planned = (upgrade: Upgrade, node: string): ReadonlyMap<string, PlannedOperation> | Refusal => {
+const planned = (
+  upgrade: Upgrade,
+  { node, namespace, cluster }: NodeOfPlan,
+): ReadonlyMap<string, PlannedOperation> | Refusal => {
   if (upgrade.planHash === undefined) return refuse('upgrade.not-planned', { upgrade: upgrade.id });
   const operations = operationsOf(upgrade, node);
-  return operations.size > 0 ? operations : refuse('upgrade.node-not-planned', { node, upgrade: upgrade.id }, 'node');
+  return operations.size > 0
+    ? operations
+    : refuse('upgrade.node-not-planned', { node, namespace, cluster, upgrade: upgrade.id }, 'node');
 };
 
 const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
   const { node, reason } = command.data;
   if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
-  const operations = planned(upgrade, node);
+  const operations = planned(upgrade, command.data);
   if (isRefusal(operations)) return operations;
   if (upgrade.skipped.has(node)) return nothing;
   if ([...operations.keys()].every((id) => upgrade.completed.has(id)))
@@ -232,8 +239,9 @@ const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
 const override = (upgrade: Upgrade, { data: { rule, reason } }: OverrideRule, ids: Steered): Answer =>
   upgrade.overridden.has(rule) ? nothing : [{ type: 'UpgradeRuleOverridden', data: { ...ids, rule, reason } }];
 
-const rollBack = (upgrade: Upgrade, { data: { node } }: RollBackNode, ids: Steered): Answer => {
-  const operations = planned(upgrade, node);
+const rollBack = (upgrade: Upgrade, { data }: RollBackNode, ids: Steered): Answer => {
+  const { node } = data;
+  const operations = planned(upgrade, data);
   if (isRefusal(operations)) return operations;
   if ([...operations.values()].some(({ role }) => role === 'control-plane'))
     return refuse('upgrade.rollback-worker-only', { node }, 'node');

@@ -270,6 +270,17 @@ describe('a retry', () => {
 });
 
 describe('a node of the plan', () => {
+  it.each([skip('demo-w-9'), rollBack('demo-w-9')])(
+    'that there is not is refused with the way to its nodes: $type',
+    (command) => {
+      const refused = upgrades.decide(inLog(running).reduce(upgrades.evolve, upgrades.initial), command);
+      expect(refused).toMatchObject({
+        code: 'upgrade.node-not-planned',
+        help: `Name a node of its plan: see GET /ns/default/clusters/demo/upgrades/${upgradeId}.`,
+      });
+    },
+  );
+
   it('can be left out until it is done', () => {
     given(...running)
       .when(skip('demo-w-2'))

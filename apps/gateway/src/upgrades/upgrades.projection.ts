@@ -182,7 +182,11 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'RolloutPaused':
       return doc.phase === 'Aborting'
         ? doc
-        : { ...doc, message: `${event.data.reason} (${event.data.by})`, pausedBy: event.data.by };
+        : {
+            ...doc,
+            message: [event.data.reason, `(${event.data.by})`].filter(Boolean).join(' '),
+            pausedBy: event.data.by,
+          };
     case 'UpgradeResumeRequested':
     case 'UpgradeRetryRequested':
       return { ...doc, message: 'it is about to go on' };

@@ -17,11 +17,7 @@ export const ACCESS_REFUSALS = {
     'The bearer token ended at {expiresAt}',
     'Ask an administrator for a new token.',
   ),
-  'auth.role-missing': definition(
-    403,
-    'This needs the role {role} in namespace {namespace}',
-    'Ask an administrator for that role.',
-  ),
+  'auth.role-missing': definition(403, 'This needs the role {role} in {where}', 'Ask an administrator for that role.'),
   'auth.too-many-failures': definition(
     429,
     'Too many wrong tokens came from {address}',

@@ -2,7 +2,7 @@ import { definition, type RefusalDefinition } from './refusal.definition.js';
 
 /** Of requests as such, and the state of the installation. */
 export const API_REFUSALS = {
-  'request.malformed': definition(400, '{detail}', 'Send JSON that matches the OpenAPI document at /openapi.json.'),
+  'request.malformed': definition(400, '{detail}', 'Correct it as the OpenAPI document at /openapi.json describes.'),
   'request.unknown-field': definition(
     400,
     'Unknown field {field}',
@@ -43,8 +43,8 @@ export const API_REFUSALS = {
   ),
   'wait.seq-ahead': definition(
     422,
-    'minSeq {seq} is not in the log yet',
-    'Use a sequence that a command of this API returned.',
+    'The log has no event {seq} yet ({parameter})',
+    'Use a sequence of the log: one that a command returned or that an event has.',
   ),
   'list.continue-invalid': definition(
     400,
