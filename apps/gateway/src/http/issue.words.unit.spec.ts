@@ -1,3 +1,4 @@
+import { describe, expect, it } from '@jest/globals';
 import { ClusterManifest, ClusterName, NodeShare, UserGate } from '@fairlead/contracts';
 import { z } from 'zod';
 import { issueWords } from './issue.words.js';
