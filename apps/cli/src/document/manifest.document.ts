@@ -12,15 +12,32 @@ export interface ManifestDocument extends Manifest {
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A cluster or a template from a YAML or JSON text; empty documents say nothing. `source` names it in a complaint. */
-export const parseManifest = (text: string, source: string): ManifestDocument => {
+/** Of one file or stream. */
+const DOCUMENTS_MAX = 100;
+
+/** The clusters and templates of a YAML or JSON text, at least one; empty documents are left out. `source` names it in a complaint. */
+export const parseManifests = (text: string, source: string): readonly ManifestDocument[] => {
   const documents = [...parseAllDocuments(text)].filter((one) => one.errors.length > 0 || one.toJS() !== null);
-  if (documents.length > 1) throw usageFailure(`${source} holds ${documents.length} documents`, 'Apply one at a time.');
-  const [document] = documents;
-  const fault = document?.errors[0]?.message.split('\n')[0]?.replace(/:$/, '');
-  if (document === undefined || fault !== undefined)
-    throw usageFailure(`${source} ${fault === undefined ? 'is empty' : `is not YAML: ${fault}`}`);
-  const manifest = document.toJS() as unknown;
+  if (documents.length === 0) throw usageFailure(`${source} is empty`);
+  if (documents.length > DOCUMENTS_MAX)
+    throw usageFailure(`${source} holds ${documents.length} documents`, `Apply at most ${DOCUMENTS_MAX} at a time.`);
+  return documents.map((document, at) => {
+    const where = documents.length === 1 ? source : `Document ${at + 1} of ${source}`;
+    const fault = document.errors[0]?.message.split('\n')[0]?.replace(/:$/, '');
+    if (fault !== undefined) throw usageFailure(`${where} is not YAML: ${fault}`);
+    return manifestOf(document.toJS(), where);
+  });
+};
+
+/** The same of a text that holds one document. */
+export const parseManifest = (text: string, source: string): ManifestDocument => {
+  const [manifest, ...others] = parseManifests(text, source);
+  if (manifest === undefined || others.length > 0)
+    throw usageFailure(`${source} holds ${others.length + 1} documents`, 'Edit one at a time.');
+  return manifest;
+};
+
+const manifestOf = (manifest: unknown, source: string): ManifestDocument => {
   const metadata = isMapping(manifest) ? manifest['metadata'] : undefined;
   if (!isMapping(manifest) || !isMapping(metadata) || typeof metadata['name'] !== 'string')
     throw usageFailure(

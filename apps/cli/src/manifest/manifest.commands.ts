@@ -15,12 +15,14 @@ import { templateDiff } from '../template/template.document.js';
 import type { ManifestView } from '../api/api.ports.js';
 import { changeManifest, planChange, type ChangeOptions } from './change.effects.js';
 import { diffLines } from './change.text.js';
+import { inTurn, refuseSharedKey } from './documents.effects.js';
 import { edit } from './editor.effects.js';
 import {
   addressOf,
   exported,
   isTemplate,
   parseManifest,
+  parseManifests,
   templateAddressOf,
   yamlOf,
   type ManifestDocument,
@@ -55,9 +57,9 @@ export const addChangeOptions = (command: Command): Command =>
 const addApply = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'apply',
-    summary: 'Create or change a cluster or a template to match a manifest',
+    summary: 'Create or change clusters and templates to match their manifests',
     description:
-      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect.',
+      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect. A file may hold several documents, separated by "---": they are applied in their order, and the first failure ends the command.',
     examples: [
       ['fairlead apply -f cluster.yaml', 'Show the plan, confirm it, and wait until it is done'],
       ['fairlead apply -f cluster.yaml --dry-run', 'Show the plan only'],
@@ -69,9 +71,13 @@ const addApply = (program: Command, io: Io): void => {
   });
   addChangeOptions(fileOption(command)).action(
     runs(io, async (session, options: FileOption & ChangeOptions) => {
-      const manifest = await readManifest(options.file, io);
-      if (isTemplate(manifest)) return applyTemplate(session, templateAddressOf(manifest, session), manifest, options);
-      return changeManifest(session, addressOf(manifest, session), manifest, options);
+      const manifests = await readManifests(options.file, io, session);
+      refuseSharedKey(manifests, options.idempotencyKey);
+      return inTurn(io, manifests, async (manifest) =>
+        isTemplate(manifest)
+          ? applyTemplate(session, templateAddressOf(manifest, session), manifest, options)
+          : changeManifest(session, addressOf(manifest, session), manifest, options),
+      );
     }),
   );
 };
@@ -84,15 +90,20 @@ const addDiff = (program: Command, io: Io): void => {
   });
   fileOption(command).action(
     runs(io, async (session, { file }: FileOption) => {
-      const manifest = await readManifest(file, io);
-      if (isTemplate(manifest)) {
-        const { before, planned } = await planTemplate(session, templateAddressOf(manifest, session), manifest);
-        return diffAnswer({ before, planned }, templateDiff(before, planned, io.colors));
-      }
-      const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
-      return diffAnswer({ before, planned, plan: planned.plan }, diffLines(before, planned, io.colors));
+      const manifests = await readManifests(file, io, session);
+      return inTurn(io, manifests, (manifest) => difference(session, manifest), { continues: true });
     }),
   );
+};
+
+const difference = async (session: Session, manifest: ManifestDocument): Promise<Answer> => {
+  const { colors } = session.io;
+  if (isTemplate(manifest)) {
+    const { before, planned } = await planTemplate(session, templateAddressOf(manifest, session), manifest);
+    return diffAnswer({ before, planned }, templateDiff(before, planned, colors));
+  }
+  const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
+  return diffAnswer({ before, planned, plan: planned.plan }, diffLines(before, planned, colors));
 };
 
 interface Differing {
@@ -162,7 +173,7 @@ const editCluster = async (session: Session, name: string, options: ChangeOption
 const addDelete = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'delete',
-    summary: 'Delete the cluster of a manifest and everything created for it, or its template',
+    summary: 'Delete the clusters of manifests and everything created for them, and their templates',
     examples: [
       ['fairlead delete -f cluster.yaml --wait', 'Confirm with the name, and wait until everything is deleted'],
       ['fairlead delete -f cluster.yaml --yes', 'Skip the confirmation'],
@@ -170,17 +181,27 @@ const addDelete = (program: Command, io: Io): void => {
   });
   addWaitOptions(addConfirmOption(fileOption(command))).action(
     runs(io, async (session, options: FileOption & DeleteOptions) => {
-      const manifest = await readManifest(options.file, io);
-      if (isTemplate(manifest)) return deleteTemplate(session, templateAddressOf(manifest, session), options);
-      return deleteCluster(session, addressOf(manifest, session), options);
+      // What a document names comes before it in the file, and is deleted after it.
+      const manifests = (await readManifests(options.file, io, session)).toReversed();
+      return inTurn(io, manifests, async (manifest) =>
+        isTemplate(manifest)
+          ? deleteTemplate(session, templateAddressOf(manifest, session), options)
+          : deleteCluster(session, addressOf(manifest, session), options),
+      );
     }),
   );
 };
 
-const readManifest = async (file: string, io: Io): Promise<ManifestDocument> => {
-  if (file === '-') return parseManifest(await io.readStdin(), 'Standard input');
-  const text = await readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
+const textOf = async (file: string, io: Io): Promise<string> => {
+  if (file === '-') return io.readStdin();
+  return readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
     throw usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
   });
-  return parseManifest(text, file);
+};
+
+/** All of a file is well-formed, and of the namespace that was asked for, before anything of it is carried out. */
+const readManifests = async (file: string, io: Io, session: Session): Promise<readonly ManifestDocument[]> => {
+  const manifests = parseManifests(await textOf(file, io), file === '-' ? 'Standard input' : file);
+  for (const manifest of manifests) addressOf(manifest, session);
+  return manifests;
 };

@@ -170,7 +170,8 @@ describe('fairlead apply', () => {
     ['', 'is empty'],
     ['{', 'is not YAML'],
     ['kind: Cluster', 'does not hold a manifest'],
-    ['metadata: {name: a}\n---\nmetadata: {name: b}', 'holds 2 documents'],
+    ['metadata: {name: a}\n---\nkind: Cluster', 'Document 2 of Standard input does not hold a manifest'],
+    [Array.from({ length: 101 }, () => 'metadata: {name: a}').join('\n---\n'), 'holds 101 documents'],
   ])('says what is wrong with a file that holds %j', async (stdin, sentence) => {
     const { code, stderr } = await ask(['apply', '-f', '-'], fakeIo({ stdin }));
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
@@ -187,14 +188,49 @@ describe('fairlead apply', () => {
     },
   );
 
-  it('takes one manifest from a file, beside documents that are empty', async () => {
+  it('takes the manifests of a file in their order, beside documents that are empty', async () => {
     const document = JSON.stringify({ ...manifestOf(2), metadata: { name: 'demo' } });
     const apply = (text: string) => ask(['apply', '-f', '-'], fakeIo({ stdin: text }));
     expect((await apply(`---\n# nothing yet\n---\n${document}\n---\n`)).stdout).toBe('cluster/demo unchanged\n');
     const two = await apply(`${document}\n---\n${document}\n`);
-    expect([two.code, two.stderr]).toEqual([2, expect.stringContaining('holds 2 documents')]);
+    expect([two.code, two.stdout]).toEqual([0, 'cluster/demo unchanged\ncluster/demo unchanged\n']);
     const none = await apply('---\n# nothing yet\n');
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('Standard input is empty')]);
+  });
+
+  describe('with several documents', () => {
+    const document = (name: string, replicas = 2): string =>
+      JSON.stringify({ ...manifestOf(replicas), metadata: { name } });
+    const other = '/ns/default/clusters/other/manifest';
+    const carryOut = (command: readonly string[], ...documents: readonly string[]) =>
+      ask(command, fakeIo({ stdin: documents.join('\n---\n') }));
+
+    it('ends with the first that is refused, and says what was done before', async () => {
+      gateway.on('GET', other, refusal(404, 'cluster.unknown', 'Cluster other does not exist'));
+      gateway.on('PUT', other, refusal(422, 'connection.unknown', 'Connection lab does not exist'));
+      const apply = ['apply', '-f', '-', '--yes', '--no-wait'];
+      const failed = await carryOut(apply, document('demo', 3), document('other'), document('demo', 4));
+      expect([failed.code, failed.stdout]).toEqual([7, '']);
+      expect(failed.stderr).toContain('Cluster other failed. Done before: cluster/demo configured');
+      expect(failed.stderr).toContain('Connection lab does not exist');
+      expect(changes().map(({ spec }) => spec.pools[0]?.replicas)).toEqual([3]);
+    });
+
+    it('is answered as one list, and differs where one of them does', async () => {
+      const { code, stdout } = await carryOut(
+        ['diff', '-f', '-', '--output', 'json'],
+        document('demo', 3),
+        document('demo'),
+      );
+      expect([code, (JSON.parse(stdout) as readonly unknown[]).length]).toEqual([1, 2]);
+    });
+
+    it('takes no idempotency key, which names one request', async () => {
+      const apply = ['apply', '-f', '-', '--yes', '--idempotency-key', 'k'];
+      const { code, stderr } = await carryOut(apply, document('demo', 3), document('demo', 4));
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--idempotency-key is for one document')]);
+      expect(changes()).toEqual([]);
+    });
   });
 
   it('shows every refusal with its field and what to do', async () => {

@@ -1,0 +1,53 @@
+import { usageFailure } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { tableText } from '../output/table.js';
+import type { Answer } from '../output/format.js';
+import type { ManifestDocument } from '../document/manifest.document.js';
+
+const titleOf = ({ kind, metadata }: ManifestDocument): string => `${String(kind)} ${metadata.name}`;
+
+const textOf = ({ table }: Answer): string => (typeof table === 'string' ? table : tableText(table)).trimEnd();
+
+const combined = (answers: readonly Answer[]): Answer => {
+  const failed = answers.find(({ exit }) => exit !== undefined);
+  return {
+    data: answers.map(({ data }) => data),
+    table: answers
+      .map(textOf)
+      .filter((text) => text !== '')
+      .join('\n'),
+    names: answers.flatMap(({ names }) => names),
+    ...(failed?.exit === undefined ? {} : { exit: failed.exit }),
+  };
+};
+
+/**
+ * The documents of a file one after the other, and one answer for all. The first that fails ends it, and what was done before is printed.
+ * `continues`: every document is looked at, whatever the answer about another is.
+ */
+export const inTurn = async (
+  io: Pick<Io, 'err'>,
+  documents: readonly ManifestDocument[],
+  one: (document: ManifestDocument) => Promise<Answer>,
+  { continues }: { readonly continues: boolean } = { continues: false },
+): Promise<Answer> => {
+  const [first] = documents;
+  if (first !== undefined && documents.length === 1) return one(first);
+  const answers: Answer[] = [];
+  for (const document of documents) {
+    const answer = await one(document).catch((error: unknown) => {
+      const done = answers.map(textOf).join('; ');
+      io.err(`${titleOf(document)} failed${done === '' ? '' : `. Done before: ${done}`}.\n`);
+      throw error;
+    });
+    answers.push(answer);
+    if (answer.exit !== undefined && !continues) break;
+  }
+  return combined(answers);
+};
+
+/** One key names one request. */
+export const refuseSharedKey = (documents: readonly ManifestDocument[], key: string | undefined): void => {
+  if (key !== undefined && documents.length > 1)
+    throw usageFailure('--idempotency-key is for one document', `The file holds ${documents.length}.`);
+};
