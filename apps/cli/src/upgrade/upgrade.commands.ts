@@ -131,6 +131,9 @@ export const runUpgrade = async (
 const howToApprove = ({ cluster }: ClusterAt, { planHash }: UpgradeView): string =>
   `Approve it with "fairlead upgrade approve ${cluster} --plan ${planHash}"`;
 
+const waitsForApproval = (at: ClusterAt, upgrade: UpgradeView): string =>
+  `${howToApprove(at, upgrade)}, or give it up with "fairlead upgrade abort ${at.cluster}".`;
+
 /** A "no" gives the plan up, so that it blocks nothing. */
 const approval = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeView): Promise<'now' | 'later'> => {
   if (io.ask === undefined) {
@@ -152,7 +155,7 @@ const leftPlanned = (at: ClusterAt, upgrade: UpgradeView): CliFailure =>
   new CliFailure('interrupted', {
     code: 'cli.interrupted',
     message: `Nothing was changed, and the plan ${upgrade.id} waits for an approval`,
-    help: `${howToApprove(at, upgrade)}, or give it up with "fairlead upgrade abort ${at.cluster}".`,
+    help: waitsForApproval(at, upgrade),
   });
 
 /** What is left to say after everything was watched. */
@@ -186,7 +189,9 @@ const addStatus = (parent: Command, io: Io): void => {
         const at = clusterAt(session, name);
         const id = await upgradeMeant(session, at, options);
         if (options.follow === true) return watched(session, at, id, options);
-        return statusAnswer(await session.api.upgrade(at, id), io, options.all === true);
+        const upgrade = await session.api.upgrade(at, id);
+        if (upgrade.phase === 'Planned' && upgrade.mode === 'ask') io.err(`${waitsForApproval(at, upgrade)}\n`);
+        return statusAnswer(upgrade, io, options.all === true);
       }),
     );
 };

@@ -192,6 +192,14 @@ describe('upgrade status', () => {
     expect(stdout).toContain('demo-w-2-c5v7r  Draining, waits for the PodDisruptionBudget shop/web');
   });
 
+  it('says how a plan that waits for approval is approved or given up', async () => {
+    const approve = `Approve it with "fairlead upgrade approve demo --plan ${HASH}", or give it up with`;
+    shown = STORY.planned;
+    expect((await ask(['upgrade', 'status', 'demo'])).stderr).toContain(approve);
+    shown = STORY.workers;
+    expect((await ask(['upgrade', 'status', 'demo'])).stderr).toBe('');
+  });
+
   it('gives up in time when it follows, and says that the rollout goes on', async () => {
     shown = STORY.workers;
     const { code, stderr } = await ask(['upgrade', 'status', 'demo', '--follow', '--timeout', '200ms']);
