@@ -266,6 +266,15 @@ describe('cluster', () => {
     expect(stdout).toContain('3 control planes  Ready v1.34.4');
   });
 
+  it('describe begins with the state of a cluster that does not run as it should', async () => {
+    reach('ready');
+    const { cluster } = sample('ready');
+    const status = { ...cluster?.status, state: 'Degraded', reasons: ['AddonsFailed'] };
+    gateway.on('GET', DEMO, { body: { ...cluster, status } });
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toMatch(/^▲ default\/demo {2}Degraded, v1.34.4\n/);
+  });
+
   it('describe lists earlier operations, and draws them on request', async () => {
     reach('added');
     const { stdout } = await ask(['cluster', 'describe', 'demo']);

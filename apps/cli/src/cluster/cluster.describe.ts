@@ -194,6 +194,7 @@ const treeText = (described: Described, options: DescribeOptions): readonly stri
   const shown: ShownOperation = {
     at,
     version: cluster?.k8sVersion ?? '',
+    state: cluster?.status.state,
     operation: latest,
     nodes: nodesOf(described, latest),
   };
@@ -205,7 +206,7 @@ const treeText = (described: Described, options: DescribeOptions): readonly stri
   // Of the nodes of an earlier operation only the present state is known.
   const trees = earlier.flatMap((operation) => [
     '',
-    ...linesOfTree(treeOf({ ...shown, operation, nodes: [] }, options), options),
+    ...linesOfTree(treeOf({ ...shown, state: undefined, operation, nodes: [] }, options), options),
   ]);
   return [...lines, ...trees];
 };

@@ -1,4 +1,4 @@
-import type { ClusterAt, NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
+import type { ClusterAt, ClusterView, NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
 import { attemptOf, hasFailed, isOver, nodeWords, summaryOf, troubleOf } from './operation.words.js';
 import type { Branch, Mark } from './tree.js';
@@ -8,6 +8,8 @@ export interface ShownOperation {
   readonly at: ClusterAt;
   /** Version of the cluster; empty where it is not known. */
   readonly version: string;
+  /** How the cluster is now; absent: what the operation led to says it. */
+  readonly state?: ClusterView['status']['state'] | undefined;
   readonly operation: OperationView;
   readonly nodes: readonly NodeProgressView[];
 }
@@ -27,10 +29,15 @@ export const treeOf = (shown: ShownOperation, options: TreeOptions): Branch => {
   const tookMs = nowMs - Date.parse(startedAt);
   const nodes = nodesBranch(shown, options);
   const took = isDone ? `took ${formatDuration(tookMs)}` : '';
+  const label = `${at.namespace}/${at.cluster}`;
+  // The operation has made it Ready, and it is not any more.
+  const state = isDone && shown.state !== 'Running' ? shown.state : undefined;
+  const words = state === undefined ? [summaryOf(operation), version, took] : [state, version];
+  const mark = markOfOperation(operation, nodes);
   return {
-    mark: markOfOperation(operation, nodes),
-    label: `${at.namespace}/${at.cluster}`,
-    detail: [summaryOf(operation), version, took].filter(Boolean).join(', '),
+    mark: state === 'Degraded' && mark === 'done' ? 'trouble' : mark,
+    label,
+    detail: words.filter(Boolean).join(', '),
     durationMs: isDone ? undefined : tookMs,
     children: [...failureBranch(operation), ...phaseBranches(operation, { ...options, nowMs }), ...nodes],
   };
