@@ -4,6 +4,7 @@ import {
   type ClusterUid,
   type ClusterView,
   type ErrorView,
+  type Fact,
   type Namespace,
   type RealmList,
   type RealmName,
@@ -158,17 +159,22 @@ describe('a realm that a cluster uses', () => {
   });
 
   it('is why the creation waits, as a condition says, until the client is there', async () => {
-    const condition = async () => {
-      const { body } = await gateway.ask<ClusterView>('GET', '/ns/default/clusters/demo');
+    const conditionAfter = async (fact: Fact) => {
+      const { meta } = await gateway.state(fact, { cluster: 'demo', context: 'identity' });
+      const { body } = await gateway.ask<ClusterView>('GET', `/ns/default/clusters/demo?minSeq=${meta.seq}`);
       return body.conditions.find(({ type }) => type === 'IdentityReady');
     };
-    const at = { cluster: 'demo', context: 'identity' } as const;
     const message = 'realm company: GET /realms/team answers 503';
     const blocked = { uid, realm: client.realm, reason: 'RealmUnreachable', message } as const;
-    await gateway.state({ type: 'IdentityBlocked', data: blocked }, at);
-    expect(await condition()).toMatchObject({ status: 'False', reason: 'RealmUnreachable', message });
-    await gateway.state({ type: 'IdentityReady', data: { uid, ...client } }, at);
-    expect(await condition()).toMatchObject({ status: 'True', reason: '' });
+    expect(await conditionAfter({ type: 'IdentityBlocked', data: blocked })).toMatchObject({
+      status: 'False',
+      reason: 'RealmUnreachable',
+      message,
+    });
+    expect(await conditionAfter({ type: 'IdentityReady', data: { uid, ...client } })).toMatchObject({
+      status: 'True',
+      reason: '',
+    });
   });
 
   it('is deleted all the same when that is forced, and the record names the clusters', async () => {
