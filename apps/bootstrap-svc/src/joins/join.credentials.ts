@@ -7,7 +7,7 @@ import type { Step } from '../bootstrap/step.js';
 import type { Settings } from '../config.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings } from '../hosts/node.settings.js';
-import { controlPlaneJoinRef, joinCredentialsRef } from '../kubernetes/cluster.access.js';
+import { joinCredentialsRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 
 /** A token that has less than this share of its time left is not given to a join that is about to begin. */
@@ -27,7 +27,6 @@ const isTokenRefused = (message: string): boolean => TOKEN_REFUSED.some((words) 
 
 const Sealed = z.strictObject({ token: z.string(), caCertHash: z.string(), expiresAt: z.iso.datetime() });
 type Sealed = z.infer<typeof Sealed>;
-const SealedForControlPlanes = Sealed.extend({ certificateKey: z.string() });
 
 /** How kubeadm says that the certificates are not under the key that it was given. */
 const KEY_REFUSED = /control-plane-prepare\/download-certs/;
@@ -60,8 +59,7 @@ export class JoinCredentialsSource {
 
   /**
    * Fresh ones for the time of a join, with the certificates under a new key. A cluster keeps them under one key, and another upload
-   * makes that key useless: so control planes that join at the same time have the same. They are sealed until the last of these joins is
-   * done: whoever takes over from a process that died must not upload others while hosts go on joining.
+   * makes that key useless: so control planes that join at the same time have the same.
    */
   async forControlPlane<T>(
     step: Step,
@@ -72,11 +70,9 @@ export class JoinCredentialsSource {
     this.shared.set(uid, shared);
     shared.joins += 1;
     try {
-      const joined = await join(() => this.ofJoins(step, shared));
-      if (shared.joins === 1) await this.secrets.delete(controlPlaneJoinRef(uid));
-      return joined;
+      return await join(() => this.ofJoins(step, shared));
     } catch (error) {
-      if (error instanceof WorldFailure && KEY_REFUSED.test(error.message)) await this.giveUp(uid, shared);
+      if (error instanceof WorldFailure && KEY_REFUSED.test(error.message)) delete shared.issued;
       throw error;
     } finally {
       shared.joins -= 1;
@@ -84,35 +80,28 @@ export class JoinCredentialsSource {
     }
   }
 
-  private async giveUp(uid: string, shared: Shared): Promise<void> {
-    delete shared.issued;
-    await this.secrets.delete(controlPlaneJoinRef(uid));
-  }
-
   private async ofJoins(step: Step, shared: Shared): Promise<ControlPlaneCredentials> {
-    const known = (shared.issued ??= this.sealedOrIssued(step));
-    try {
-      const credentials = await known;
-      if (this.lasts(credentials)) return credentials;
-    } catch (error) {
-      if (shared.issued === known) delete shared.issued;
-      throw error;
-    }
+    const known = shared.issued;
+    if (known === undefined) return this.issueForControlPlanes(step, shared);
+    const credentials = await known;
+    if (this.lasts(credentials)) return credentials;
     if (shared.issued === known) delete shared.issued;
     return this.ofJoins(step, shared);
   }
 
-  private async sealedOrIssued(step: Step): Promise<ControlPlaneCredentials> {
-    const { uid } = step.state.cluster;
-    const text = step.attempt === 1 ? await this.secrets.get(controlPlaneJoinRef(uid)) : undefined;
-    const sealed = text === undefined ? undefined : SealedForControlPlanes.parse(JSON.parse(text));
-    if (sealed !== undefined && this.lasts(sealed)) return sealed;
+  private async issueForControlPlanes(step: Step, shared: Shared): Promise<ControlPlaneCredentials> {
     const expiresAt = this.endOfNext();
-    const { certificateKey, ...credentials } = await this.issue(step, true);
-    if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
-    const issued = { ...credentials, certificateKey, expiresAt };
-    await this.secrets.put(controlPlaneJoinRef(uid), JSON.stringify(issued), uid);
-    return issued;
+    const issued = this.issue(step, true).then(({ certificateKey, ...credentials }) => {
+      if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
+      return { ...credentials, certificateKey, expiresAt };
+    });
+    shared.issued = issued;
+    try {
+      return await issued;
+    } catch (error) {
+      if (shared.issued === issued) delete shared.issued;
+      throw error;
+    }
   }
 
   /** One token for the workers of the next minutes. After a failure a new one is made: the old one may be the reason. */

@@ -33,17 +33,16 @@ describe('join credentials', () => {
     for (const name of [cp(1), cp(2), cp(3)]) world.host(name).joinedAs = 'control-plane';
     secrets = new MemorySecrets();
     nowMs = Date.UTC(2026, 0, 1);
-    source = sourceOf();
-  });
-
-  /** As of a process that has just begun. */
-  const sourceOf = (): JoinCredentialsSource => {
     const shell = new FakeShell(world, async (_what, work) => work());
     const remembered = new RememberedSecrets(secrets);
     const hosts = new HostAccess(shell, remembered, { triesMax: 1, deadlineMs: 1 });
-    const settings = { tuning: DEFAULT_TUNING, joinTokenTtlSeconds: 900 };
-    return new JoinCredentialsSource(hosts, remembered, { now: () => new Date(nowMs) }, settings);
-  };
+    source = new JoinCredentialsSource(
+      hosts,
+      remembered,
+      { now: () => new Date(nowMs) },
+      { tuning: DEFAULT_TUNING, joinTokenTtlSeconds: 900 },
+    );
+  });
 
   it('are shared by the workers of the next minutes, sealed with their end, and made again before they end [CB-Ladybug 16]', async () => {
     const first = await source.forWorker(stepOf(w(1)));
@@ -179,19 +178,6 @@ describe('join credentials', () => {
       for (const join of [other, again]) join.end();
       await Promise.all([other.work, again.work]);
       expect(await source.forControlPlane(stepOf(cp(3)), (issue) => issue())).not.toEqual(first);
-    });
-
-    it('are taken over from a process that died, while hosts go on joining with them, and are gone after the last join', async () => {
-      const [one, other] = [joinOf(cp(2)), joinOf(cp(3))];
-      const first = await one.issue();
-      await other.issue();
-      source = sourceOf();
-      const [again, andAgain] = [joinOf(cp(2)), joinOf(cp(3))];
-      expect(await Promise.all([again.issue(), andAgain.issue()])).toEqual([first, first]);
-      expect(world.credentials).toHaveLength(1);
-      for (const join of [again, andAgain]) join.end();
-      await Promise.all([again.work, andAgain.work]);
-      expect(await secrets.get(`bootstrap-svc.join-control-plane.${UID}` as never)).toBeUndefined();
     });
 
     it('are made again for all when half of their time is over', async () => {

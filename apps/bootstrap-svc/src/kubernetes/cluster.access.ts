@@ -12,7 +12,6 @@ import type { KubernetesApi, KubernetesCluster } from './kubernetes.ports.js';
 export const kubeconfigRef = (uid: string): SecretRef => `bootstrap-svc.kubeconfig.${uid}` as SecretRef;
 export const etcdAuthorityRef = (uid: string): SecretRef => `bootstrap-svc.etcd-ca.${uid}` as SecretRef;
 export const joinCredentialsRef = (uid: string): SecretRef => `bootstrap-svc.join.${uid}` as SecretRef;
-export const controlPlaneJoinRef = (uid: string): SecretRef => `bootstrap-svc.join-control-plane.${uid}` as SecretRef;
 
 /** The sealed kubeconfig that answers an operator's request. */
 export const readerRef = (requestId: string): SecretRef => `bootstrap-svc.reader.${requestId}` as SecretRef;
@@ -75,10 +74,7 @@ export class ClusterAccess {
   /** After this, no secret of the cluster can be read. */
   async destroy(uid: string): Promise<void> {
     this.api.forget(uid);
-    await this.secrets.destroyKey(
-      uid,
-      [kubeconfigRef, joinCredentialsRef, controlPlaneJoinRef, etcdAuthorityRef].map((refOf) => refOf(uid)),
-    );
+    await this.secrets.destroyKey(uid, [kubeconfigRef(uid), joinCredentialsRef(uid), etcdAuthorityRef(uid)]);
   }
 
   private async kubeconfig(uid: string, cluster: string): Promise<string> {
