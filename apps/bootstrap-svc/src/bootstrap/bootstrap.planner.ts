@@ -21,11 +21,6 @@ import {
 
 /** How many hosts of one cluster are prepared at a time; bounded by the network of this service and by the source of their software. */
 export const HOSTS_AT_ONCE_MAX = 20;
-/**
- * How many control planes of a cluster that does not serve yet join at a time. etcd takes one learner, and kubeadm waits two minutes for
- * its turn: that is enough for one other.
- */
-const CONTROL_PLANES_AT_ONCE_MAX = 2;
 /** How many workers of one cluster join at a time: each asks the API server for certificates. */
 const WORKERS_AT_ONCE_MAX = 10;
 /** How many nodes get other labels and taints at a time. */
@@ -131,22 +126,15 @@ const unverifiedOf = (cluster: Cluster): readonly Host[] =>
   );
 
 /**
- * In the order of their names, two at a time (ADR 62): etcd itself takes one new member after the other. In a cluster that serves one at
- * a time, and each is found healthy before the next one joins.
+ * One at a time, in the order of their names: etcd takes one new member after the other. In a cluster that serves, each is found
+ * healthy before the next one joins.
  */
 const joinControlPlanes = (cluster: Cluster): readonly Operation[] => {
   if (isAnyLeaving(cluster) || (cluster.provisioned && unverifiedOf(cluster).length > 0)) return [];
-  const joining = newHostsOf(cluster)
-    .filter((host) => isControlPlane(host) && host.joinedAt === null)
-    .slice(0, cluster.provisioned ? 1 : CONTROL_PLANES_AT_ONCE_MAX)
-    .filter((host) => setIsFit(cluster, host.set) && isInFrontOf(cluster, host));
-  const lacking = joining.filter((host) => lacksMember(cluster, host)).slice(0, 1);
-  return [
-    ...lacking.map((host) => onNode('AddEtcdMember', host, 'its API server needs an etcd beside it')),
-    ...joining
-      .filter((host) => !lacksMember(cluster, host))
-      .map((host) => onNode('JoinControlPlane', host, 'the network is ready')),
-  ];
+  const next = newHostsOf(cluster).find((host) => isControlPlane(host) && host.joinedAt === null);
+  if (next === undefined || !setIsFit(cluster, next.set) || !isInFrontOf(cluster, next)) return [];
+  if (lacksMember(cluster, next)) return [onNode('AddEtcdMember', next, 'its API server needs an etcd beside it')];
+  return [onNode('JoinControlPlane', next, 'the network is ready and no other control plane is joining')];
 };
 
 const verifyControlPlanes = (cluster: Cluster): readonly Operation[] => {

@@ -28,27 +28,14 @@ const isTokenRefused = (message: string): boolean => TOKEN_REFUSED.some((words) 
 const Sealed = z.strictObject({ token: z.string(), caCertHash: z.string(), expiresAt: z.iso.datetime() });
 type Sealed = z.infer<typeof Sealed>;
 
-/** How kubeadm says that the certificates are not under the key that it was given. */
-const KEY_REFUSED = /control-plane-prepare\/download-certs/;
-
 type Issued = JoinCredentials & { readonly certificateKey: string | null };
 
 /** Credentials, and when their token ends. */
 export type EndingCredentials = JoinCredentials & { readonly expiresAt: string };
 
-export type ControlPlaneCredentials = EndingCredentials & { readonly certificateKey: string };
-
-/** The credentials of control planes of one cluster that join at the same time. */
-interface Shared {
-  joins: number;
-  issued?: Promise<ControlPlaneCredentials>;
-}
-
 /** Join credentials: made on a control plane, sealed with their end, made again when they are too old. */
 export class JoinCredentialsSource {
   private readonly issuing = new Map<string, Promise<EndingCredentials>>();
-  /** By cluster, for as long as control planes of it join here. */
-  private readonly shared = new Map<string, Shared>();
 
   constructor(
     private readonly hosts: HostAccess,
@@ -57,51 +44,12 @@ export class JoinCredentialsSource {
     private readonly settings: Pick<Settings, 'tuning' | 'joinTokenTtlSeconds'>,
   ) {}
 
-  /**
-   * Fresh ones for the time of a join, with the certificates under a new key. A cluster keeps them under one key, and another upload
-   * makes that key useless: so control planes that join at the same time have the same.
-   */
-  async forControlPlane<T>(
-    step: Step,
-    join: (issue: () => Promise<ControlPlaneCredentials>) => Promise<T>,
-  ): Promise<T> {
-    const { uid } = step.state.cluster;
-    const shared: Shared = this.shared.get(uid) ?? { joins: 0 };
-    this.shared.set(uid, shared);
-    shared.joins += 1;
-    try {
-      return await join(() => this.ofJoins(step, shared));
-    } catch (error) {
-      if (error instanceof WorldFailure && KEY_REFUSED.test(error.message)) delete shared.issued;
-      throw error;
-    } finally {
-      shared.joins -= 1;
-      if (shared.joins === 0) this.shared.delete(uid);
-    }
-  }
-
-  private async ofJoins(step: Step, shared: Shared): Promise<ControlPlaneCredentials> {
-    const known = shared.issued;
-    if (known === undefined) return this.issueForControlPlanes(step, shared);
-    const credentials = await known;
-    if (this.lasts(credentials)) return credentials;
-    if (shared.issued === known) delete shared.issued;
-    return this.ofJoins(step, shared);
-  }
-
-  private async issueForControlPlanes(step: Step, shared: Shared): Promise<ControlPlaneCredentials> {
+  /** Fresh ones, with the certificates under a key of their own: for this one control plane. */
+  async forControlPlane(step: Step): Promise<EndingCredentials & { readonly certificateKey: string }> {
     const expiresAt = this.endOfNext();
-    const issued = this.issue(step, true).then(({ certificateKey, ...credentials }) => {
-      if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
-      return { ...credentials, certificateKey, expiresAt };
-    });
-    shared.issued = issued;
-    try {
-      return await issued;
-    } catch (error) {
-      if (shared.issued === issued) delete shared.issued;
-      throw error;
-    }
+    const { certificateKey, ...credentials } = await this.issue(step, true);
+    if (certificateKey === null) throw new Error('the step credentials was asked for certificates and gave none');
+    return { ...credentials, certificateKey, expiresAt };
   }
 
   /** One token for the workers of the next minutes. After a failure a new one is made: the old one may be the reason. */
@@ -147,12 +95,9 @@ export class JoinCredentialsSource {
     const text = await this.secrets.get(joinCredentialsRef(uid));
     if (text === undefined) return undefined;
     const { token, caCertHash, expiresAt } = Sealed.parse(JSON.parse(text));
-    return this.lasts({ expiresAt }) ? { token, caCertHash, expiresAt } : undefined;
-  }
-
-  private lasts({ expiresAt }: Pick<EndingCredentials, 'expiresAt'>): boolean {
     const leftMs = Date.parse(expiresAt) - this.clock.now().getTime();
-    return leftMs >= this.settings.joinTokenTtlSeconds * TOKEN_LEFT_MIN * 1_000;
+    const leftMinMs = this.settings.joinTokenTtlSeconds * TOKEN_LEFT_MIN * 1_000;
+    return leftMs < leftMinMs ? undefined : { token, caCertHash, expiresAt };
   }
 
   /** Asks the initial control plane, and where that one is lost the others. */

@@ -8,7 +8,7 @@ import type { Step } from '../bootstrap/step.js';
 import { JoinsEffects } from './joins.effects.js';
 import { HostAccess } from '../hosts/host.access.js';
 import { RememberedSecrets } from '../secrets.cache.js';
-import { JoinCredentialsSource, type ControlPlaneCredentials } from './join.credentials.js';
+import { JoinCredentialsSource } from './join.credentials.js';
 
 const MINUTE_MS = 60_000;
 
@@ -138,66 +138,13 @@ describe('join credentials', () => {
     expect(await source.forWorker(stepOf(w(1), 2))).not.toEqual(first);
   });
 
-  it('are fresh for a control plane that joins alone, with the certificates under a new key [ORBITER 7, CB-Ladybug 16]', async () => {
-    const alone = (node: string) => source.forControlPlane(stepOf(node), (issue) => issue());
-    const [first, second] = [await alone(cp(2)), await alone(cp(3))];
+  it('are fresh for each control plane, with the certificates under a key [ORBITER 7, CB-Ladybug 16]', async () => {
+    const first = await source.forControlPlane(stepOf(cp(2)));
+    const second = await source.forControlPlane(stepOf(cp(3)));
     expect(first.certificateKey).toMatch(/^[0-9a-f]{64}$/);
     expect(second.certificateKey).toMatch(/^[0-9a-f]{64}$/);
     expect([second.token, second.certificateKey]).not.toContain(first.token);
     expect(second.certificateKey).not.toBe(first.certificateKey);
-  });
-
-  describe('of control planes that join at the same time', () => {
-    type Issue = () => Promise<ControlPlaneCredentials>;
-    /** A join that lasts until the test ends it. */
-    const joinOf = (node: string) => {
-      let end = (): void => undefined;
-      let fail = (_error: Error): void => undefined;
-      let issue: Issue = () => Promise.reject(new Error('it has not begun'));
-      const ends = new Promise<void>((resolve, reject) => {
-        end = resolve;
-        fail = reject;
-      });
-      const work = source.forControlPlane(stepOf(node), (issued) => {
-        issue = issued;
-        return ends;
-      });
-      return { work, issue: () => issue(), end: () => end(), fail: (error: Error) => fail(error) };
-    };
-
-    it('are the same: another upload of the certificates would make the key of the first useless', async () => {
-      const [one, other] = [joinOf(cp(2)), joinOf(cp(3))];
-      const [first, second] = await Promise.all([one.issue(), other.issue()]);
-      expect(second).toEqual(first);
-      expect(world.credentials).toHaveLength(1);
-      one.end();
-      await one.work;
-      // The first is tried again beside the second.
-      const again = joinOf(cp(2));
-      expect(await again.issue()).toEqual(first);
-      for (const join of [other, again]) join.end();
-      await Promise.all([other.work, again.work]);
-      expect(await source.forControlPlane(stepOf(cp(3)), (issue) => issue())).not.toEqual(first);
-    });
-
-    it('are made again for all when half of their time is over', async () => {
-      const [one, other] = [joinOf(cp(2)), joinOf(cp(3))];
-      const first = await one.issue();
-      nowMs += 7.5 * MINUTE_MS + 1;
-      const [second, third] = await Promise.all([one.issue(), other.issue()]);
-      expect(second).not.toEqual(first);
-      expect(third).toEqual(second);
-      expect(world.credentials).toHaveLength(2);
-    });
-
-    it('are made again when kubeadm finds no certificates under their key', async () => {
-      const [one, other] = [joinOf(cp(2)), joinOf(cp(3))];
-      const first = await one.issue();
-      const message = 'error execution phase control-plane-prepare/download-certs: error downloading certs';
-      one.fail(new WorldFailure({ operation: 'kubeadm join', target: cp(2), message }));
-      await expect(one.work).rejects.toThrow(message);
-      expect(await other.issue()).not.toEqual(first);
-    });
   });
 
   it('come from another control plane when the first one is lost', async () => {

@@ -8,7 +8,7 @@ import { hasExternalEtcd, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Settings } from '../config.js';
 import { desiredMetadata } from '../bootstrap/metadata.evolve.js';
 import { leaveEtcd, runEtcdctl } from '../control-plane/etcd.members.js';
-import type { ControlPlaneCredentials, EndingCredentials, JoinCredentialsSource } from './join.credentials.js';
+import type { EndingCredentials, JoinCredentialsSource } from './join.credentials.js';
 import type { HostAccess } from '../hosts/host.access.js';
 import { clusterSettings, nodeSettings, versionOn } from '../hosts/node.settings.js';
 
@@ -20,12 +20,12 @@ interface Issuing<C> {
 }
 
 interface ControlPlaneJoin {
-  readonly credentials: ControlPlaneCredentials;
+  readonly credentials: EndingCredentials & { readonly certificateKey: string };
   /** What an earlier join left may be cleaned: etcd has no member of it. */
   readonly again: boolean;
 }
 
-/** Nodes join: control planes with credentials of their own, workers with those of the next minutes. */
+/** Nodes join: control planes with fresh credentials each, workers with those of the next minutes. */
 @Controller()
 export class JoinsEffects {
   constructor(
@@ -37,16 +37,14 @@ export class JoinsEffects {
   @OnTask('JoinControlPlane', { attemptsMax: 3, backoffFirstMs: 2_000, timeoutMs: 20 * 60_000 })
   async joinControlPlane(step: Step): Promise<void> {
     const host = hostOf(step);
-    await this.credentials.forControlPlane(step, (issue) =>
-      this.withToken(step, { host, first: issue, next: issue }, async (credentials, renew) => {
-        // The member of an etcd that is not kubeadm's is there before the join, and stays.
-        const again = hasExternalEtcd(step.state.cluster);
-        const { interrupted } = await this.join(step, host, { credentials, again });
-        if (!interrupted) return;
-        await leaveEtcd(this.hosts, step, host);
-        await this.join(step, host, { credentials: await renew(), again: true });
-      }),
-    );
+    const issue = () => this.credentials.forControlPlane(step);
+    await this.withToken(step, { host, first: issue, next: issue }, async (credentials, renew) => {
+      // The member of an etcd that is not kubeadm's is there before the join, and stays.
+      const { interrupted } = await this.join(step, host, { credentials, again: hasExternalEtcd(step.state.cluster) });
+      if (!interrupted) return;
+      await leaveEtcd(this.hosts, step, host);
+      await this.join(step, host, { credentials: await renew(), again: true });
+    });
     await runEtcdctl(this.hosts, step, host);
     const { cluster } = step.state;
     const read = cluster.authenticationFile === true ? { authentication: authenticationRevision(cluster) } : {};

@@ -4,7 +4,6 @@ import type { Stats } from '../stats/stats.js';
 import type { Host } from '../hosts/host.js';
 import { KERNEL_VERSION, type Membership } from '../hosts/host.record.js';
 import {
-  additionRefused,
   EtcdMembers,
   SimulatedCluster,
   snapshotFrom,
@@ -205,20 +204,7 @@ export class Clusters {
   }
 
   addEtcdMember(host: Host, cluster: Cluster, nodeName: string): void {
-    cluster.kubernetes.etcd.add(nodeName, peerUrlOf(host));
-  }
-
-  /** Why the cluster's etcd takes no member of the host now; undefined: it has one, or a learner from now on. */
-  announceEtcdMember(host: Host, { kubernetes: { etcd } }: Cluster): string | undefined {
-    const url = peerUrlOf(host);
-    if (etcd.list().some(({ peerUrl }) => peerUrl === url)) return undefined;
-    const refused = additionRefused(etcd.list());
-    if (refused === undefined) etcd.announce(url);
-    return refused;
-  }
-
-  promoteEtcdMember(host: Host, cluster: Cluster, nodeName: string): void {
-    cluster.kubernetes.etcd.promote(nodeName, peerUrlOf(host));
+    cluster.kubernetes.etcd.add(nodeName, `https://${host.facts.address}:2380`);
   }
 
   /** undefined: no etcd runs as a unit of the host. */
@@ -273,7 +259,7 @@ export class Clusters {
     await this.stopServing(host);
     if (cluster === undefined || membership === null) return;
     if (membership.role === 'control-plane' && !cluster.kubernetes.externalEtcd)
-      cluster.kubernetes.etcd.leave(membership.nodeName, peerUrlOf(host));
+      cluster.kubernetes.etcd.remove(membership.nodeName);
     this.staticPods.delete(host.facts.machineId);
     this.watches.end(host);
     cluster.kubernetes.setKubelet(membership.nodeName, { running: false });
@@ -400,8 +386,6 @@ export class Clusters {
     await cluster.kubernetes.close();
   }
 }
-
-const peerUrlOf = ({ facts }: Host): string => `https://${facts.address}:2380`;
 
 const registrationOf = (host: Host, { providerId, ...node }: KubeadmNodeSpec): NodeRegistration => ({
   ...node,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../clusters/clusters.js';
 import { runsUnitEtcd } from '../clusters/unit.etcd.js';
 import { installedVersion } from '../commands/apt.commands.js';
@@ -7,10 +6,6 @@ import { hostOf, portOf, withPort } from './kubeadm.init.js';
 import { nodeRequest, startKubelet, writeControlPlane, writePki } from './kubeadm.node.js';
 import { minorOf, preflight } from './kubeadm.preflight.js';
 import type { JoinRequest } from './kubeadm.requests.js';
-
-/** kubeadm's own (its constants EtcdAPICallRetryInterval and EtcdAPICallTimeout). */
-const ETCD_CALL_RETRY_MS = 500;
-const ETCD_CALL_LIMIT_MS = 120_000;
 
 /** `kubeadm join`: makes this host one more node of the cluster behind the endpoint. */
 export const kubeadmJoin = async (
@@ -68,25 +63,9 @@ const joinControlPlane = async (
     out('[check-etcd] Skipping etcd check in external mode');
     return;
   }
-  await announced(call, cluster);
   out('[etcd] Announced new etcd member joining to the existing etcd cluster');
   await world.delays('etcdJoin', signal);
-  world.clusters.promoteEtcdMember(host, cluster, request.node.name);
-};
-
-/** etcd takes one learner at a time: kubeadm tries again until it is this host's turn. */
-const announced = async ({ host, world, signal }: CommandCall, cluster: Cluster): Promise<void> => {
-  let waitedMs = 0;
-  for (;;) {
-    const refused = world.clusters.announceEtcdMember(host, cluster);
-    if (refused === undefined) return;
-    if (waitedMs >= ETCD_CALL_LIMIT_MS)
-      throw new CommandFault(
-        `error execution phase etcd-join: error creating local etcd static pod manifest file: ${refused}`,
-      );
-    await sleep(ETCD_CALL_RETRY_MS, undefined, { signal });
-    waitedMs += ETCD_CALL_RETRY_MS;
-  }
+  world.clusters.addEtcdMember(host, cluster, request.node.name);
 };
 
 /** The cluster that the endpoint, the token and the CA's hash lead to, or kubeadm's words why there is none. */

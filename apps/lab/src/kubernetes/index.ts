@@ -9,7 +9,7 @@ export {
   etcdReportedBy,
   type ComponentFlags,
 } from './controlplane/static.pods.planner.js';
-export { additionRefused, EtcdMembers } from './etcd/etcd.members.js';
+export { EtcdMembers } from './etcd/etcd.members.js';
 export type { EtcdUnderTool } from './etcd/etcd.tools.js';
 export { RestoredEtcd } from './etcd/restored.etcd.js';
 export type { ApiListener } from './http/api.listener.js';

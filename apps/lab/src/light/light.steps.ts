@@ -193,7 +193,7 @@ export const LIGHT_STEPS: Steps = {
     if (found?.[0] === undefined) return { changed: false, members: members.length };
     const health = (await light.run(...etcd, 'endpoint', 'health', '--cluster')).stdout;
     const others = members.map((line) => line.split(', ')).filter(([id]) => id !== found[0]);
-    const survivors = others.filter(([, , , , client]) => client && health.includes(`${client} is healthy`)).length;
+    const survivors = others.filter(([, , , , client]) => health.includes(`${client} is healthy`)).length;
     const needed = Math.floor(others.length / 2) + 1;
     if (survivors < needed) {
       throw new StepFault(

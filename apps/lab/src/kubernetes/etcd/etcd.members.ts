@@ -127,14 +127,6 @@ export class EtcdMembers {
   }
 }
 
-/** Why etcd takes no further member now (--strict-reconfig-check, and one learner at a time); undefined: it does. */
-export const additionRefused = (members: readonly Pick<EtcdMember, 'running' | 'learner'>[]): string | undefined => {
-  if (members.some(({ running, learner }) => learner !== true && !running)) return 'etcdserver: unhealthy cluster';
-  return members.some(({ learner }) => learner === true)
-    ? 'etcdserver: too many learner members in cluster'
-    : undefined;
-};
-
 const newMember = (name: string, peerUrl: string): EtcdMember => ({
   id: createHash('sha256').update(`${name} ${peerUrl}`).digest('hex').slice(0, 16),
   name,

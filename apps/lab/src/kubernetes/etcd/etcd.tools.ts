@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parseArguments, type ParsedArguments } from '../../arguments/arguments.js';
-import { additionRefused, type EtcdMemberReport } from './etcd.members.js';
+import type { EtcdMemberReport } from './etcd.members.js';
 
 /** What the stand-ins of etcdctl and etcdutl need of the etcd that they are asked about. */
 export interface EtcdUnderTool {
@@ -154,11 +154,14 @@ const listMembers = ({ etcd, self }: ToolCall, parsed: ParsedArguments): ToolRes
   );
 };
 
+/** etcd's option --strict-reconfig-check: its voting members are connected. */
 const addMember = ({ etcd }: ToolCall, parsed: ParsedArguments): ToolResult => {
   const url = parsed.value('--peer-urls') ?? '';
   if (!parsed.has('--learner')) return failed('Error: only learners are added in Fairlead lab');
-  const refused = additionRefused(etcd.members());
-  if (refused !== undefined) return failed(`Error: ${refused}`);
+  const voters = etcd.members().filter(({ learner }) => !learner);
+  if (!voters.every(({ running }) => running)) return failed('Error: etcdserver: unhealthy cluster');
+  if (etcd.members().some(({ learner }) => learner))
+    return failed('Error: etcdserver: too many learner members in cluster');
   if (!etcd.announce(url)) return failed('Error: etcdserver: Peer URLs already exists');
   const id = etcd.members().find(({ peerUrl }) => peerUrl === url)?.id ?? '';
   return printed(`Member ${id} added to cluster ${clusterId(etcd)}\n`);

@@ -69,22 +69,6 @@ export class SimulatedEtcd {
     });
   }
 
-  /** A learner that has not started; it has no name yet. False: there is a member at that peer URL. */
-  announce(url: string): boolean {
-    let isNew = false;
-    this.change(() => (isNew = this.members.announce(url)));
-    return isNew;
-  }
-
-  /** The member that was announced starts, and votes once it has all data: at once. */
-  promote(name: string, url: string): void {
-    this.change(() => {
-      this.members.appear(name, url);
-      this.keepToken(name);
-      this.members.set(name, { learner: false });
-    });
-  }
-
   /** A unit starts a member that was announced, or one that there is already. */
   startUnit(name: string, url: string, { version, restored }: UnitStart): void {
     this.change(() => {
@@ -98,12 +82,6 @@ export class SimulatedEtcd {
 
   remove(name: string): void {
     this.change(() => this.members.remove(name));
-  }
-
-  /** Also one that was announced and has never started: it has no name. */
-  leave(name: string, url: string): void {
-    const own = this.list().find((member) => member.name === name || member.peerUrl === url);
-    if (own !== undefined) this.remove(own.name);
   }
 
   /** A member whose machine is off still counts for the majority it cannot join. The rest are faults to be found by those who look. */
@@ -149,7 +127,11 @@ export class SimulatedEtcd {
       },
       moveLeader: (member) => this.moveLeader(member),
       removeMember: (member) => this.remove(member),
-      announce: (url) => this.announce(url),
+      announce: (url) => {
+        let isNew = false;
+        this.change(() => (isNew = this.members.announce(url)));
+        return isNew;
+      },
       promote: (member) => this.set(member, { learner: false }),
     };
   }
