@@ -151,8 +151,8 @@ current-context: ${user}@${cluster}
 `;
 
 /**
- * The same of the administrator, to be kept by the platform: as JSON, which is YAML, because every service that reaches the cluster reads it, and reading YAML
- * takes a hundred times as long.
+ * The same of the administrator, to be kept by the platform: as JSON, which is YAML, because every service that reaches the
+ * cluster reads it, and reading YAML takes a hundred times as long.
  */
 export const kubeconfigToSeal = (cluster: string, { server, ca, certificate, key }: ClientAccess): string => {
   const user = 'kubernetes-admin';

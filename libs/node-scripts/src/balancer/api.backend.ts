@@ -14,7 +14,7 @@ export interface ApiBackend {
   readonly servers: readonly BalancedServer[];
 }
 
-/** How long an old process keeps its connections after a reload. Nothing but TCP watches over them. */
+/** How long an old process keeps its connections after a reload. It checks no server; only TCP notices a host that is gone. */
 export const OLD_CONNECTIONS_KEPT = '30m';
 
 /**
