@@ -182,10 +182,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   /** undefined: this look leaves them out. Which are installed is read from the log with what is recorded. */
-  private async lookAtAddons(
-    looked: Looked,
-    { api, listed, isSeldom }: AddonsOf,
-  ): Promise<AddonFindings | undefined> {
+  private async lookAtAddons(looked: Looked, { api, listed, isSeldom }: AddonsOf): Promise<AddonFindings | undefined> {
     looked.looksUntilAddons -= 1;
     if (looked.looksUntilAddons > 0) return undefined;
     const nodesAway = listed.filter(({ ready }) => !ready).length;
