@@ -5,6 +5,7 @@ import { HOOK_POINTS, type HookPoint } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
 import { clusterAnswer } from '../cluster/cluster.answers.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { clusterAt } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
@@ -100,13 +101,16 @@ const valueIn = async (file: string, io: Io): Promise<string> => {
 };
 
 const addDeleteSecret = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'delete-secret <secret>',
     summary: 'Delete a hook secret',
     description: 'Delete a hook secret. Hooks that still refer to it fail, and their failurePolicy applies.',
     examples: [['fairlead hook delete-secret inventory', 'Delete a secret that no manifest uses']],
-  }).action(
-    runs(io, async (session, name: string) => {
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, options: ConfirmOptions) => {
+      const what = `The hook secret ${name} of namespace ${session.namespace} will be deleted; hooks that refer to it will fail`;
+      await confirm(io, { what }, options);
       await session.api.deleteHookSecret(session.namespace, name);
       return { data: { name, deleted: true }, table: `The hook secret ${name} is deleted.`, names: [name] };
     }),

@@ -39,6 +39,6 @@ describe('fairlead hook', () => {
     gateway.on('GET', '/ns/default/hook-secrets', { body: { kind: 'HookSecretList', items: [VIEW] } });
     expect((await hook('secrets')).stdout).toContain('inventory');
     gateway.on('DELETE', SECRET, { body: { kind: 'Status', code: 200, message: 'gone' } });
-    expect((await hook('delete-secret', 'inventory')).stdout).toBe('The hook secret inventory is deleted.\n');
+    expect((await hook('delete-secret', 'inventory', '--yes')).stdout).toBe('The hook secret inventory is deleted.\n');
   });
 });

@@ -508,7 +508,7 @@ export interface paths {
     get: operations['getManifest'];
     /**
      * Apply a manifest: create the cluster, or make it as declared
-     * @description A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
+     * @description A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
      */
     put: operations['putManifest'];
     post?: never;
@@ -517,7 +517,7 @@ export interface paths {
     head?: never;
     /**
      * Change a manifest by a JSON merge patch (RFC 7386)
-     * @description The body is application/merge-patch+json, or application/json. Lists are replaced as a whole. With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
+     * @description The body is application/merge-patch+json, or application/json. Lists are replaced as a whole. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
      */
     patch: operations['patchManifest'];
     trace?: never;
@@ -683,7 +683,7 @@ export interface paths {
     get: operations['getClusterTemplate'];
     /**
      * Apply a cluster template: create it, or change what may be changed of it
-     * @description Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded.
+     * @description Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough.
      */
     put: operations['putClusterTemplate'];
     post?: never;
@@ -1724,6 +1724,8 @@ export interface components {
         nlb: boolean;
         simulated: boolean;
       } | null;
+      /** @description When infra-svc last said whether the provider is reached, in verified or problem; null: not yet */
+      checkedTime: string | null;
       /** @description Why it cannot be used now; empty when nothing is known against it. Only administrators see the words */
       problem: string;
       /** @description The inventory of your own hosts, for administrators */
