@@ -160,7 +160,7 @@ export class AgentLoop {
     });
   }
 
-  /** Something was changed, or is to be. */
+  /** The host was changed, or something else is desired of it. */
   private lookAgain(): void {
     this.certificatesDueMs = 0;
     this.lookForDrift();
