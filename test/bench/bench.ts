@@ -18,12 +18,16 @@ import { measureYardstick, scoreOf, yardstickLine } from './yardstick.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
+/** How many `clusters` makes: for a comparison of two versions that run at the same time. */
+const CLUSTERS = Number(process.env['FAIRLEAD_BENCH_CLUSTERS'] ?? 300);
+
 const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => benchStart(CHECKOUT),
   one: () => benchClusters(1),
   five: benchFiveNodes,
   hundred: () => benchClusters(100),
   thousand: () => benchClusters(1_000),
+  clusters: () => benchClusters(CLUSTERS),
   large: benchLarge,
   'one-more': benchOneMore,
   log: benchLog,
@@ -37,7 +41,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
 
 const USAGE = `npm run bench [-- <name> ...] [--out FILE] [--profile]
 
-Names: ${Object.keys(BENCHES).join(', ')} (default: all).
+Names: ${Object.keys(BENCHES).join(', ')} (default: all but clusters).
 
 It begins and ends with a fixed yardstick. Its score tells how fast the machine is: 100 is the reference
 in docs/performance.md. Each figure is printed as measured, and normalised by the score.
@@ -83,7 +87,9 @@ const main = async (): Promise<number> => {
   const profiles = values.profile ? prepareProfiles() : undefined;
   const before = await measureYardstick();
   process.stderr.write(`yardstick: ${yardstickLine(before)}\n`);
-  const figures = await measureAll(positionals.length > 0 ? positionals : Object.keys(BENCHES));
+  const figures = await measureAll(
+    positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => name !== 'clusters'),
+  );
   const after = await measureYardstick();
   const factor = (scoreOf(before) + scoreOf(after)) / 2 / 100;
   const machine = `Machine: ${cpus().length} x ${cpus()[0]?.model.trim() ?? 'unknown'}, Linux ${release()}, Node ${process.version}`;
