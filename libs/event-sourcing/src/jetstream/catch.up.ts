@@ -29,7 +29,7 @@ const PASSED_MAX = 2 * PARTITION_COUNT * READ_BATCH;
 type Answer = (messages: readonly RawEvent[] | undefined) => void;
 
 /** A partition in a pass. */
-interface Lane {
+interface Member {
   /** Up to here it has taken every message. */
   takenTo: number;
   waiting: RawEvent[];
@@ -44,7 +44,7 @@ interface Lane {
  */
 export class CatchUp {
   private gathered = new Map<number, { readonly after: number; readonly answer: Answer }>();
-  private lanes = new Map<number, Lane>();
+  private members = new Map<number, Member>();
   private isRunning = false;
   private timer: NodeJS.Timeout | undefined;
   private readonly askedAtMs = new Map<number, number>();
@@ -72,8 +72,8 @@ export class CatchUp {
 
   /** It waits for nothing more. */
   leave(partition: number): void {
-    const asked = [this.lanes.get(partition), this.gathered.get(partition)];
-    this.lanes.delete(partition);
+    const asked = [this.members.get(partition), this.gathered.get(partition)];
+    this.members.delete(partition);
     this.gathered.delete(partition);
     for (const one of asked) one?.answer?.(undefined);
     this.goOn();
@@ -99,7 +99,7 @@ export class CatchUp {
       const first = Math.min(...near);
       // The others may ask soon; what comes for them is kept.
       for (const partition of this.options.owned())
-        this.lanes.set(partition, { takenTo: first, waiting: [], passed: 0, answer: undefined });
+        this.members.set(partition, { takenTo: first, waiting: [], passed: 0, answer: undefined });
       void this.run(first)
         .catch((error: unknown) => this.options.warn(error))
         .finally(() => this.end());
@@ -110,17 +110,17 @@ export class CatchUp {
   }
 
   private ofPass(partition: number, after: number): Promise<readonly RawEvent[] | undefined> {
-    const lane = this.lanes.get(partition);
+    const member = this.members.get(partition);
     // It is behind the pass, or it has gone back, since a commit has failed.
-    if (lane === undefined || after < lane.takenTo) {
+    if (member === undefined || after < member.takenTo) {
       this.leave(partition);
       return Promise.resolve(undefined);
     }
-    lane.waiting = lane.waiting.filter(({ seq }) => seq > after);
-    lane.takenTo = after;
+    member.waiting = member.waiting.filter(({ seq }) => seq > after);
+    member.takenTo = after;
     return new Promise((answer) => {
-      lane.answer = answer;
-      if (lane.waiting.length >= READ_BATCH) this.serve(lane);
+      member.answer = answer;
+      if (member.waiting.length >= READ_BATCH) this.serve(member);
       else this.goOn();
     });
   }
@@ -128,42 +128,42 @@ export class CatchUp {
   private async run(after: number): Promise<void> {
     for await (const batch of this.options.pass(after)) {
       for (const message of batch) this.give(message);
-      for (const lane of this.lanes.values()) {
-        lane.passed += batch.length;
-        if (lane.waiting.length >= READ_BATCH || (lane.waiting.length > 0 && lane.passed > PASSED_MAX))
-          this.serve(lane);
+      for (const member of this.members.values()) {
+        member.passed += batch.length;
+        if (member.waiting.length >= READ_BATCH || (member.waiting.length > 0 && member.passed > PASSED_MAX))
+          this.serve(member);
       }
-      while (this.lanes.size > 0 && ![...this.lanes.values()].some(({ answer }) => answer !== undefined))
+      while (this.members.size > 0 && ![...this.members.values()].some(({ answer }) => answer !== undefined))
         await new Promise<void>((resolve) => (this.goOn = resolve));
-      if (this.lanes.size === 0) return;
+      if (this.members.size === 0) return;
     }
   }
 
   private give(message: RawEvent): void {
     const partition = partitionInSubject(message.subject);
-    const lane = partition === undefined ? undefined : this.lanes.get(partition);
-    if (partition === undefined || lane === undefined || message.seq <= lane.takenTo) return;
-    lane.waiting.push(message);
-    if (lane.waiting.length > WAITING_MAX) this.leave(partition);
+    const member = partition === undefined ? undefined : this.members.get(partition);
+    if (partition === undefined || member === undefined || message.seq <= member.takenTo) return;
+    member.waiting.push(message);
+    if (member.waiting.length > WAITING_MAX) this.leave(partition);
   }
 
-  private serve(lane: Lane): void {
-    const { answer } = lane;
+  private serve(member: Member): void {
+    const { answer } = member;
     if (answer === undefined) return;
-    const messages = lane.waiting.splice(0, READ_BATCH);
-    lane.answer = undefined;
-    lane.passed = 0;
-    lane.takenTo = messages.at(-1)?.seq ?? lane.takenTo;
+    const messages = member.waiting.splice(0, READ_BATCH);
+    member.answer = undefined;
+    member.passed = 0;
+    member.takenTo = messages.at(-1)?.seq ?? member.takenTo;
     answer(messages.length > 0 ? messages : undefined);
   }
 
   /** What is left goes to those that wait for it; the others find it in the log. */
   private end(): void {
     this.isRunning = false;
-    const { lanes } = this;
-    this.lanes = new Map();
-    this.finished = new Set(lanes.keys());
+    const { members } = this;
+    this.members = new Map();
+    this.finished = new Set(members.keys());
     this.askedAtMs.clear();
-    for (const lane of lanes.values()) this.serve(lane);
+    for (const member of members.values()) this.serve(member);
   }
 }

@@ -173,7 +173,6 @@ describe('partitions that are far behind', () => {
   it('read by themselves after a failed pass', async () => {
     const warnings: unknown[] = [];
     const catchUp = new CatchUp({
-      // eslint-disable-next-line require-yield
       pass: async function* () {
         throw new Error('NATS is away');
       },
