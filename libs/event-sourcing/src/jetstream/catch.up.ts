@@ -16,8 +16,10 @@ export interface CatchUpOptions {
 const SHARING_MIN = PARTITION_COUNT / 2;
 /** How long the first partition that is behind waits for others: a service has started, or NATS was away. */
 const GATHER_MS = 30;
-/** A partition that was behind so recently is likely to ask again. */
-const RECENT_MS = 1_000;
+/** And how long one waits when enough others were behind recently: each works on a batch, and asks again. */
+const GATHER_MANY_MS = 1_000;
+/** On a busy machine the batches of all partitions take seconds. */
+const RECENT_MS = 5_000;
 /** A partition that is so far behind the others would let them wait. */
 const APART_MAX = 20_000;
 /** What is kept for a partition that takes nothing. It leaves the pass then, so that no other waits for it. */
@@ -66,7 +68,7 @@ export class CatchUp {
       this.gathered.set(partition, { after, answer });
       clearTimeout(this.timer);
       if (this.near().length >= SHARING_MIN) this.begin();
-      else this.timer = setTimeout(() => this.begin(), behind < SHARING_MIN ? GATHER_MS : RECENT_MS);
+      else this.timer = setTimeout(() => this.begin(), behind < SHARING_MIN ? GATHER_MS : GATHER_MANY_MS);
     });
   }
 
@@ -103,6 +105,10 @@ export class CatchUp {
       void this.run(first)
         .catch((error: unknown) => this.options.warn(error))
         .finally(() => this.end());
+    } else {
+      // The others were waited for in vain.
+      for (const partition of [...this.askedAtMs.keys()])
+        if (!gathered.has(partition)) this.askedAtMs.delete(partition);
     }
     for (const [partition, { after, answer }] of gathered)
       if (this.isRunning) void this.ofPass(partition, after).then(answer);
@@ -111,11 +117,8 @@ export class CatchUp {
 
   private ofPass(partition: number, after: number): Promise<readonly RawEvent[] | undefined> {
     const member = this.members.get(partition);
-    // It is behind the pass, or it has gone back, since a commit has failed.
-    if (member === undefined || after < member.takenTo) {
-      this.leave(partition);
-      return Promise.resolve(undefined);
-    }
+    // It is behind the pass, or a failed commit has put it back. When it has read so far, it can take what waits.
+    if (member === undefined || after < member.takenTo) return Promise.resolve(undefined);
     member.waiting = member.waiting.filter(({ seq }) => seq > after);
     member.takenTo = after;
     return new Promise((answer) => {

@@ -96,6 +96,19 @@ describe('partitions that are far behind', () => {
     expect(await catchUp.next(3, 1_000)).toBeUndefined(); // No timer has to pass.
   });
 
+  it('wait in vain once for others that were behind', async () => {
+    const { catchUp, passes } = world(LAST);
+    // Enough of them are behind, one after the other.
+    for (const partition of ENOUGH) {
+      const alone = catchUp.next(partition, 0);
+      await jest.advanceTimersByTimeAsync(partition < ENOUGH.length - 1 ? 50 : 1_100);
+      expect(await alone).toBeUndefined();
+    }
+    const last = ENOUGH.length - 1;
+    expect(await catchUp.next(last, 1_000)).toBeUndefined(); // No timer has to pass.
+    expect(passes).toEqual([]);
+  });
+
   it('join a pass that has begun', async () => {
     const { catchUp, passes } = world(LAST);
     const early = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, 0)));
@@ -150,6 +163,18 @@ describe('partitions that are far behind', () => {
     expect(batches).toBe(200);
   });
 
+  it('join a pass that began after their place when they have read so far', async () => {
+    const { catchUp, passes } = world(LAST);
+    const early = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, 16_000)));
+    const LATE = PARTITION_COUNT - 1;
+    expect(await catchUp.next(LATE, 1_600)).toBeUndefined();
+    const late = takeAll(catchUp, LATE, 17_600);
+    await settle();
+    expect(await late).toEqual(expected(LATE, 17_600, LAST));
+    await early;
+    expect(passes).toEqual([16_000]);
+  });
+
   it('wait for nothing more when they stop', async () => {
     const { catchUp } = world(LAST);
     const gathering = catchUp.next(0, 0);
@@ -162,12 +187,18 @@ describe('partitions that are far behind', () => {
     expect(await inPass).toBeUndefined();
   });
 
-  it('leave the pass when a failed commit has put them back', async () => {
+  it('read by themselves up to where they were when a failed commit has put them back', async () => {
     const { catchUp } = world(LAST);
     const first = PARTITIONS.map((partition) => catchUp.next(partition, 0));
     await jest.advanceTimersByTimeAsync(0);
     expect(seqsOf(await first[0])).toHaveLength(READ_BATCH);
     expect(await catchUp.next(0, 0)).toBeUndefined();
+    const last = (await first[0])!.at(-1)!.seq;
+    const rest = Promise.all(PARTITIONS.slice(1).map((partition) => takeAll(catchUp, partition, last)));
+    const again = takeAll(catchUp, 0, last);
+    await settle();
+    expect(await again).toEqual(expected(0, last, LAST));
+    await rest;
   });
 
   it('read by themselves after a failed pass', async () => {
