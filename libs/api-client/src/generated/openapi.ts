@@ -83,7 +83,7 @@ export interface paths {
     get?: never;
     /**
      * Set a secret that requests to hooks are signed with
-     * @description It replaces the value before. Hooks name it as secretName in the manifests of the namespace.
+     * @description Requests are signed with the value before, too, for expireOldAfterSeconds, so that receivers can change over one after the other. Hooks and gates name the secret as secretName in the manifests and upgrades of the namespace.
      */
     put: operations['putHookSecret'];
     post?: never;
@@ -1623,10 +1623,17 @@ export interface components {
        * @description When its value was set last
        */
       setTime: string;
+      /**
+       * Format: date-time
+       * @description Until then requests are signed with the value before, too; absent: there was none, or it ended at once
+       */
+      oldValidUntil?: string;
     };
     HookSecretRequest: {
       /** @description The key of HMAC-SHA256, as it is written here; it is sealed and never shown again */
       value: string;
+      /** @description For how long requests are signed with the value before, too; 0: with the new one only (default: 86400) */
+      expireOldAfterSeconds?: number;
     };
     RealmList: {
       /** @enum {string} */
@@ -4069,6 +4076,8 @@ export interface components {
               url: string;
               /** @default 200 */
               status: number;
+              /** @description The hook secret that signs its requests; absent: they are not signed */
+              secretName?: string;
             }
           | {
               /** @enum {string} */
@@ -4328,6 +4337,8 @@ export interface components {
               url: string;
               /** @default 200 */
               status: number;
+              /** @description The hook secret that signs its requests; absent: they are not signed */
+              secretName?: string;
             }
           | {
               /** @enum {string} */
