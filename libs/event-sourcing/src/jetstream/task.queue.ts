@@ -25,8 +25,8 @@ export interface TaskQueueOptions {
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
   readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
-  /** Called whenever it may have changed with how many wait for their turn, and with the groups that others wait for. */
-  readonly onWaiting: (count: number, full: readonly string[]) => void;
+  /** Called whenever it may have changed with how many wait for their turn, and how many for each full group. */
+  readonly onWaiting: (count: number, full: ReadonlyMap<string, number>) => void;
   readonly isGivenUp: (job: Job, failures: number) => boolean;
   /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
   readonly load: () => number;
@@ -261,14 +261,14 @@ export class TaskQueue {
   }
 
   private count(): void {
-    const full = new Set<string>();
+    const full = new Map<string, number>();
     let due = 0;
     for (const { groups, count } of this.waitingFor.values()) {
       const group = this.options.groups.full(groups);
       if (group === undefined) due += count;
-      else full.add(group);
+      else full.set(group, (full.get(group) ?? 0) + count);
     }
-    this.options.onWaiting(due, [...full]);
+    this.options.onWaiting(due, full);
     if (due > 0) return this.startAgain();
     clearInterval(this.sampler);
     this.sampler = undefined;
