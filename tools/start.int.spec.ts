@@ -68,6 +68,19 @@ describe('npm start', () => {
     expect(output).toContain('main up --demo --once');
   });
 
+  it('shows its options without installing or building for it', async () => {
+    cpSync(join(dirname(SCRIPT), '../docs/cli.md'), join(checkout, 'docs/cli.md'));
+    for (const option of ['--help', '-h']) {
+      const { code, output } = await launch(option).ended;
+      expect({ code, calls: calls() }).toEqual({ code: 0, calls: [] });
+      expect(output).toContain('fairlead up [options]');
+      expect(output).toContain('`--control-planes <count>`');
+      expect(output).not.toContain('fairlead down [options]');
+    }
+    await launch('--prepare-only').ended;
+    expect((await launch('--help').ended).output).toContain('main up --demo --help');
+  });
+
   it('neither installs nor builds again when nothing changed', async () => {
     await launch('--prepare-only').ended;
     const { code, output } = await launch('--prepare-only').ended;

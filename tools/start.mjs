@@ -14,6 +14,7 @@ const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MAIN = path.join(ROOT, 'apps', 'cli', 'dist', 'main.js');
 /** The same in one file, which starts faster. */
 const BUNDLE = path.join(ROOT, 'apps', 'cli', 'dist', 'bundle.mjs');
+const REFERENCE = path.join(ROOT, 'docs', 'cli.md');
 const STATE = path.join(ROOT, '.fairlead', 'start');
 const LOCK = path.join(STATE, 'lock');
 const BUILD_STAMP = path.join(STATE, 'build.sha256');
@@ -28,6 +29,7 @@ class Refusal extends Error {}
 async function main(args) {
   refuseOldNode();
   const passedOn = args.filter((arg) => arg !== '--prepare-only');
+  if (passedOn.some(isHelp) && !isPrepared()) return help();
   await prepare();
   if (passedOn.length !== args.length) return undefined;
   // In this very process, so that signals and the exit code need no passing on, and nothing stays behind when it is killed.
@@ -47,9 +49,29 @@ function refuseOldNode() {
   );
 }
 
+function isHelp(arg) {
+  return arg === '--help' || arg === '-h';
+}
+
+function isPrepared() {
+  return isInstalled() && isBuilt(fingerprint());
+}
+
+/** Without installing and building for it: the section of the generated reference, which a spec holds to the commands. */
+function help() {
+  const [, fromUp] = fs.readFileSync(REFERENCE, 'utf8').split('\n### fairlead up\n');
+  const [section] = fromUp.split('\n### ');
+  process.stdout.write(
+    'npm start installs the dependencies, builds Fairlead and runs "fairlead up --demo"; options follow "--":\n\n' +
+      '    npm start -- --once\n' +
+      section.trimEnd() +
+      '\n',
+  );
+}
+
 /** Installs and builds if something changed. Of several that start at once, one does it and the others wait for it. */
 async function prepare() {
-  if (isInstalled() && isBuilt(fingerprint())) return;
+  if (isPrepared()) return;
   const lock = await takeLock();
   try {
     if (!isInstalled()) await install(lock);

@@ -171,9 +171,10 @@ export class Fleet {
     });
     const jitter = { jitter: JITTER, random: Math.random };
     const beat = beatOf(uid, node);
-    const stop = sharedMetronome.every(this.heartbeatMs, jitter, () =>
-      platform.sendHeartbeat({ ...beat, at: new Date().toISOString() }),
-    );
+    const stop = sharedMetronome.every(this.heartbeatMs, jitter, () => {
+      platform.sendHeartbeat({ ...beat, at: new Date().toISOString() });
+      platform.ping();
+    });
     this.agents.push({ name: node, platform, stop });
   }
 

@@ -199,6 +199,15 @@ const gates = () => [
       ['`user:<name>`', USER_GATE.rule, cell(USER_GATE.sentence), cell(USER_GATE.help)],
     ],
   ),
+  'The strategy of an upgrade (`--strategy <file>`) declares user gates:',
+  '',
+  '```yaml',
+  'gates:',
+  '  - { kind: http, name: shop, url: https://shop.example.com/healthy, status: 200, secretName: inventory }',
+  '```',
+  '',
+  'The URL is asked by GET, and its address must be public, or in `GATE_ADDRESSES_ALLOWED`. With a `secretName`, requests are [signed](hooks.md#signed-requests) with this hook secret of the namespace, and the body is empty.',
+  '',
 ];
 
 const pauses = () => [

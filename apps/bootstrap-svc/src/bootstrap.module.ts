@@ -6,7 +6,7 @@ import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { NodeSshShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp, HookCaller, type HookHttp } from '@fairlead/service-kit/http';
+import { CheckedHttp, HookCaller, HookSigner, type HookHttp } from '@fairlead/service-kit/http';
 import { NatsLogReaders } from './adapters/nats/nats.log.readers.js';
 import { AddonsEffects } from './addons/addons.effects.js';
 import {
@@ -78,7 +78,12 @@ const providersOf = (settings: Settings, adapters: Adapters): Provider[] => [
     provide: HOOK_CALLER,
     useFactory: (secrets: SecretStore, clock: Clock) => {
       const http = adapters.hooks?.() ?? hookHttpOf(settings);
-      return new HookCaller({ http, secrets, clock, againAfterMs: settings.hookAgainAfterMs });
+      return new HookCaller({
+        http,
+        signer: new HookSigner(secrets, clock),
+        clock,
+        againAfterMs: settings.hookAgainAfterMs,
+      });
     },
     inject: [SECRETS, CLOCK],
   },

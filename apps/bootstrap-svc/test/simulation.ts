@@ -37,7 +37,7 @@ import { BalancingEffects } from '../src/control-plane/balancing.effects.js';
 import { ControlPlaneEffects } from '../src/control-plane/control-plane.effects.js';
 import { ExternalEtcdEffects, type Authorities } from '../src/control-plane/external-etcd.effects.js';
 import { HooksEffects } from '../src/hooks/hooks.effects.js';
-import { HookCaller, type HookHttp } from '@fairlead/service-kit/http';
+import { HookCaller, HookSigner, type HookHttp } from '@fairlead/service-kit/http';
 import { AgentKit } from '../src/hosts/agent.kit.js';
 import { HostAccess } from '../src/hosts/host.access.js';
 import { FollowsEffects } from '../src/executions/follows.effects.js';
@@ -512,7 +512,7 @@ export class Simulation {
       hooks: new HooksEffects(
         new HookCaller({
           http: this.hookHttp(pass),
-          secrets: this.secrets,
+          signer: new HookSigner(this.secrets, this.hookClock),
           clock: this.hookClock,
           againAfterMs: HOOK_AGAIN_AFTER_MS,
         }),

@@ -753,8 +753,9 @@ describe('the others', () => {
 
   describe('connection set waits until it is known what the connection offers', () => {
     const settings = { name: 'site', provider: 'ssh', region: '', zone: '', settings: {} };
-    const verified = { at: '2026-11-21T09:00:00.000Z', zones: ['z'], specs: 3, nlb: false, simulated: false };
-    const unknown = { ...settings, verified: null, problem: '' };
+    const at = '2026-11-21T09:00:00.000Z';
+    const verified = { at, zones: ['z'], specs: 3, nlb: false, simulated: false };
+    const unknown = { ...settings, verified: null, checkedTime: null, problem: '' };
     const set = ['connection', 'set', 'site', '--provider', 'ssh'];
 
     const answers = (before: unknown, ...looks: readonly unknown[]): void => {
@@ -764,7 +765,7 @@ describe('the others', () => {
     };
 
     it('and says what was found', async () => {
-      answers(unknown, unknown, unknown, { ...settings, verified, problem: '' });
+      answers(unknown, unknown, unknown, { ...settings, verified, checkedTime: at, problem: '' });
       const { code, stdout } = await ask(set);
       expect(code).toBe(0);
       expect(stdout).toMatch(/site +ssh +- +- +3 +reached/);
@@ -772,15 +773,17 @@ describe('the others', () => {
     });
 
     it('and ends with 1 and the error of the provider when it is not reached', async () => {
-      answers(unknown, unknown, { ...settings, verified: null, problem: 'open SSH on a failed: no route to host' });
+      const problem = 'open SSH on a failed: no route to host';
+      answers(unknown, unknown, { ...settings, verified: null, checkedTime: at, problem });
       const { code, stdout, stderr } = await ask(set);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toContain('The connection site is registered, and cannot be used now: open SSH on a failed');
     });
 
     it('and does not take what was found before for what is found now', async () => {
-      const before = { ...settings, verified, problem: '' };
-      answers(before, before, before, { ...before, problem: 'the key opens no host' });
+      const before = { ...settings, verified, checkedTime: at, problem: '' };
+      const later = { ...before, checkedTime: '2026-11-21T09:01:00.000Z', problem: 'the key opens no host' };
+      answers(before, before, before, later);
       expect((await ask(set)).stderr).toContain('the key opens no host');
     });
 
@@ -798,6 +801,63 @@ describe('the others', () => {
         stdout: expect.stringContaining('not reached yet'),
       });
       expect(gateway.asked('GET', '/connections/site')).toEqual([]);
+    });
+  });
+
+  describe('connection verify --wait', () => {
+    const verified = { at: '2026-11-21T08:00:00.000Z', zones: ['z'], specs: 3, nlb: false, simulated: false };
+    const problem = 'open SSH on a failed: no route to host';
+    const site = { name: 'site', provider: 'ssh', region: '', zone: '', verified, checkedTime: verified.at, problem };
+    const later = { ...site, checkedTime: '2026-11-21T09:00:00.000Z' };
+    const verify = ['connection', 'verify', 'site', '--wait'];
+
+    const answers = (...looks: readonly unknown[]): void => {
+      let count = 0;
+      gateway.on('POST', '/connections/site/verify', { status: 202, body: { kind: 'Status', code: 202, message: '' } });
+      gateway.on('GET', '/connections/site', () => ({ body: looks[Math.min(count++, looks.length - 1)] }));
+    };
+
+    it('says what was found, and not what was found before', async () => {
+      answers(site, site, { ...later, problem: '' });
+      const { code, stdout, stderr } = await ask(verify);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/site +ssh +- +- +3 +reached/)]);
+      expect(stderr).toBe('Verifying the connection site ...\n');
+    });
+
+    it('ends with 1 when the provider is not reached, for the same reason as before', async () => {
+      answers(site, site, later);
+      expect(await ask(verify)).toMatchObject({ code: 1, stderr: expect.stringContaining(problem) });
+    });
+
+    it('ends with 8 when that takes too long, and with 130 when it is interrupted', async () => {
+      answers({ ...site, problem: '' });
+      expect((await ask([...verify, '--timeout', '300ms'])).code).toBe(8);
+      const io = fakeIo();
+      const ended = ask(verify, io);
+      await eventually(() => gateway.asked('GET', '/connections/site').length > 6);
+      io.pressCtrlC();
+      expect((await ended).code).toBe(130);
+    });
+  });
+
+  describe.each([
+    [['namespace', 'delete', 'team-a'], '/ns/team-a', 'The namespace team-a will be deleted'],
+    [['connection', 'delete', 'lab2'], '/connections/lab2', 'The connection lab2 will be deleted'],
+    [['token', 'revoke', 'e8b2'], '/tokens/e8b2', 'The token e8b2 will be revoked with immediate effect'],
+    [['realm', 'delete', 'company'], '/ns/default/realms/company', 'The realm company will be deleted'],
+    [['hook', 'delete-secret', 'audit'], '/ns/default/hook-secrets/audit', 'hooks that refer to it will fail'],
+  ])('%j', (command, path, what) => {
+    beforeEach(() => void gateway.on('DELETE', path, { body: { kind: 'Status', code: 200, message: '' } }));
+
+    it('says what it will do and asks, unless --yes is given', async () => {
+      const no = await ask(command, fakeIo({ answer: 'n' }));
+      expect([no.code, no.stderr]).toEqual([1, expect.stringContaining(what)]);
+      const nobody = await ask(command);
+      expect([nobody.code, nobody.stderr]).toEqual([2, expect.stringContaining('Give --yes')]);
+      expect(gateway.received).toEqual([]);
+      expect((await ask(command, fakeIo({ answer: 'y' }))).code).toBe(0);
+      expect((await ask([...command, '--yes'])).code).toBe(0);
+      expect(gateway.asked('DELETE', path)).toHaveLength(2);
     });
   });
 

@@ -162,7 +162,11 @@ export class KubernetesApi {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
       this.watchers.add(response);
-      response.on('close', () => this.watchers.delete(response));
+      const timer = setTimeout(() => response.end(), Number(url.searchParams.get('timeoutSeconds') ?? 300) * 1_000);
+      response.on('close', () => {
+        clearTimeout(timer);
+        this.watchers.delete(response);
+      });
       if (this.node !== undefined && url.searchParams.get('resourceVersion') !== String(this.version))
         response.write(`${JSON.stringify({ type: 'MODIFIED', object: this.node })}\n`);
       return;

@@ -12,7 +12,7 @@ import { CLOCK, METRICS, SECRETS, type Clock, type SecretStore, type ServiceMetr
 import { NatsSnapshots } from '@fairlead/service-kit/snapshots';
 import { Inject, Logger, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { CheckedHttp, HookCaller } from '@fairlead/service-kit/http';
+import { CheckedHttp, HookCaller, HookSigner } from '@fairlead/service-kit/http';
 import { NatsAgents } from './adapters/nats/nats.agents.js';
 import { ActionHooksEffects } from './actions/action.hooks.effects.js';
 import { ActionsEffects } from './actions/actions.effects.js';
@@ -75,17 +75,23 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: SETTINGS, useValue: settings },
   {
     provide: GATE_SOURCES,
-    useFactory: (survey: ClusterSurvey): GateSources => ({
+    useFactory: (survey: ClusterSurvey, secrets: SecretStore, clock: Clock): GateSources => ({
       survey,
+      signer: new HookSigner(secrets, clock),
       http: new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: settings.gateAddressesAllowed }),
     }),
-    inject: [CLUSTER_SURVEY],
+    inject: [CLUSTER_SURVEY, SECRETS, CLOCK],
   },
   {
     provide: HOOK_CALLER,
     useFactory: (secrets: SecretStore, clock: Clock) => {
       const http = new CheckedHttp({ setting: 'HOOK_ADDRESSES_ALLOWED', allowed: settings.hookAddressesAllowed });
-      return new HookCaller({ http, secrets, clock, againAfterMs: settings.hookAgainAfterMs });
+      return new HookCaller({
+        http,
+        signer: new HookSigner(secrets, clock),
+        clock,
+        againAfterMs: settings.hookAgainAfterMs,
+      });
     },
     inject: [SECRETS, CLOCK],
   },

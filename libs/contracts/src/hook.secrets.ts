@@ -7,9 +7,24 @@ export const HOOK_SECRETS_OWNER = 'hooks';
 export const HOOK_SECRETS_MAX = 50;
 
 const LENGTH = { min: 32, max: 256 };
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+/** For how long a value stays valid after another was set. */
+export const OLD_HOOK_SECRET_SECONDS = { default: DAY_SECONDS, max: 7 * DAY_SECONDS };
 
 export const hookSecretRef = (namespace: string, name: string): SecretRef =>
   SecretRef.parse(`gateway.hook.${namespace}.${name}`);
+
+/** The value before, while it is still valid. */
+export const oldHookSecretRef = (namespace: string, name: string): SecretRef =>
+  SecretRef.parse(`gateway.hook.${namespace}.${name}.old`);
+
+/** As it is sealed. */
+const OldHookSecret = z.strictObject({ value: z.string(), validUntil: z.iso.datetime() });
+export type OldHookSecret = z.infer<typeof OldHookSecret>;
+
+export const oldHookSecretText = (secret: OldHookSecret): string => JSON.stringify(secret);
+export const oldHookSecretOf = (text: string): OldHookSecret => OldHookSecret.parse(JSON.parse(text));
 
 export const HookSecretPath = z.object({ namespace: Namespace, secret: PoolName });
 export type HookSecretPath = z.infer<typeof HookSecretPath>;
@@ -22,6 +37,14 @@ export const HookSecretRequest = z
       .max(LENGTH.max)
       .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
       .describe('The key of HMAC-SHA256, as it is written here; it is sealed and never shown again'),
+    expireOldAfterSeconds: z
+      .int()
+      .min(0)
+      .max(OLD_HOOK_SECRET_SECONDS.max)
+      .optional()
+      .describe(
+        'For how long requests are signed with the value before, too; 0: with the new one only (default: 86400)',
+      ),
   })
   .meta({ id: 'HookSecretRequest' });
 export type HookSecretRequest = z.infer<typeof HookSecretRequest>;
@@ -31,6 +54,12 @@ export const HookSecretView = z
     kind: z.literal('HookSecret'),
     name: z.string(),
     setTime: z.iso.datetime().describe('When its value was set last'),
+    oldValidUntil: z.iso
+      .datetime()
+      .optional()
+      .describe(
+        'Until then requests are signed with the value before, too; absent: there was none, or it ended at once',
+      ),
   })
   .meta({ id: 'HookSecret', description: 'A secret that requests to hooks are signed with; its value is never shown' });
 export type HookSecretView = z.infer<typeof HookSecretView>;

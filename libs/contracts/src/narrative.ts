@@ -108,7 +108,8 @@ const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
 
 /** Each event as a sentence for people, in the past or present tense, without a full stop. */
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
-  HookSecretSet: ({ name, secretName }) => `the hook secret ${secretName} of namespace ${name} was set`,
+  HookSecretSet: ({ name, secretName, oldValidUntil }) =>
+    `the hook secret ${secretName} of namespace ${name} was set${oldValidUntil === undefined ? '' : `; the value before is valid until ${oldValidUntil}`}`,
   ClusterTemplateCreated: ({ name, template, cluster }) =>
     `template ${template} of namespace ${name} declares clusters of ${cluster.version}`,
   ClusterTemplateChanged: ({ name, template, deprecated }) =>

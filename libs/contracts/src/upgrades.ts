@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { KubernetesVersion } from './cluster-spec.js';
-import { NodeName, UpgradeId } from './ids.js';
+import { NodeName, PoolName, UpgradeId } from './ids.js';
 import { NodeRole } from './machines.js';
 
 /** A number of nodes, or a percentage. */
@@ -29,7 +29,13 @@ export type PoolStrategy = z.infer<typeof PoolStrategy>;
 
 /** A check of the user's own before each node; while it fails, the next node waits and the check is repeated. */
 export const UserGate = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('http'), name: z.string(), url: z.url(), status: z.int().default(200) }),
+  z.strictObject({
+    kind: z.literal('http'),
+    name: z.string(),
+    url: z.url(),
+    status: z.int().default(200),
+    secretName: PoolName.optional().describe('The hook secret that signs its requests; absent: they are not signed'),
+  }),
   z.strictObject({ kind: z.literal('job'), name: z.string(), namespace: z.string(), manifest: z.string() }),
 ]);
 export type UserGate = z.infer<typeof UserGate>;

@@ -1,10 +1,11 @@
-import type { ClusterUid, Hook } from '@fairlead/contracts';
+import { oldHookSecretText, type ClusterUid, type Hook } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseRanges } from './addresses.rules.js';
 import { CheckedHttp, type HttpPost } from './checked.http.js';
+import { HookSigner } from './hook.signature.js';
 import { HookCaller } from './hooks.http.js';
 
 const asked: { readonly url: string; readonly body: string; readonly headers: NodeJS.Dict<string | string[]> }[] = [];
@@ -80,7 +81,7 @@ describe('a request to a hook', () => {
   const ask = (values: Readonly<Record<string, string>>, more: Partial<Hook> = {}) =>
     new HookCaller({
       http: new CheckedHttp({ allowed: parseRanges('127.0.0.0/8').ranges, setting: 'HOOK_ADDRESSES_ALLOWED' }),
-      secrets: { get: async (ref) => values[ref] },
+      signer: new HookSigner({ get: async (ref) => values[ref] }, { now: () => new Date() }),
       clock: { now: () => new Date() },
       againAfterMs: 1_000,
     }).ask(
@@ -108,6 +109,31 @@ describe('a request to a hook', () => {
     expect(isFromFairlead(VALUE, header.replace('t=1', 't=2'), body)).toBe(false);
     expect(isFromFairlead(VALUE, header, body, Date.now() + 301_000)).toBe(false);
     expect(isFromFairlead(VALUE, '', body)).toBe(false);
+  });
+
+  it('is signed with the secret before, too, until that expires', async () => {
+    const OLD = 'of-the-hook-secret-inventory-until-tomorrow';
+    const headerWith = async (validForMs: number): Promise<string> => {
+      const validUntil = new Date(Date.now() + validForMs).toISOString();
+      await ask({
+        'gateway.hook.team-a.inventory': VALUE,
+        'gateway.hook.team-a.inventory.old': oldHookSecretText({ value: OLD, validUntil }),
+      });
+      return String(asked.at(-1)?.headers['fairlead-signature']);
+    };
+    const isFromFairlead = await documented();
+    const both = await headerWith(60_000);
+    const body = asked.at(-1)?.body ?? '';
+    expect(both).toMatch(/^t=\d{10},v1=[0-9a-f]{64},v1=[0-9a-f]{64}$/u);
+    for (const [secret, isValid] of [
+      [VALUE, true],
+      [OLD, true],
+      ['another secret', false],
+    ] as const)
+      expect([secret, isFromFairlead(secret, both, body)]).toEqual([secret, isValid]);
+    const expired = await headerWith(-1);
+    const later = asked.at(-1)?.body ?? '';
+    expect([isFromFairlead(VALUE, expired, later), isFromFairlead(OLD, expired, later)]).toEqual([true, false]);
   });
 
   it('is not sent if its secret is missing, and has no signature if it names none', async () => {

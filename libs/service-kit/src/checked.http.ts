@@ -36,6 +36,13 @@ export interface HttpRequest {
   readonly answerBytesMax: number;
 }
 
+/** What is sent. */
+type Asked = Pick<HttpRequest, 'method' | 'headers' | 'body' | 'ca'> &
+  Partial<Pick<HttpRequest, 'timeLimitMs'>> & {
+    /** Absent: nothing but the status is read. */
+    readonly answerBytesMax?: number;
+  };
+
 /** A request that is sent with POST. */
 export type HttpPost = Omit<HttpRequest, 'method' | 'body'> & { readonly body: string };
 
@@ -60,8 +67,8 @@ export class CheckedHttp {
   }
 
   /** By GET, for the status alone. */
-  ask(text: string, signal: AbortSignal): Promise<HttpAnswer> {
-    return this.send(text, undefined, signal);
+  ask(text: string, signal: AbortSignal, headers: HttpRequest['headers'] = {}): Promise<HttpAnswer> {
+    return this.send(text, { method: 'GET', headers }, signal);
   }
 
   post(text: string, post: HttpPost, signal: AbortSignal): Promise<HttpAnswer> {
@@ -72,11 +79,11 @@ export class CheckedHttp {
     return this.send(text, request, signal);
   }
 
-  private async send(text: string, asked: HttpRequest | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  private async send(text: string, asked: Asked, signal: AbortSignal): Promise<HttpAnswer> {
     const fault = faultOfGateUrl(text);
     if (fault !== undefined) return { kind: 'refused', why: fault };
     signal.throwIfAborted();
-    const timeLimitMs = asked?.timeLimitMs ?? this.options.timeLimitMs ?? TIME_LIMIT_MS;
+    const timeLimitMs = asked.timeLimitMs ?? this.options.timeLimitMs ?? TIME_LIMIT_MS;
     const late = deadlineAfter(timeLimitMs);
     try {
       return await this.sendInTime(new URL(text), asked, AbortSignal.any([signal, late.signal]));
@@ -88,7 +95,7 @@ export class CheckedHttp {
     }
   }
 
-  private async sendInTime(url: URL, asked: HttpRequest | undefined, ended: AbortSignal): Promise<HttpAnswer> {
+  private async sendInTime(url: URL, asked: Asked, ended: AbortSignal): Promise<HttpAnswer> {
     // The URL parser has written every form of an IPv4 address (2130706433, 0x7f.1) in four decimal parts.
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
@@ -113,7 +120,7 @@ interface Target {
   /** The only ones that are connected to. */
   readonly addresses: readonly LookupAddress[];
   readonly ended: AbortSignal;
-  readonly asked: HttpRequest | undefined;
+  readonly asked: Asked;
 }
 
 interface Answer {
@@ -130,9 +137,9 @@ const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<
       host,
       port: url.port,
       path: `${url.pathname}${url.search}`,
-      method: asked?.method ?? 'GET',
-      headers: { accept: '*/*', 'user-agent': 'fairlead', ...asked?.headers },
-      ...(asked?.ca === undefined ? {} : { ca: asked.ca }),
+      method: asked.method,
+      headers: { accept: '*/*', 'user-agent': 'fairlead', ...asked.headers },
+      ...(asked.ca === undefined ? {} : { ca: asked.ca }),
       lookup: lookupOf(addresses),
       // A connection of its own: no proxy, none that another gate has opened.
       agent: false,
@@ -148,15 +155,17 @@ const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<
       // One packet may hold this one and those before it that were too many.
       if (informational > INFORMATIONAL_MAX) return void response.destroy();
       const { statusCode: status = 0 } = response;
-      if (asked !== undefined) return void bodyOf(response, asked).then((body) => resolve({ status, body }), reject);
+      const { answerBytesMax } = asked;
+      if (answerBytesMax !== undefined)
+        return void bodyOf(response, answerBytesMax).then((body) => resolve({ status, body }), reject);
       resolve({ status });
       response.destroy();
     });
     request.on('error', reject);
-    request.end(asked?.body);
+    request.end(asked.body);
   });
 
-const bodyOf = async (response: http.IncomingMessage, { answerBytesMax }: HttpRequest): Promise<string> => {
+const bodyOf = async (response: http.IncomingMessage, answerBytesMax: number): Promise<string> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -1,7 +1,6 @@
 import {
   hookOutcomeOf,
   hookRequestOf,
-  hookSecretRef,
   hookTimeoutMs,
   type HookCall,
   type HookOutcome,
@@ -9,8 +8,7 @@ import {
 } from '@fairlead/contracts';
 import type { HttpAnswer, HttpPost } from './checked.http.js';
 import type { Clock } from './clock.js';
-import { SIGNATURE_HEADER, signatureOf } from './hook.signature.js';
-import type { SecretStore } from './secrets.js';
+import { SIGNATURE_HEADER, type HookSigner } from './hook.signature.js';
 
 const ANSWER_BYTES_MAX = 65_536;
 
@@ -21,7 +19,7 @@ export interface HookHttp {
 
 interface HookCallerParts {
   readonly http: HookHttp;
-  readonly secrets: Pick<SecretStore, 'get'>;
+  readonly signer: HookSigner;
   readonly clock: Clock;
   /** No hook is asked again sooner. */
   readonly againAfterMs: number;
@@ -38,21 +36,18 @@ export class HookCaller {
   }
 
   private async answer(subject: HookSubject, call: HookCall, signal: AbortSignal): Promise<HttpAnswer> {
-    const { http, secrets, clock } = this.parts;
+    const { http, signer, clock } = this.parts;
     const { url, caBundle: ca, secretName: name, ...hook } = call.hook;
     const { id, body } = hookRequestOf(subject, call, clock.now().toISOString());
-    const secret = name === undefined ? undefined : await secrets.get(hookSecretRef(subject.namespace, name));
+    const { namespace } = subject;
+    const signed = name === undefined ? undefined : await signer.sign({ namespace, name }, body);
     // Never unsigned: whoever answers unsigned requests of this hook must not be able to let a step go on.
-    if (name !== undefined && secret === undefined)
-      return {
-        kind: 'refused',
-        why: `the namespace has no hook secret ${name}; set it with "fairlead hook set-secret"`,
-      };
+    if (signed !== undefined && 'why' in signed) return { kind: 'refused', why: signed.why };
     const headers = {
       'content-type': 'application/json',
       accept: 'application/json',
       'idempotency-key': id,
-      ...(secret === undefined ? {} : { [SIGNATURE_HEADER]: signatureOf(secret, body, clock.now()) }),
+      ...(signed === undefined ? {} : { [SIGNATURE_HEADER]: signed.header }),
     };
     const limits = { timeLimitMs: hookTimeoutMs(hook), answerBytesMax: ANSWER_BYTES_MAX };
     return http.post(url, { body, headers, ca, ...limits }, signal);

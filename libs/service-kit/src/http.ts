@@ -7,4 +7,5 @@ export {
   type HttpPost,
   type HttpRequest,
 } from './checked.http.js';
+export { HookSigner, SIGNATURE_HEADER } from './hook.signature.js';
 export { HookCaller, type HookHttp } from './hooks.http.js';

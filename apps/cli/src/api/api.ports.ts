@@ -27,6 +27,7 @@ export type ManifestView = Schemas['ClusterManifestView'];
 export type ScaleView = Schemas['Scale'];
 export type TemplateView = Schemas['ClusterTemplate'];
 export type HookSecretView = Schemas['HookSecret'];
+export type HookSecretRequest = Schemas['HookSecretRequest'];
 export type RealmView = Schemas['Realm'];
 export type RealmSettings = Schemas['RealmRequest'];
 export type NamespaceView = Schemas['Namespace'];
@@ -164,7 +165,7 @@ export interface Api {
   deleteNamespace(name: string): Promise<void>;
   hookSecrets(namespace: string): Promise<readonly HookSecretView[]>;
   /** Its value is never answered. */
-  putHookSecret(namespace: string, secret: string, value: string): Promise<HookSecretView>;
+  putHookSecret(namespace: string, secret: string, request: HookSecretRequest): Promise<HookSecretView>;
   deleteHookSecret(namespace: string, secret: string): Promise<void>;
   realms(namespace: string): Promise<readonly RealmView[]>;
   realm(namespace: string, name: string): Promise<RealmView>;

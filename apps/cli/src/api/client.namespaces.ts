@@ -23,12 +23,12 @@ export const namespaceMethods = (access: Access, client: FairleadClient): Pick<A
   deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
   hookSecrets: (namespace) =>
     itemsOf(access, client.GET('/ns/{namespace}/hook-secrets', { params: { path: { namespace } } })),
-  putHookSecret: (namespace, secret, value) =>
+  putHookSecret: (namespace, secret, body) =>
     dataOf(
       access,
       client.PUT('/ns/{namespace}/hook-secrets/{secret}', {
         params: { path: { namespace, secret } },
-        body: { value },
+        body,
       }),
     ),
   deleteHookSecret: (namespace, secret) =>

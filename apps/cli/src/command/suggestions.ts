@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { usageFailure, type CliFailure } from '../failures.js';
+import { nearest } from './nearest.js';
 
 const HIDDEN = '__';
 const SUGGESTIONS_MAX = 3;
@@ -47,36 +48,10 @@ const elsewhere = (command: Command, words: readonly string[]): readonly Command
   return leavesOf(command).filter((leaf) => isCalled(leaf, first));
 };
 
-/** The number of letters to change, add, take away or swap with the next. */
-const distance = (a: string, b: string): number => {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)];
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1;
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const ways = [at(rows, i - 1, j) + 1, (row[j - 1] ?? 0) + 1, at(rows, i - 1, j - 1) + same];
-      row.push(Math.min(...ways, ...(swapped ? [at(rows, i - 2, j - 2) + 1] : [])));
-    }
-    rows.push(row);
-  }
-  return at(rows, a.length, b.length);
-};
-
-const at = (rows: readonly (readonly number[])[], i: number, j: number): number => rows[i]?.[j] ?? 0;
-
-/** At most a third of the letters differ. */
-const similar = (command: Command, word: string): readonly Command[] =>
-  visible(command)
-    .map((child) => ({ child, far: Math.min(...namesOf(child).map((name) => distance(word, name))) }))
-    .filter(({ far }) => far <= Math.max(1, Math.floor(word.length / 3)))
-    .toSorted((a, b) => a.far - b.far)
-    .map(({ child }) => child);
-
 /** What was probably meant by words that are no command of `command`, and where all of them are listed. */
 export const unknownCommand = (command: Command, words: readonly string[]): CliFailure => {
   const [word = ''] = words;
-  const spelled = similar(command, word);
+  const spelled = nearest(word, visible(command), namesOf);
   const meant = (spelled.length > 0 ? spelled : elsewhere(command, words)).slice(0, SUGGESTIONS_MAX);
   const titles = meant.map((one) => `"${titleOf(one)}"`).join(' or ');
   return usageFailure(

@@ -4,11 +4,13 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parse } from 'yaml';
 import type { ConnectionView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
-import type { Session } from '../command/session.js';
+import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { unlessUnknown } from '../progress/follow.effects.js';
 import { addOrphans } from './orphans.commands.js';
 import { addGrant, addQuota } from './grant.commands.js';
 import { addAcceptHost, addAcceptHostKey, addDescribe } from './trust.commands.js';
@@ -132,15 +134,27 @@ const addSpecs = (parent: Command, io: Io): void => {
 };
 
 const addVerify = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'verify <connection>',
     summary: 'Verify a connection and refresh what it offers',
     description:
       'Ask the provider of a connection again whether it can be reached, and what it offers. Hosts of an inventory that could not be reset after their last use are reset now, and become free.',
-    examples: [['fairlead connection verify site', 'Verify a connection after a host was repaired']],
-  }).action(
-    runs(io, async (session, name: string) => {
-      await session.api.verifyConnection(name);
+    examples: [
+      ['fairlead connection verify site --wait', 'Verify a connection after a host was repaired, and show the result'],
+    ],
+  });
+  addWaitOptions(command).action(
+    runs(io, async (session, name: string, options: WaitOptions) => {
+      checkWaitOptions(options);
+      const { api } = session;
+      const before = options.wait === true ? await api.connection(name) : undefined;
+      await api.verifyConnection(name);
+      if (options.wait === true) {
+        io.err(`Verifying the connection ${name} ...\n`);
+        const awaited = { before, connection: name, maySettle: false, timeoutMs: options.timeout };
+        const item = await untilVerified(session, awaited);
+        return { ...connectionsAnswer([item]), data: item };
+      }
       return {
         data: { name, verifying: true },
         table: `The connection ${name} is being verified; see the result with "fairlead connection get ${name}".`,
@@ -205,6 +219,7 @@ const addSet = (parent: Command, io: Io): void => {
         const { provider, region, zone, setting = [], settingsFile, secretFile, moved } = options;
         const settings = settingsFile === undefined ? {} : await readSettings(settingsFile, io);
         const secret = secretFile === undefined ? undefined : await readSecret(secretFile, io);
+        const before = options.wait ? await unlessUnknown(session.api.connection(name)) : undefined;
         const registered = await session.api.putConnection(name, {
           provider,
           ...(region === undefined ? {} : { region }),
@@ -212,18 +227,13 @@ const addSet = (parent: Command, io: Io): void => {
           ...(moved === undefined ? {} : { moved }),
           settings: { ...settings, ...Object.fromEntries(setting), ...(secret === undefined ? {} : { token: secret }) },
         });
-        const item = options.wait ? await verified(session, registered, options) : registered;
+        const item = options.wait
+          ? await untilVerified(session, { before, connection: name, maySettle: true, timeoutMs: options.timeout })
+          : registered;
         return { ...connectionsAnswer([item]), data: item };
       }),
     );
 };
-
-const verified = (session: Session, registered: ConnectionView, { timeout }: SetOptions): Promise<ConnectionView> =>
-  untilVerified(session.api, {
-    registered,
-    timeoutMs: timeout,
-    interrupted: session.io.interrupts.first,
-  });
 
 const readSettings = async (file: string, io: Io): Promise<Record<string, unknown>> => {
   try {
@@ -246,14 +256,16 @@ const readSecret = async (file: string, io: Io): Promise<string> => {
 };
 
 const addDelete = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'delete <connection>',
     summary: 'Delete a connection that no cluster uses',
     examples: [['fairlead connection delete lab2', 'Delete a connection that no cluster uses']],
-  }).action(
-    runs(io, async (session, name: string) => {
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, options: ConfirmOptions) => {
+      await confirm(io, { what: `The connection ${name} will be deleted with its sealed secret` }, options);
       await session.api.deleteConnection(name);
-      return { data: { name, deleted: true }, table: `The connection ${name} is removed.`, names: [name] };
+      return { data: { name, deleted: true }, table: `The connection ${name} is deleted.`, names: [name] };
     }),
   );
 };

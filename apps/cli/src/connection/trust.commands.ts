@@ -109,7 +109,7 @@ export const addAcceptHostKey = (parent: Command, io: Io): void => {
         const { host, jump = false, key } = options;
         if ((host === undefined) !== jump) throw usageFailure('Give either --host <name> or --jump');
         await session.api.acceptHostKey(name, host ?? null, key);
-        const table = `${key} is the host key of ${host ?? 'accept the key of the jump host'} from now on; the hosts are being looked at.`;
+        const table = `${key} is the host key of ${host ?? 'the jump host'} from now on; the hosts are being looked at.`;
         return { data: { name, host: host ?? null, hostKey: key }, table, names: [name] };
       }),
     );

@@ -1,45 +1,50 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Api, ConnectionView } from '../api/api.ports.js';
+import type { ConnectionView } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
 const POLL_MS = 200;
-/** A provider that offers what it offered before is not reported again: for so long it may turn out that it cannot be reached now. */
+/** Settings that change nothing are no reason to ask the provider: after so long, what is known counts. */
 const SETTLED_MS = 10_000;
 
 export interface Awaited {
-  /** As the registration was answered. */
-  readonly registered: ConnectionView;
-  readonly timeoutMs: number;
-  readonly interrupted: AbortSignal;
+  /** As it was before; undefined: there was none. */
+  readonly before: ConnectionView | undefined;
+  readonly connection: string;
+  /** It may be that nothing is asked of the provider. */
+  readonly maySettle: boolean;
+  /** undefined: as long as it takes. */
+  readonly timeoutMs: number | undefined;
 }
 
-/** Resolves when it is known whether the provider is reached with the settings; throws its words when it is not. */
-export const untilVerified = async (api: Api, awaited: Awaited): Promise<ConnectionView> => {
-  const { registered, timeoutMs, interrupted } = awaited;
+/** Resolves when the provider has been asked and is reached; throws its words when it is not. */
+export const untilVerified = async ({ api, io }: Session, awaited: Awaited): Promise<ConnectionView> => {
+  const { before, connection, maySettle, timeoutMs = Infinity } = awaited;
   const startedAtMs = performance.now();
   for (;;) {
-    const view = await api.connection(registered.name);
+    const view = await api.connection(connection);
     const waitedMs = performance.now() - startedAtMs;
-    if (isNewProblem(view, registered)) throw unreached(view);
-    if (isNewlyVerified(view, registered)) return view;
-    if (view.verified !== null && view.problem === '' && waitedMs >= SETTLED_MS) return view;
+    if (isChecked(view, before)) return orUnreached(view);
+    if (maySettle && view.verified !== null && view.problem === '' && waitedMs >= SETTLED_MS) return view;
     if (waitedMs >= timeoutMs) throw view.problem === '' ? tooLong(view, timeoutMs) : unreached(view);
-    await sleep(POLL_MS, undefined, { signal: interrupted });
+    await sleep(POLL_MS, undefined, { signal: io.interrupts.first });
   }
 };
 
-const isNewProblem = ({ problem }: ConnectionView, before: ConnectionView): boolean =>
-  problem !== '' && problem !== before.problem;
+const isChecked = ({ checkedTime }: ConnectionView, before: ConnectionView | undefined): boolean =>
+  checkedTime !== null && checkedTime !== before?.checkedTime;
 
-const isNewlyVerified = ({ verified, problem }: ConnectionView, before: ConnectionView): boolean =>
-  verified !== null && problem === '' && (verified.at !== before.verified?.at || before.problem !== '');
+const orUnreached = (view: ConnectionView): ConnectionView => {
+  if (view.problem !== '') throw unreached(view);
+  return view;
+};
 
 const unreached = ({ name, problem }: ConnectionView): CliFailure =>
   new CliFailure('failed', {
     code: 'cli.connection-unreached',
     message: `The connection ${name} is registered, and cannot be used now: ${problem}`,
-    help: `Correct the settings and set it again; "fairlead connection verify ${name}" looks again with the same settings.`,
+    help: `Correct the settings and set it again; "fairlead connection verify ${name} --wait" looks again with the same settings.`,
   });
 
 const tooLong = ({ name }: ConnectionView, timeoutMs: number): CliFailure =>

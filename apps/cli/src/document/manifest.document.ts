@@ -12,51 +12,89 @@ export interface ManifestDocument extends Manifest {
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** Where a manifest was read. */
+export interface Source {
+  /** As the user named it, or as it was found in a folder. */
+  readonly file: string;
+  /** Counted from 1; absent: the file holds no other. */
+  readonly document?: number;
+}
+
+export interface SourcedManifest {
+  readonly manifest: ManifestDocument;
+  readonly source: Source;
+}
+
+export const sourceText = ({ file, document }: Source): string =>
+  document === undefined ? file : `document ${document} of ${file}`;
+
+const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+/** At the beginning of a sentence. The name of a file is left as it is. */
+const subjectOf = (source: Source): string =>
+  source.document === undefined ? source.file : capitalized(sourceText(source));
+
 /** Of one file or stream. */
 const DOCUMENTS_MAX = 100;
 
-/** The clusters and templates of a YAML or JSON text, at least one; empty documents are left out. `source` names it in a complaint. */
-export const parseManifests = (text: string, source: string): readonly ManifestDocument[] => {
+/** The clusters and templates of a YAML or JSON text; empty documents are left out. `file` names it in a complaint. */
+export const parseManifests = (text: string, file: string): readonly SourcedManifest[] => {
   const documents = [...parseAllDocuments(text)].filter((one) => one.errors.length > 0 || one.toJS() !== null);
-  if (documents.length === 0) throw usageFailure(`${source} is empty`);
   if (documents.length > DOCUMENTS_MAX)
-    throw usageFailure(`${source} holds ${documents.length} documents`, `Apply at most ${DOCUMENTS_MAX} at a time.`);
+    throw usageFailure(
+      `${file} holds ${documents.length} documents`,
+      `A file may hold at most ${DOCUMENTS_MAX}; split it, and apply the folder.`,
+    );
   return documents.map((document, at) => {
-    const where = documents.length === 1 ? source : `Document ${at + 1} of ${source}`;
+    const source = documents.length === 1 ? { file } : { file, document: at + 1 };
     const fault = document.errors[0]?.message.split('\n')[0]?.replace(/:$/, '');
-    if (fault !== undefined) throw usageFailure(`${where} is not YAML: ${fault}`);
-    return manifestOf(document.toJS(), where);
+    if (fault !== undefined) throw usageFailure(`${subjectOf(source)} is not YAML: ${fault}`);
+    return { manifest: manifestOf(document.toJS(), source), source };
   });
 };
 
 /** The same of a text that holds one document. */
-export const parseManifest = (text: string, source: string): ManifestDocument => {
-  const [manifest, ...others] = parseManifests(text, source);
-  if (manifest === undefined || others.length > 0)
-    throw usageFailure(`${source} holds ${others.length + 1} documents`, 'Edit one at a time.');
-  return manifest;
+export const parseManifest = (text: string, file: string): ManifestDocument => {
+  const [first, ...others] = parseManifests(text, file);
+  if (first === undefined) throw usageFailure(`${file} is empty`);
+  if (others.length > 0) throw usageFailure(`${file} holds ${others.length + 1} documents`, 'Edit one at a time.');
+  return first.manifest;
 };
 
-const manifestOf = (manifest: unknown, source: string): ManifestDocument => {
+const KINDS: readonly unknown[] = [MANIFEST_KIND, TEMPLATE_KIND];
+
+const manifestOf = (manifest: unknown, source: Source): ManifestDocument => {
   const metadata = isMapping(manifest) ? manifest['metadata'] : undefined;
   if (!isMapping(manifest) || !isMapping(metadata) || typeof metadata['name'] !== 'string')
     throw usageFailure(
-      `${source} does not hold a manifest with metadata.name`,
+      `${subjectOf(source)} does not hold a manifest with metadata.name`,
       `It begins with apiVersion: ${MANIFEST_API_VERSION} and kind: ${MANIFEST_KIND} or ${TEMPLATE_KIND}; "fairlead export" writes one.`,
+    );
+  const { kind } = manifest;
+  if (kind !== undefined && !KINDS.includes(kind))
+    throw usageFailure(
+      `${subjectOf(source)} holds an object of kind ${JSON.stringify(kind)}`,
+      `Fairlead applies the kinds ${MANIFEST_KIND} and ${TEMPLATE_KIND}; kubectl applies what runs in a cluster.`,
     );
   return manifest as unknown as ManifestDocument;
 };
 
 type Asked = Pick<Session, 'namespace' | 'namespaceOption'>;
 
+const namespaceOf = ({ metadata: { namespace: own } }: ManifestDocument, { namespace }: Asked): string =>
+  own ?? namespace;
+
 /** A namespace that was asked for is never left for the one in the file. */
-const namespaceOf = (
-  { metadata: { namespace: own } }: ManifestDocument,
-  { namespace, namespaceOption: asked }: Asked,
-): string => {
+export const refuseForeignNamespace = (
+  { manifest: { metadata }, source }: SourcedManifest,
+  { namespaceOption: asked }: Asked,
+): void => {
+  const { namespace: own } = metadata;
   if (own !== undefined && asked !== undefined && own !== asked)
-    throw usageFailure(`The manifest is of namespace ${own}, not of ${asked}`, 'Leave --namespace out, or change it.');
-  return own ?? namespace;
+    throw usageFailure(
+      `${subjectOf(source)} is of namespace ${own}, not of ${asked}`,
+      'Leave --namespace out, or change it.',
+    );
 };
 
 export const addressOf = (manifest: ManifestDocument, asked: Asked): ClusterAt => ({

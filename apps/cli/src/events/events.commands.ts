@@ -7,6 +7,7 @@ import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { beginOf } from './begin.js';
 import { eventLine } from './event.line.js';
+import { refuseUnknownNode } from './known.node.effects.js';
 import { mentions } from './mentions.js';
 import { stringify } from 'yaml';
 
@@ -51,6 +52,7 @@ const events = async (
 ): Promise<Answer | undefined> => {
   const at = clusterAt(session, name);
   const { io, api } = session;
+  if (node !== undefined) await refuseUnknownNode(session, at, node);
   const { seq, time } = beginOf(since, io);
   const isWanted = (event: EventView): boolean =>
     Date.parse(event.time) >= time && (node === undefined || mentions(event, node));

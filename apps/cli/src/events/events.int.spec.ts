@@ -64,6 +64,25 @@ describe('events', () => {
     });
   });
 
+  it('of a node that the cluster never had are refused, with the names that are near', async () => {
+    const removed = 'demo-w-9-zzzzz';
+    const nodes = [{ name: WORKERS[0] }, { name: WORKERS[1] }];
+    gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { kind: 'NodeList', items: nodes } });
+    gateway.state(...new Story().requested(0).at(1, 'NodeRemoved', { node: removed }).events);
+    const typo = `${WORKERS[0]!.slice(0, -1)}_`;
+    for (const more of [[], ['--follow'], ['--since', '1h']]) {
+      const { code, stdout, stderr } = await ask(['events', 'demo', '--node', typo, ...more]);
+      expect([code, stdout, stderr.split('\n')[0]]).toEqual([
+        ...[5, ''],
+        `Error: The cluster demo has no node ${typo}, and had none`,
+      ]);
+      expect(stderr).toContain(`Did you mean ${WORKERS[0]}`);
+    }
+    expect((await ask(['events', 'demo', '--node', 'nobody'])).stderr).toContain('"fairlead node list demo" lists');
+    expect((await ask(['events', 'demo', '--node', WORKERS[1]!])).stdout).toBe('There are no events.\n');
+    expect((await ask(['events', 'demo', '--node', removed, '-o', 'name'])).stdout).toBe('NodeRemoved\n');
+  });
+
   it('of a node are those that it reported, and those that name it', async () => {
     gateway.state(
       ...new Story()
@@ -73,6 +92,5 @@ describe('events', () => {
     );
     expect(await typesOf('--node', WORKERS[0])).toEqual(['VmCreated']);
     expect(await typesOf('--node', WORKERS[1])).toEqual(['NodeReady']);
-    expect((await ask(['events', 'demo', '--node', 'nobody'])).stdout).toBe('There are no events.\n');
   });
 });

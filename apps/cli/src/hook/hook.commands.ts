@@ -5,16 +5,21 @@ import { HOOK_POINTS, type HookPoint } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
 import { clusterAnswer } from '../cluster/cluster.answers.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { durationBetween } from '../command/parsers.js';
 import { clusterAt } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 
 const GENERATED_BYTES = 32;
+const MS_PER_SECOND = 1_000;
 
 export const addHookCommands = (program: Command, io: Io): void => {
-  const hook = addGroup(program, 'hook', 'Skip hooks, and manage the secrets that sign requests to hooks').alias(
-    'hooks',
-  );
+  const hook = addGroup(
+    program,
+    'hook',
+    'Skip hooks, and manage the secrets that sign requests to hooks and gates',
+  ).alias('hooks');
   addSkip(hook, io);
   addSecrets(hook, io);
   addSetSecret(hook, io);
@@ -60,30 +65,54 @@ const addSecrets = (parent: Command, io: Io): void => {
   }).action(
     runs(io, async (session) => {
       const items = await session.api.hookSecrets(session.namespace);
-      const rows = items.map(({ name, setTime }) => [name, setTime]);
-      const table = { columns: ['name', 'set'], rows, empty: 'There are no hook secrets.' };
+      const isValid = (until: string): boolean => Date.parse(until) > io.now();
+      const rows = items.map(({ name, setTime, oldValidUntil = '' }) => [
+        name,
+        setTime,
+        isValid(oldValidUntil) ? oldValidUntil : '',
+      ]);
+      const table = { columns: ['name', 'set', 'old value valid until'], rows, empty: 'There are no hook secrets.' };
       return { data: items, table, names: items.map(({ name }) => name) };
     }),
   );
 };
+
+interface SetSecretOptions {
+  readonly valueFile?: string;
+  /** In milliseconds. */
+  readonly expireOldAfter?: number;
+}
 
 const addSetSecret = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'set-secret <secret>',
     summary: 'Set a hook secret',
     description:
-      'Set the secret that signs requests to the hooks that refer to it. The value is sealed by the server and never shown again. Without a file, a random value is generated and printed once.',
+      'Set the secret that signs requests to the hooks and gates that refer to it. The value is sealed by the server and never shown again. Without a file, a random value is generated and printed once. If the secret exists, requests are signed with both values until the old one expires; another rotation before that replaces the old one.',
     examples: [
       ['fairlead hook set-secret inventory', 'Generate a value and print it'],
       ['fairlead hook set-secret inventory --value-file inventory.secret -n team-a', 'Read the value from a file'],
+      ['fairlead hook set-secret inventory --expire-old-after 0s', 'Replace a value that became known to others'],
     ],
   })
     .option('--value-file <file>', 'file with 32 to 256 printable characters; - reads standard input')
+    .option(
+      '--expire-old-after <duration>',
+      'how long requests are signed with the old value, too: 0s to 168h (default: 24h)',
+      durationBetween('0s', '168h'),
+    )
     .action(
-      runs(io, async (session, name: string, { valueFile }: { readonly valueFile?: string }) => {
+      runs(io, async (session, name: string, { valueFile, expireOldAfter }: SetSecretOptions) => {
         const generated = valueFile === undefined ? randomBytes(GENERATED_BYTES).toString('base64url') : undefined;
         const value = generated ?? (await valueIn(valueFile ?? '-', io));
-        const set = await session.api.putHookSecret(session.namespace, name, value);
+        const set = await session.api.putHookSecret(session.namespace, name, {
+          value,
+          ...(expireOldAfter === undefined
+            ? {}
+            : { expireOldAfterSeconds: Math.round(expireOldAfter / MS_PER_SECOND) }),
+        });
+        if (set.oldValidUntil !== undefined)
+          io.err(`Requests are signed with the old value, too, until ${set.oldValidUntil}.\n`);
         const data = generated === undefined ? set : { ...set, value: generated };
         return { data, table: generated ?? `The hook secret ${name} is set.`, names: [name] };
       }),
@@ -100,13 +129,16 @@ const valueIn = async (file: string, io: Io): Promise<string> => {
 };
 
 const addDeleteSecret = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'delete-secret <secret>',
     summary: 'Delete a hook secret',
     description: 'Delete a hook secret. Hooks that still refer to it fail, and their failurePolicy applies.',
     examples: [['fairlead hook delete-secret inventory', 'Delete a secret that no manifest uses']],
-  }).action(
-    runs(io, async (session, name: string) => {
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, options: ConfirmOptions) => {
+      const what = `The hook secret ${name} of namespace ${session.namespace} will be deleted; hooks that refer to it will fail`;
+      await confirm(io, { what }, options);
       await session.api.deleteHookSecret(session.namespace, name);
       return { data: { name, deleted: true }, table: `The hook secret ${name} is deleted.`, names: [name] };
     }),

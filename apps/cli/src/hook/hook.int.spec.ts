@@ -35,10 +35,24 @@ describe('fairlead hook', () => {
     expect(valueSent()).toMatch(/^[\w-]{43}$/u);
   });
 
+  it('set-secret says how long the old value is valid, which can be chosen', async () => {
+    const oldValidUntil = '2026-11-22T08:30:00.000Z';
+    gateway.on('PUT', SECRET, { body: { ...VIEW, oldValidUntil } });
+    const rotated = await hook('set-secret', 'inventory', '--expire-old-after', '90m');
+    expect(gateway.asked('PUT', SECRET)[0]?.body).toMatchObject({ expireOldAfterSeconds: 5_400 });
+    expect(rotated.stdout.trim()).toBe(valueSent());
+    expect(rotated.stderr).toBe(`Requests are signed with the old value, too, until ${oldValidUntil}.\n`);
+    await hook('set-secret', 'inventory', '--expire-old-after', '0s');
+    expect(gateway.asked('PUT', SECRET)[1]?.body).toMatchObject({ expireOldAfterSeconds: 0 });
+    expect((await hook('set-secret', 'inventory', '--expire-old-after', '8d')).code).toBe(2);
+    gateway.on('GET', '/ns/default/hook-secrets', { body: { items: [{ ...VIEW, oldValidUntil }] } });
+    expect((await hook('secrets')).stdout).toContain(oldValidUntil);
+  });
+
   it('secrets lists names, and delete-secret deletes one', async () => {
     gateway.on('GET', '/ns/default/hook-secrets', { body: { kind: 'HookSecretList', items: [VIEW] } });
     expect((await hook('secrets')).stdout).toContain('inventory');
     gateway.on('DELETE', SECRET, { body: { kind: 'Status', code: 200, message: 'gone' } });
-    expect((await hook('delete-secret', 'inventory')).stdout).toBe('The hook secret inventory is deleted.\n');
+    expect((await hook('delete-secret', 'inventory', '--yes')).stdout).toBe('The hook secret inventory is deleted.\n');
   });
 });

@@ -2,9 +2,10 @@ import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { tableText } from '../output/table.js';
 import type { Answer } from '../output/format.js';
-import type { ManifestDocument } from '../document/manifest.document.js';
+import { sourceText, type SourcedManifest } from '../document/manifest.document.js';
 
-const titleOf = ({ kind, metadata }: ManifestDocument): string => `${String(kind)} ${metadata.name}`;
+export const titleOf = ({ manifest: { kind, metadata }, source }: SourcedManifest): string =>
+  `${String(kind)} ${metadata.name} (${sourceText(source)})`;
 
 const textOf = ({ table }: Answer): string => (typeof table === 'string' ? table : tableText(table)).trimEnd();
 
@@ -22,13 +23,13 @@ const combined = (answers: readonly Answer[]): Answer => {
 };
 
 /**
- * The documents of a file one after the other, and one answer for all. The first that fails ends it, and what was done before is printed.
+ * The documents one after the other, and one answer for all. The first that fails ends it, and what was done before is printed.
  * `continues`: every document is looked at, whatever the answer about another is.
  */
 export const inTurn = async (
   io: Pick<Io, 'err'>,
-  documents: readonly ManifestDocument[],
-  one: (document: ManifestDocument) => Promise<Answer>,
+  documents: readonly SourcedManifest[],
+  one: (document: SourcedManifest) => Promise<Answer>,
   { continues }: { readonly continues: boolean } = { continues: false },
 ): Promise<Answer> => {
   const [first] = documents;
@@ -47,7 +48,7 @@ export const inTurn = async (
 };
 
 /** One key names one request. */
-export const refuseSharedKey = (documents: readonly ManifestDocument[], key: string | undefined): void => {
+export const refuseSharedKey = (documents: readonly SourcedManifest[], key: string | undefined): void => {
   if (key !== undefined && documents.length > 1)
-    throw usageFailure('--idempotency-key is for one document', `The file holds ${documents.length}.`);
+    throw usageFailure('--idempotency-key is for one document', `There are ${documents.length}.`);
 };

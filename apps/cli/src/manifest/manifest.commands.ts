@@ -1,36 +1,32 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { deleteCluster, type DeleteOptions } from '../cluster/cluster.commands.js';
 import { addConfirmOption, CONFIRM_OPTION } from '../command/confirm.js';
 import { addCommand, runs } from '../command/command.js';
-import { duration } from '../command/parsers.js';
+import { collected, duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions } from '../command/waiting.js';
-import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { unlessUnknown } from '../progress/follow.effects.js';
 import { applyTemplate, deleteTemplate, planTemplate } from '../template/template.effects.js';
 import { templateDiff } from '../template/template.document.js';
 import type { ManifestView } from '../api/api.ports.js';
 import { changeManifest, planChange, type ChangeOptions } from './change.effects.js';
 import { diffLines } from './change.text.js';
-import { inTurn, refuseSharedKey } from './documents.effects.js';
+import { inTurn, refuseSharedKey, titleOf } from './documents.effects.js';
 import { edit } from './editor.effects.js';
 import {
   addressOf,
   exported,
   isTemplate,
   parseManifest,
-  parseManifests,
+  refuseForeignNamespace,
   templateAddressOf,
   yamlOf,
   type ManifestDocument,
+  type SourcedManifest,
 } from '../document/manifest.document.js';
-
-interface FileOption {
-  readonly file: string;
-}
+import { readManifests, type FileOptions } from '../document/manifest.files.store.js';
 
 export const addManifestCommands = (program: Command, io: Io): void => {
   addApply(program, io);
@@ -40,8 +36,14 @@ export const addManifestCommands = (program: Command, io: Io): void => {
   addDelete(program, io);
 };
 
-const fileOption = (command: Command): Command =>
-  command.requiredOption('-f, --file <file>', 'manifest in YAML or JSON; - reads standard input');
+const fileOptions = (command: Command): Command =>
+  command
+    .requiredOption(
+      '-f, --file <file>',
+      'manifest in YAML or JSON, or a folder of them; - reads standard input (repeatable)',
+      collected,
+    )
+    .option('-R, --recursive', 'read the folders in a folder, too');
 
 export const addChangeOptions = (command: Command): Command =>
   command
@@ -59,21 +61,22 @@ const addApply = (program: Command, io: Io): void => {
     usage: 'apply',
     summary: 'Create or change clusters and templates to match their manifests',
     description:
-      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect. A file may hold several documents, separated by "---": they are applied in their order, and the first failure ends the command.',
+      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect. A file may hold several documents, separated by "---", and a folder is every *.yaml, *.yml and *.json file in it, by name. Templates are applied before clusters, and otherwise the order is that of the files and of their documents. The first failure ends the command.',
     examples: [
       ['fairlead apply -f cluster.yaml', 'Show the plan, confirm it, and wait until it is done'],
       ['fairlead apply -f cluster.yaml --dry-run', 'Show the plan only'],
+      ['fairlead apply -f clusters/ -R --yes', 'Apply every manifest below a folder'],
       [
         'fairlead export demo | sed "s/replicas: 2/replicas: 4/" | fairlead apply -f - --yes',
         'Read from standard input',
       ],
     ],
   });
-  addChangeOptions(fileOption(command)).action(
-    runs(io, async (session, options: FileOption & ChangeOptions) => {
-      const manifests = await readManifests(options.file, io, session);
+  addChangeOptions(fileOptions(command)).action(
+    runs(io, async (session, options: FileOptions & ChangeOptions) => {
+      const manifests = await manifestsOf(session, options);
       refuseSharedKey(manifests, options.idempotencyKey);
-      return inTurn(io, manifests, async (manifest) =>
+      return inTurn(io, manifests, async ({ manifest }) =>
         isTemplate(manifest)
           ? applyTemplate(session, templateAddressOf(manifest, session), manifest, options)
           : changeManifest(session, addressOf(manifest, session), manifest, options),
@@ -86,25 +89,36 @@ const addDiff = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'diff',
     summary: 'Show how a manifest differs from the declared cluster; exits with 1 if it differs',
-    examples: [['fairlead diff -f cluster.yaml', 'Show the fields that differ']],
+    examples: [
+      ['fairlead diff -f cluster.yaml', 'Show the fields that differ'],
+      ['fairlead diff -f clusters/ -R', 'Show them for every manifest below a folder'],
+    ],
   });
-  fileOption(command).action(
-    runs(io, async (session, { file }: FileOption) => {
-      const manifests = await readManifests(file, io, session);
-      return inTurn(io, manifests, (manifest) => difference(session, manifest), { continues: true });
+  fileOptions(command).action(
+    runs(io, async (session, options: FileOptions) => {
+      const manifests = await manifestsOf(session, options);
+      return inTurn(io, manifests, (document) => difference(session, document, manifests.length > 1), {
+        continues: true,
+      });
     }),
   );
 };
 
-const difference = async (session: Session, manifest: ManifestDocument): Promise<Answer> => {
+/** `isHeaded`: its lines are shown below the name of the object, because there are others. */
+const difference = async (session: Session, document: SourcedManifest, isHeaded: boolean): Promise<Answer> => {
   const { colors } = session.io;
+  const answer = (differing: Differing, lines: readonly string[]): Answer =>
+    diffAnswer(differing, isHeaded && lines.length > 0 ? [`${titleOf(document)}:`, ...lines.map(indented)] : lines);
+  const { manifest } = document;
   if (isTemplate(manifest)) {
     const { before, planned } = await planTemplate(session, templateAddressOf(manifest, session), manifest);
-    return diffAnswer({ before, planned }, templateDiff(before, planned, colors));
+    return answer({ before, planned }, templateDiff(before, planned, colors));
   }
   const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
-  return diffAnswer({ before, planned, plan: planned.plan }, diffLines(before, planned, colors));
+  return answer({ before, planned, plan: planned.plan }, diffLines(before, planned, colors));
 };
+
+const indented = (line: string): string => `  ${line}`;
 
 interface Differing {
   readonly before: { readonly spec: object } | undefined;
@@ -170,38 +184,50 @@ const editCluster = async (session: Session, name: string, options: ChangeOption
   }
 };
 
+interface DeleteFilesOptions extends FileOptions, DeleteOptions {
+  readonly ignoreNotFound?: true;
+}
+
 const addDelete = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'delete',
     summary: 'Delete the clusters of manifests and everything created for them, and their templates',
+    description:
+      'Delete what manifests declare, in the reverse order of "fairlead apply". The first failure ends the command.',
     examples: [
       ['fairlead delete -f cluster.yaml --wait', 'Confirm with the name, and wait until everything is deleted'],
       ['fairlead delete -f cluster.yaml --yes', 'Skip the confirmation'],
+      [
+        'fairlead delete -f clusters/ --ignore-not-found --wait --yes',
+        'Delete what is left of the manifests in a folder',
+      ],
     ],
   });
-  addWaitOptions(addConfirmOption(fileOption(command))).action(
-    runs(io, async (session, options: FileOption & DeleteOptions) => {
-      // What a document names comes before it in the file, and is deleted after it.
-      const manifests = (await readManifests(options.file, io, session)).toReversed();
-      return inTurn(io, manifests, async (manifest) =>
-        isTemplate(manifest)
-          ? deleteTemplate(session, templateAddressOf(manifest, session), options)
-          : deleteCluster(session, addressOf(manifest, session), options),
-      );
-    }),
-  );
+  addWaitOptions(addConfirmOption(fileOptions(command)))
+    .option('--ignore-not-found', 'continue if a cluster or template does not exist')
+    .action(
+      runs(io, async (session, options: DeleteFilesOptions) => {
+        const manifests = (await manifestsOf(session, options)).toReversed();
+        return inTurn(io, manifests, ({ manifest }) => deletion(session, manifest, options));
+      }),
+    );
 };
 
-const textOf = async (file: string, io: Io): Promise<string> => {
-  if (file === '-') return io.readStdin();
-  return readFile(resolve(io.cwd, file), 'utf8').catch((error: unknown) => {
-    throw usageFailure(`${file} cannot be read: ${wordsOf(error)}`);
-  });
+const deletion = async (session: Session, manifest: ManifestDocument, options: DeleteFilesOptions): Promise<Answer> => {
+  const deleting = isTemplate(manifest)
+    ? deleteTemplate(session, templateAddressOf(manifest, session), options)
+    : deleteCluster(session, addressOf(manifest, session), options);
+  const deleted = options.ignoreNotFound === true ? await unlessUnknown(deleting) : await deleting;
+  return deleted ?? { data: null, table: `${manifest.metadata.name} does not exist.`, names: [] };
 };
 
-/** All of a file is well-formed, and of the namespace that was asked for, before anything of it is carried out. */
-const readManifests = async (file: string, io: Io, session: Session): Promise<readonly ManifestDocument[]> => {
-  const manifests = parseManifests(await textOf(file, io), file === '-' ? 'Standard input' : file);
-  for (const manifest of manifests) addressOf(manifest, session);
-  return manifests;
+/**
+ * Every manifest is well-formed, and of the namespace that was asked for, before anything is carried out. Templates come first, so that
+ * the names of files need not say which cluster uses which template.
+ */
+const manifestsOf = async (session: Session, options: FileOptions): Promise<readonly SourcedManifest[]> => {
+  const sourced = await readManifests(options, session.io);
+  for (const one of sourced) refuseForeignNamespace(one, session);
+  const isOfTemplate = ({ manifest }: SourcedManifest): boolean => isTemplate(manifest);
+  return [...sourced.filter(isOfTemplate), ...sourced.filter((one) => !isOfTemplate(one))];
 };

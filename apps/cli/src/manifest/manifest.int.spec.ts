@@ -1,7 +1,7 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { FakeGateway, refusal, type Received } from '../spec/gateway.fixtures.js';
 import { STORY, upgradeView } from '../upgrade/upgrade.fixtures.js';
@@ -170,6 +170,7 @@ describe('fairlead apply', () => {
     ['', 'is empty'],
     ['{', 'is not YAML'],
     ['kind: Cluster', 'does not hold a manifest'],
+    ['kind: Deployment\nmetadata: {name: a}', 'Standard input holds an object of kind "Deployment"'],
     ['metadata: {name: a}\n---\nkind: Cluster', 'Document 2 of Standard input does not hold a manifest'],
     [Array.from({ length: 101 }, () => 'metadata: {name: a}').join('\n---\n'), 'holds 101 documents'],
   ])('says what is wrong with a file that holds %j', async (stdin, sentence) => {
@@ -183,7 +184,10 @@ describe('fairlead apply', () => {
       const { metadata, ...rest } = manifestOf(2);
       const io = fakeIo({ stdin: JSON.stringify({ ...rest, metadata: { ...metadata, namespace: 'prod' } }) });
       const { code, stderr } = await ask([command, '-f', '-', '-n', 'staging'], io);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('The manifest is of namespace prod, not of staging')]);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining('Standard input is of namespace prod, not of staging'),
+      ]);
       expect(changes()).toEqual([]);
     },
   );
@@ -211,7 +215,9 @@ describe('fairlead apply', () => {
       const apply = ['apply', '-f', '-', '--yes', '--no-wait'];
       const failed = await carryOut(apply, document('demo', 3), document('other'), document('demo', 4));
       expect([failed.code, failed.stdout]).toEqual([7, '']);
-      expect(failed.stderr).toContain('Cluster other failed. Done before: cluster/demo configured');
+      expect(failed.stderr).toContain(
+        'Cluster other (document 2 of Standard input) failed. Done before: cluster/demo configured',
+      );
       expect(failed.stderr).toContain('Connection lab does not exist');
       expect(changes().map(({ spec }) => spec.pools[0]?.replicas)).toEqual([3]);
     });
@@ -230,6 +236,96 @@ describe('fairlead apply', () => {
       const { code, stderr } = await carryOut(apply, document('demo', 3), document('demo', 4));
       expect([code, stderr]).toEqual([2, expect.stringContaining('--idempotency-key is for one document')]);
       expect(changes()).toEqual([]);
+    });
+  });
+
+  describe('of a folder', () => {
+    const write = (path: string, ...documents: readonly object[]): void => {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      writeFileSync(join(folder, path), documents.map((one) => JSON.stringify(one)).join('\n---\n'));
+    };
+    const cluster = (name: string, replicas = 3) => ({ ...manifestOf(replicas), metadata: { name } });
+    const inFolder = (...args: readonly string[]) => ask(args, fakeIo({ cwd: folder }));
+    const DRY = ['--dry-run', '--output', 'name'] as const;
+
+    beforeEach(() => {
+      for (const name of ['a', 'b', 'c', 'd']) {
+        gateway.on('GET', `/ns/default/clusters/${name}/manifest`, refusal(404, 'cluster.unknown', 'There is none'));
+        gateway.on('PUT', `/ns/default/clusters/${name}/manifest`, (received) => plannedAt('', received));
+      }
+      write('one/c.json', cluster('c'));
+      write('one/b.yaml', cluster('b'), cluster('d'));
+      write('one/notes.txt', cluster('demo'));
+      write('one/empty.yaml');
+      write('one/below/a.yml', cluster('a'));
+    });
+
+    it('takes each of its manifests by name, and with -R those of the folders in it', async () => {
+      const flat = await inFolder('apply', '-f', 'one', ...DRY);
+      expect([flat.code, flat.stdout]).toEqual([0, 'b\nd\nc\n']);
+      expect((await inFolder('apply', '-R', '-f', 'one', ...DRY)).stdout).toBe('b\nd\na\nc\n');
+    });
+
+    it('is one of several', async () => {
+      write('more/a.yaml', cluster('a'));
+      expect((await inFolder('apply', '-f', 'more', '-f', 'one/c.json', ...DRY)).stdout).toBe('a\nc\n');
+      const twice = await inFolder('apply', '-f', '-', '-f', '-', ...DRY);
+      expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('read only once')]);
+    });
+
+    it('has its templates applied first, and deleted last', async () => {
+      const template = '/ns/default/cluster-templates/small';
+      for (const name of ['b', 'd', 'c'])
+        gateway.on('DELETE', `/ns/default/clusters/${name}`, {
+          status: 202,
+          headers: { 'x-fairlead-seq': '14' },
+          body: {},
+        });
+      gateway.on('DELETE', template, { body: { kind: 'Status', code: 200 } });
+      write('one/z.yaml', { kind: 'ClusterTemplate', metadata: { name: 'small' }, spec: {} });
+      const { code } = await inFolder('delete', '-f', 'one', '--yes');
+      const deleted = gateway.received.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
+      expect([code, deleted.map((path) => path.split('/').at(-1))]).toEqual([0, ['c', 'd', 'b', 'small']]);
+    });
+
+    it('names the file and the document that is wrong before anything is sent', async () => {
+      write('one/d.yaml', cluster('d'), { kind: 'Cluster' });
+      const { code, stderr } = await inFolder('apply', '-f', 'one', '--yes');
+      expect([code, stderr]).toEqual([2, expect.stringContaining('Document 2 of one/d.yaml does not hold a manifest')]);
+      expect(gateway.received).toEqual([]);
+    });
+
+    it('names what was refused, and shows differences below the object that has them', async () => {
+      gateway.on('PUT', '/ns/default/clusters/d/manifest', refusal(422, 'connection.unknown', 'No connection lab'));
+      const failed = await inFolder('apply', '-f', 'one', '--yes', '--no-wait');
+      expect([failed.code, failed.stderr]).toEqual([
+        7,
+        expect.stringContaining('Cluster d (document 2 of one/b.yaml)'),
+      ]);
+      write('two/b.yaml', cluster('b', 2));
+      write('two/demo.yaml', cluster('demo'));
+      const { stdout } = await inFolder('diff', '-f', 'two');
+      expect(stdout).toContain('Cluster demo (two/demo.yaml):\n  ~ pools[web].replicas: 2 → 3\n');
+    });
+
+    it('must hold a manifest', async () => {
+      write('none/notes.txt');
+      write('none/below/a.yaml', cluster('a'));
+      const none = await inFolder('apply', '-f', 'none');
+      expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/no manifest in none[^]*-R reads/)]);
+      write('empty/a.yaml');
+      const empty = await inFolder('apply', '-f', 'empty');
+      expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('Every file of empty is empty')]);
+      const missing = await inFolder('apply', '-f', 'missing');
+      expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('missing cannot be read')]);
+    });
+
+    it('is deleted as far as it exists', async () => {
+      gateway.on('DELETE', '/ns/default/clusters/c', refusal(404, 'cluster.unknown', 'There is no cluster c'));
+      const refused = await inFolder('delete', '-f', 'one/c.json', '--yes');
+      expect(refused.code).toBe(5);
+      const ignored = await inFolder('delete', '-f', 'one/c.json', '--yes', '--ignore-not-found');
+      expect([ignored.code, ignored.stdout]).toEqual([0, 'c does not exist.\n']);
     });
   });
 

@@ -2,6 +2,7 @@ import type { Quota } from '@fairlead/contracts';
 import type { Command } from 'commander';
 import type { NamespaceView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { limitsOf, quotaText, withQuota } from '../connection/grant.commands.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
@@ -79,12 +80,15 @@ const addQuota = (parent: Command, io: Io): void => {
 };
 
 const addDelete = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'delete <namespace>',
     summary: 'Delete an empty namespace',
     examples: [['fairlead namespace delete team-a', 'Delete a namespace that has no clusters']],
-  }).action(
-    runs(io, async (session, name: string) => {
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, options: ConfirmOptions) => {
+      const what = `The namespace ${name} will be deleted with its templates, realms and hook secrets`;
+      await confirm(io, { what }, options);
       await session.api.deleteNamespace(name);
       return { data: { name, deleted: true }, table: `The namespace ${name} is deleted.`, names: [name] };
     }),

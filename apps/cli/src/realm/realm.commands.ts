@@ -4,6 +4,7 @@ import { REALM_PROVIDERS } from '@fairlead/contracts';
 import { Option, type Command } from 'commander';
 import type { RealmSettings, RealmView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
@@ -140,8 +141,12 @@ const read = async (file: string, io: Io, what: string): Promise<string> => {
   }
 };
 
+interface DeleteOptions extends ConfirmOptions {
+  readonly force?: boolean;
+}
+
 const addDelete = (parent: Command, io: Io): void => {
-  addCommand(parent, {
+  const command = addCommand(parent, {
     usage: 'delete <realm>',
     summary: 'Delete an identity realm that no cluster uses',
     description:
@@ -150,10 +155,13 @@ const addDelete = (parent: Command, io: Io): void => {
       ['fairlead realm delete company', 'Delete a realm that no cluster uses'],
       ['fairlead realm delete company --force', 'Delete a realm whose identity provider is gone for good'],
     ],
-  })
+  });
+  addConfirmOption(command)
     .option('--force', 'also while clusters use it: their clients and groups stay at the identity provider')
     .action(
-      runs(io, async (session, name: string, { force = false }: { readonly force?: boolean }) => {
+      runs(io, async (session, name: string, { force = false, ...options }: DeleteOptions) => {
+        const kept = force ? ', and the clients and groups of its clusters stay at the identity provider' : '';
+        await confirm(io, { what: `The realm ${name} will be deleted with its sealed secret${kept}` }, options);
         await session.api.deleteRealm(session.namespace, name, force);
         return { data: { name, deleted: true }, table: `The realm ${name} is deleted.`, names: [name] };
       }),

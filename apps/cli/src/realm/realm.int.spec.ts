@@ -91,9 +91,9 @@ describe('fairlead realm', () => {
     gateway.on('DELETE', REALM, ({ query }) =>
       query['force'] === 'true' ? { body: { kind: 'Status', code: 200, message: '' } } : { status: 409, body: refusal },
     );
-    const refused = await realm('delete', 'company');
+    const refused = await realm('delete', 'company', '--yes');
     expect([refused.code === 0, refused.stderr.includes('demo')]).toEqual([false, true]);
-    expect((await realm('delete', 'company', '--force')).code).toBe(0);
+    expect((await realm('delete', 'company', '--force', '--yes')).code).toBe(0);
   });
 
   it('has its names completed', async () => {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { TokenRequest, TokenView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
 
@@ -95,12 +96,14 @@ const addList = (token: Command, io: Io): void => {
 };
 
 const addRevoke = (token: Command, io: Io): void => {
-  addCommand(token, {
+  const command = addCommand(token, {
     usage: 'revoke <id>',
     summary: 'Revoke an API token',
     examples: [['fairlead token revoke e8b23e5b5dac9e91', 'Revoke it with immediate effect']],
-  }).action(
-    runs(io, async (session, id: string) => {
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, id: string, options: ConfirmOptions) => {
+      await confirm(io, { what: `The token ${id} will be revoked with immediate effect` }, options);
       await session.api.revokeToken(id);
       return { data: { id, revoked: true }, table: `The token ${id} is revoked.`, names: [id] };
     }),

@@ -6,8 +6,8 @@ export type Access =
   | { readonly kind: 'public' }
   /** Any valid token; the handler shows only what the caller may see. */
   | { readonly kind: 'authenticated' }
-  /** The role in the namespace of the path. */
-  | { readonly kind: 'namespace'; readonly role: ApiRole }
+  /** The role in the namespace of the path. `dryRunRole`: enough with dryRun=All, which changes nothing; absent: the same role. */
+  | { readonly kind: 'namespace'; readonly role: ApiRole; readonly dryRunRole?: ApiRole }
   /** The role in at least one namespace; the handler serves only what belongs to those. */
   | { readonly kind: 'some-namespace'; readonly role: ApiRole }
   /** The role in all namespaces. */
@@ -22,6 +22,7 @@ const access = (needed: Access): CustomDecorator => SetMetadata(ACCESS, needed);
 
 export const Public = (): CustomDecorator => access({ kind: 'public' });
 export const Authenticated = (): CustomDecorator => access({ kind: 'authenticated' });
-export const RoleInNamespace = (role: ApiRole): CustomDecorator => access({ kind: 'namespace', role });
+export const RoleInNamespace = (role: ApiRole, dryRunRole = role): CustomDecorator =>
+  access({ kind: 'namespace', role, dryRunRole });
 export const RoleInSomeNamespace = (role: ApiRole): CustomDecorator => access({ kind: 'some-namespace', role });
 export const RoleEverywhere = (role: ApiRole): CustomDecorator => access({ kind: 'everywhere', role });

@@ -8,6 +8,12 @@ import { ACCESS, KIT_PATHS, type Access } from '../access/access.js';
 import { mayEverywhere, mayIn, mayInSome, type Identity } from '../access/identity.js';
 import { roleMissing } from './role.missing.js';
 
+/** What the route asks of this request. A parameter that is repeated is no text, and the route refuses it. */
+const asked = (needed: Access | undefined, { query }: HttpRequest): Access | undefined =>
+  needed?.kind === 'namespace' && query['dryRun'] === 'All'
+    ? { kind: 'namespace', role: needed.dryRunRole ?? needed.role }
+    : needed;
+
 /** Every request needs a token and the role that the route asks for. A route that asks for nothing is closed. */
 @Injectable()
 export class AccessGuard implements CanActivate {
@@ -26,7 +32,7 @@ export class AccessGuard implements CanActivate {
     if (request.identity === undefined) throw new Refused(refuse('auth.token-missing'));
     const { identity } = request;
     const namespace = request.params['namespace'] ?? EVERY_NAMESPACE;
-    this.requireRole(identity, needed, namespace);
+    this.requireRole(identity, asked(needed, request), namespace);
     // What changes something, or opens a cluster, is judged by the log: tables may be late to show that the namespace is another one.
     const isByLog = needed?.kind === 'namespace' && needed.role !== 'viewer';
     if (isByLog && !mayEverywhere(identity, needed.role)) await this.incarnations.visibleAfter(namespace, identity);

@@ -67,6 +67,16 @@ describe('every route', () => {
     }
   });
 
+  it('is planned for a viewer, if planning is all that it does', () => {
+    const planned = routes.filter(({ access }) => access?.kind === 'namespace' && access.dryRunRole !== access.role);
+    expect(planned.map(({ name }) => name)).toEqual([
+      'ManifestHttp.put',
+      'ManifestHttp.patch',
+      'ScaleHttp.put',
+      'TemplatesHttp.put',
+    ]);
+  });
+
   it('but the compatible health is in the documentation', () => {
     const undocumented = routes.filter(({ refuses }) => refuses === undefined).map(({ name }) => name);
     expect(undocumented).toEqual(['LadybugHealthHttp.healthy']);

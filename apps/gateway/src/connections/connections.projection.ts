@@ -43,6 +43,8 @@ export interface ConnectionDoc {
    */
   readonly offer: ConnectionOffer | null;
   readonly verifiedAt: string | null;
+  /** When infra-svc last said whether it is reached. Absent: not since it was registered, or not since an earlier release. */
+  readonly checkedAt?: string;
   readonly problem: string;
   /** Tasks wait for a place among those of the connection; absent: none does for long. */
   readonly busy?: Omit<EventData<'ConnectionBusy'>, 'connection'>;
@@ -138,6 +140,8 @@ const withSshKey = (doc: ConnectionDoc, event: StoredEvent): ConnectionDoc => {
   return after === before ? doc : { ...doc, sshKey: after };
 };
 
+const withoutCheck = ({ checkedAt: _past, ...doc }: ConnectionDoc): ConnectionDoc => doc;
+
 const withoutBusy = ({ busy: _over, ...doc }: ConnectionDoc): ConnectionDoc => doc;
 
 export const connectionsProjection: Projection<ConnectionDoc> = {
@@ -185,11 +189,17 @@ export const connectionsProjection: Projection<ConnectionDoc> = {
         };
       }
       case 'ConnectionRemoved':
-        return { ...before, registration: null };
+        return { ...withoutCheck(before), registration: null };
       case 'ConnectionVerified':
-        return { ...before, offer: event.data.offer, verifiedAt: event.meta.time, problem: '' };
+        return {
+          ...before,
+          offer: event.data.offer,
+          verifiedAt: event.meta.time,
+          checkedAt: event.meta.time,
+          problem: '',
+        };
       case 'ConnectionUnverified':
-        return { ...before, problem: sentenceOf(event.data.cause) };
+        return { ...before, checkedAt: event.meta.time, problem: sentenceOf(event.data.cause) };
       case 'ConnectionBusy': {
         const { connection: _name, ...busy } = event.data;
         return { ...before, busy };
@@ -292,6 +302,7 @@ const publicView = (doc: RegisteredConnectionDoc): ConnectionView => {
     zone,
     registeredTime: registeredAt,
     verified: verifiedOf(doc),
+    checkedTime: doc.checkedAt ?? null,
     problem: doc.problem === '' ? '' : 'it cannot be used now; administrators see why',
   };
 };

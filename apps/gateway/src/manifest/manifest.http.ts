@@ -47,7 +47,7 @@ const CHANGES = [
 ] as const;
 
 const DRY_RUN =
-  'With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.';
+  'With dryRun=All everything is checked and nothing recorded, and the role viewer is enough: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.';
 
 @Controller(bothBases('ns/:namespace/clusters/:cluster/manifest'))
 export class ManifestHttp {
@@ -79,7 +79,7 @@ export class ManifestHttp {
   }
 
   @Put()
-  @OperatorCommand()
+  @OperatorCommand({ dryRun: true })
   @Documented({
     id: 'putManifest',
     tag: 'manifests',
@@ -104,7 +104,7 @@ export class ManifestHttp {
   }
 
   @Patch()
-  @OperatorCommand()
+  @OperatorCommand({ dryRun: true })
   @Documented({
     id: 'patchManifest',
     tag: 'manifests',

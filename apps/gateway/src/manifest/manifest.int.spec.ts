@@ -3,6 +3,7 @@ import {
   type ClusterManifestView,
   type ClusterUid,
   type ClusterView,
+  type CreatedTokenView,
   type ErrorView,
   type Fact,
   type OperationList,
@@ -367,7 +368,7 @@ describe('a manifest without a cluster', () => {
     expect([moon.status, moon.body.field]).toEqual([422, 'spec.pools[1].connection']);
   });
 
-  it('creates the cluster, and keeps pools of 0 declared', async () => {
+  it('is planned for viewers, creates the cluster for operators, and keeps pools of 0 declared', async () => {
     const planned = await gateway.ask<ClusterManifestView>('PUT', `${other}?dryRun=All`, { body: manifest });
     expect([planned.status, planned.body.plan?.map(({ action, pool }) => [action, pool])]).toEqual([
       200,
@@ -377,6 +378,15 @@ describe('a manifest without a cluster', () => {
         ['create-pool', 'web'],
       ],
     ]);
+    const viewer = { name: 'viewer', roles: [{ namespace: 'default', role: 'viewer' }] };
+    const { token } = (await gateway.ask<CreatedTokenView>('POST', '/tokens', { body: viewer })).body;
+    const before = await logLength();
+    const statusOf = async (url: string) => (await gateway.ask('PUT', url, { body: manifest, token })).status;
+    expect(await statusOf(`${other}?dryRun=All`)).toBe(200);
+    for (const query of ['', '?dryRun=None', '?dryRun=all', '?dryRun=All&dryRun=None', '?dryRun[]=All'])
+      expect([query, await statusOf(`${other}${query}`)]).toEqual([query, 403]);
+    expect(await statusOf(`${other.replace('default', 'team')}?dryRun=All`)).toBe(403);
+    expect(await logLength()).toBe(before);
     const made = await gateway.ask<ClusterManifestView>('PUT', other, { body: manifest });
     expect([made.status, made.headers.get('location')]).toEqual([202, '/ns/default/clusters/other']);
     expect((await gateway.log('evt.*.default.other.>')).map(({ type }) => type)).toEqual([

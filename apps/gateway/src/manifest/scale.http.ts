@@ -54,7 +54,7 @@ export class ScaleHttp {
   }
 
   @Put()
-  @OperatorCommand()
+  @OperatorCommand({ dryRun: true })
   @Documented({
     id: 'putScale',
     tag: 'manifests',

@@ -6,7 +6,8 @@ interface Named {
   readonly secret: PoolName;
 }
 
-export type SetHookSecret = Command<'SetHookSecret', Named>;
+/** `oldValidUntil`: how long the value before stays valid; undefined: there is none, or it ends now. */
+export type SetHookSecret = Command<'SetHookSecret', Named & { readonly oldValidUntil: string | undefined }>;
 export type DeleteHookSecret = Command<'DeleteHookSecret', Named>;
 
 /** The names of the hook secrets of a namespace; undefined: there is no namespace. */
@@ -20,13 +21,15 @@ export const hookSecrets: Decider<
 > = {
   initial: undefined,
 
-  decide: (names, { type, data: { namespace, secret } }) => {
+  decide: (names, command) => {
+    const { namespace, secret } = command.data;
     if (names === undefined) return refuse('namespace.unknown', { namespace });
     const data = { name: namespace, secretName: secret };
-    if (type === 'SetHookSecret') {
+    if (command.type === 'SetHookSecret') {
+      const { oldValidUntil } = command.data;
       if (!names.has(secret) && names.size >= HOOK_SECRETS_MAX)
         return refuse('hook.too-many-secrets', { namespace, max: HOOK_SECRETS_MAX });
-      return [{ type: 'HookSecretSet', data }];
+      return [{ type: 'HookSecretSet', data: oldValidUntil === undefined ? data : { ...data, oldValidUntil } }];
     }
     if (!names.has(secret)) return refuse('hook.secret-unknown', { namespace, secret });
     return [{ type: 'HookSecretDeleted', data }];

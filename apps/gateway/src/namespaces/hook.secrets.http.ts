@@ -5,6 +5,7 @@ import {
   HookSecretView,
   NamespacePath,
   namespaceStream,
+  OLD_HOOK_SECRET_SECONDS,
   ReadQuery,
   refuse,
   StatusView,
@@ -19,6 +20,17 @@ import { orRefuse, Refused } from '../http/refused.js';
 import { hookSecrets } from './hook.secrets.decider.js';
 import { HookSecretValues } from './hook.secrets.values.js';
 import { NamespaceQueries } from './namespaces.queries.js';
+
+interface Known {
+  readonly name: string;
+  readonly setTime: string;
+  readonly oldValidUntil: string | undefined;
+}
+
+const hookSecretView = ({ name, setTime, oldValidUntil }: Known): HookSecretView => ({
+  ...{ kind: 'HookSecret', name, setTime },
+  ...(oldValidUntil === undefined ? {} : { oldValidUntil }),
+});
 
 @Controller(bothBases('ns/:namespace/hook-secrets'))
 export class HookSecretsHttp {
@@ -45,11 +57,9 @@ export class HookSecretsHttp {
     await untilShown(this.positions, minSeq);
     const doc = await this.queries.one(namespace);
     if (doc === undefined) throw new Refused(refuse('namespace.unknown', { namespace }));
-    const items = Object.entries(doc.hookSecrets ?? {}).map(([name, setTime]): HookSecretView => ({
-      kind: 'HookSecret',
-      name,
-      setTime,
-    }));
+    const items = Object.entries(doc.hookSecrets ?? {}).map(([name, setTime]) =>
+      hookSecretView({ name, setTime, oldValidUntil: doc.oldHookSecrets?.[name] }),
+    );
     return { kind: 'HookSecretList', items: items.toSorted((one, other) => (one.name < other.name ? -1 : 1)) };
   }
 
@@ -59,23 +69,29 @@ export class HookSecretsHttp {
     id: 'putHookSecret',
     tag: 'namespaces',
     summary: 'Set a secret that requests to hooks are signed with',
-    description: 'It replaces the value before. Hooks name it as secretName in the manifests of the namespace.',
+    description:
+      'Requests are signed with the value before, too, for expireOldAfterSeconds, so that receivers can change over one after the other. Hooks and gates name the secret as secretName in the manifests and upgrades of the namespace.',
     answers: [{ status: 200, description: 'The secret, without its value', schema: HookSecretView }],
     refusals: ['namespace.unknown', 'hook.too-many-secrets', 'conflict.concurrent'],
   })
   async put(
     @Param({ schema: HookSecretPath }) { namespace, secret }: HookSecretPath,
-    @Body({ schema: HookSecretRequest }) { value }: HookSecretRequest,
+    @Body({ schema: HookSecretRequest })
+    { value, expireOldAfterSeconds = OLD_HOOK_SECRET_SECONDS.default }: HookSecretRequest,
     @FromExchange() { caller, response }: Exchange,
   ): Promise<HookSecretView> {
-    const command = { type: 'SetHookSecret', data: { namespace, secret } } as const;
+    const old = await this.values.oldAfter({ namespace, name: secret }, value, expireOldAfterSeconds);
+    const command = {
+      type: 'SetHookSecret',
+      data: { namespace, secret, oldValidUntil: old?.validUntil },
+    } as const;
     const decided = orRefuse(await this.handle(hookSecrets, namespaceStream(namespace), command, causeOf(caller)));
     // Nothing is sealed for a request that is refused.
-    await this.values.seal(namespace, secret, value);
+    await this.values.seal({ namespace, name: secret }, value, old);
     showSeq(response, decided.seq);
     const setTime = decided.events[0]?.meta.time;
     if (setTime === undefined) throw new Error(`setting the hook secret ${secret} decided nothing`);
-    return { kind: 'HookSecret', name: secret, setTime };
+    return hookSecretView({ name: secret, setTime, oldValidUntil: old?.validUntil });
   }
 
   @Delete(':secret')

@@ -1,7 +1,21 @@
-import { HOOK_SECRETS_OWNER, hookSecretRef } from '@fairlead/contracts';
-import { SECRETS, type SecretStore } from '@fairlead/service-kit';
+import {
+  HOOK_SECRETS_OWNER,
+  hookSecretRef,
+  oldHookSecretOf,
+  oldHookSecretRef,
+  oldHookSecretText,
+  type OldHookSecret,
+} from '@fairlead/contracts';
+import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { NamespaceQueries } from './namespaces.queries.js';
+
+const MS_PER_SECOND = 1_000;
+
+interface HookSecretAt {
+  readonly namespace: string;
+  readonly name: string;
+}
 
 /** The sealed values of hook secrets. Services that ask hooks read them by name. */
 @Injectable()
@@ -9,17 +23,39 @@ export class HookSecretValues {
   constructor(
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async namesIn(namespace: string): Promise<readonly string[]> {
     return Object.keys((await this.queries.one(namespace))?.hookSecrets ?? {});
   }
 
-  seal(namespace: string, name: string, value: string): Promise<void> {
-    return this.secrets.put(hookSecretRef(namespace, name), value, HOOK_SECRETS_OWNER);
+  /** What is still valid when the value is set; undefined: nothing. */
+  async oldAfter(at: HookSecretAt, value: string, expireAfterSeconds: number): Promise<OldHookSecret | undefined> {
+    const replaced = expireAfterSeconds === 0 ? undefined : await this.replacedBy(at, value);
+    if (replaced === undefined) return undefined;
+    const untilMs = this.clock.now().getTime() + expireAfterSeconds * MS_PER_SECOND;
+    return { value: replaced, validUntil: new Date(untilMs).toISOString() };
   }
 
-  delete(namespace: string, name: string): Promise<void> {
-    return this.secrets.delete(hookSecretRef(namespace, name));
+  /** A request that is repeated must not take its own value for the one before. */
+  private async replacedBy({ namespace, name }: HookSecretAt, value: string): Promise<string | undefined> {
+    const current = await this.secrets.get(hookSecretRef(namespace, name));
+    if (current !== value) return current;
+    const old = await this.secrets.get(oldHookSecretRef(namespace, name));
+    return old === undefined ? undefined : oldHookSecretOf(old).value;
+  }
+
+  /** The old value first: whatever happens in between, requests are signed with it. */
+  async seal({ namespace, name }: HookSecretAt, value: string, old: OldHookSecret | undefined): Promise<void> {
+    const oldRef = oldHookSecretRef(namespace, name);
+    if (old === undefined) await this.secrets.delete(oldRef);
+    else await this.secrets.put(oldRef, oldHookSecretText(old), HOOK_SECRETS_OWNER);
+    await this.secrets.put(hookSecretRef(namespace, name), value, HOOK_SECRETS_OWNER);
+  }
+
+  async delete(namespace: string, name: string): Promise<void> {
+    await this.secrets.delete(oldHookSecretRef(namespace, name));
+    await this.secrets.delete(hookSecretRef(namespace, name));
   }
 }

@@ -11,7 +11,7 @@ import type {
   TokenList,
 } from '@fairlead/contracts';
 import { events } from '@fairlead/api-client';
-import { hookSecretRef } from '@fairlead/contracts';
+import { hookSecretRef, oldHookSecretOf, oldHookSecretRef } from '@fairlead/contracts';
 import { NatsSecrets } from '@fairlead/service-kit';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
@@ -171,10 +171,10 @@ describe('a namespace that was deleted and created again', () => {
 
 describe('the hook secrets of a namespace', () => {
   const value = 'a-value-that-no-answer-and-no-event-has';
-  const sealed = async (name: string): Promise<string | undefined> => {
+  const sealed = async (name: string, refOf = hookSecretRef): Promise<string | undefined> => {
     const key = Buffer.from(readFileSync(join(gateway.folder, 'master.key'), 'utf8'), 'base64');
     const nats = await gateway.environment.connect('upgrade-svc');
-    return new NatsSecrets(nats, 'upgrade-svc', key).get(hookSecretRef(name, 'inventory'));
+    return new NatsSecrets(nats, 'upgrade-svc', key).get(refOf(name, 'inventory'));
   };
   const put = (name: string, body: object = { value }) =>
     gateway.ask<HookSecretView>('PUT', `/ns/${name}/hook-secrets/inventory`, { body });
@@ -192,6 +192,35 @@ describe('the hook secrets of a namespace', () => {
     await create('signed');
     expect(await sealed('signed')).toBeUndefined();
     expect((await gateway.ask<HookSecretList>('GET', '/ns/signed/hook-secrets')).body.items).toEqual([]);
+  });
+
+  it('stay valid for a while after another value was set, unless that is to end them at once', async () => {
+    const [first, second, third] = ['1', '2', '3'].map((mark) => mark.repeat(40)) as [string, string, string];
+    await create('rotated');
+    const set = async (body: object) => (await put('rotated', body)).body.oldValidUntil;
+    const old = async () => {
+      const text = await sealed('rotated', oldHookSecretRef);
+      return text === undefined ? undefined : oldHookSecretOf(text);
+    };
+    expect(await set({ value: first })).toBeUndefined();
+    expect(await old()).toBeUndefined();
+    const validUntil = await set({ value: second });
+    expect(Math.abs(Date.parse(validUntil ?? '') - Date.now() - 24 * 3_600_000)).toBeLessThan(60_000);
+    expect([await sealed('rotated'), await old()]).toEqual([second, { value: first, validUntil }]);
+    // A repetition, e.g. of a request whose answer was lost.
+    await set({ value: second });
+    expect((await old())?.value).toBe(first);
+    const shorter = await set({ value: third, expireOldAfterSeconds: 60 });
+    expect(await old()).toEqual({ value: second, validUntil: shorter });
+    const seq = (await gateway.log()).at(-1)?.meta.seq;
+    const listed = await gateway.ask<HookSecretList>('GET', `/ns/rotated/hook-secrets?minSeq=${seq}`);
+    expect(listed.body.items).toMatchObject([{ name: 'inventory', oldValidUntil: shorter }]);
+    expect(await set({ value: first, expireOldAfterSeconds: 0 })).toBeUndefined();
+    expect([await sealed('rotated'), await old()]).toEqual([first, undefined]);
+    expect((await put('rotated', { value: first, expireOldAfterSeconds: 604_801 })).status).toBe(400);
+    await set({ value: second });
+    await remove('rotated');
+    expect([await sealed('rotated'), await old()]).toEqual([undefined, undefined]);
   });
 
   it('are deleted by name, and refused where they are short, or where there is no namespace', async () => {

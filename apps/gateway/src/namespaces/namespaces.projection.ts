@@ -12,6 +12,8 @@ export interface NamespaceDoc {
   readonly quota?: Quota;
   /** When each was set last, by name; absent: there is none. */
   readonly hookSecrets?: Readonly<Record<string, string>>;
+  /** Until when the value before the last is valid, by name; absent: there is none. */
+  readonly oldHookSecrets?: Readonly<Record<string, string>>;
   /** Its identity realms, by name; absent: there is none. */
   readonly realms?: RealmDocs;
 }
@@ -22,18 +24,32 @@ const withRealms = (doc: NamespaceDoc, event: StoredEvent): NamespaceDoc => {
   return realms === before ? doc : { ...doc, realms };
 };
 
+const without = (byName: Readonly<Record<string, string>>, name: string): Readonly<Record<string, string>> => {
+  const { [name]: _gone, ...others } = byName;
+  return others;
+};
+
 const changed = (doc: NamespaceDoc, event: StoredEvent): NamespaceDoc => {
-  const { hookSecrets = {} } = doc;
+  const { hookSecrets = {}, oldHookSecrets = {} } = doc;
   const { type, data, meta } = event;
   switch (type) {
     case 'NamespaceQuotaSet':
       return { ...doc, quota: data.quota };
     case 'HookSecretSet':
-      return { ...doc, hookSecrets: { ...hookSecrets, [data.secretName]: meta.time } };
-    case 'HookSecretDeleted': {
-      const { [data.secretName]: _gone, ...others } = hookSecrets;
-      return { ...doc, hookSecrets: others };
-    }
+      return {
+        ...doc,
+        hookSecrets: { ...hookSecrets, [data.secretName]: meta.time },
+        oldHookSecrets: {
+          ...without(oldHookSecrets, data.secretName),
+          ...(data.oldValidUntil === undefined ? {} : { [data.secretName]: data.oldValidUntil }),
+        },
+      };
+    case 'HookSecretDeleted':
+      return {
+        ...doc,
+        hookSecrets: without(hookSecrets, data.secretName),
+        oldHookSecrets: without(oldHookSecrets, data.secretName),
+      };
     default:
       return withRealms(doc, event);
   }

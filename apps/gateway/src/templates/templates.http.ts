@@ -103,13 +103,13 @@ export class TemplatesHttp {
   }
 
   @Put(':template')
-  @RoleInNamespace('admin')
+  @RoleInNamespace('admin', 'viewer')
   @Documented({
     id: 'putClusterTemplate',
     tag: 'templates',
     summary: 'Apply a cluster template: create it, or change what may be changed of it',
     description:
-      'Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded.',
+      'Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough.',
     answers: [
       { status: 200, description: 'It is as declared, or would be', schema: ClusterTemplateView },
       { status: 201, description: 'It is created', schema: ClusterTemplateView },

@@ -32,7 +32,7 @@ export class ConnectionJobs {
     if ((await this.connections.offered(connection)) === undefined) return;
     const open = await openConnection(this.connections, connection, { retryable: false });
     await open.provider.recover?.(signal);
-    await this.offers.refresh(open, cause);
+    await this.offers.refresh(open, { cause, isAnswer: true });
   }
 
   /** Only the log changes: the host may be off. Then the connection is looked at, so that people see what is true now. */
@@ -46,7 +46,7 @@ export class ConnectionJobs {
     if ((await this.connections.offered(connection)) === undefined) return;
     const open = await openConnection(this.connections, connection, { retryable: false });
     await open.provider.accept?.(host, asOf);
-    await this.offers.refresh(open, cause);
+    await this.offers.refresh(open, { cause, isAnswer: true });
   }
 }
 
@@ -56,6 +56,7 @@ export class ConnectionFailures {
   constructor(@Inject(OFFERS) private readonly offers: Offers) {}
 
   async record({ data: { connection }, cause }: Job<OfConnection>, failure: JobFailure): Promise<void> {
-    await this.offers.unverified(connection, failure.cause, cause);
+    // Whoever asked has the answer after the first attempt; a later one is worth an event only if it says something else.
+    await this.offers.unverified(connection, failure.cause, { cause, isAnswer: failure.attempt === 1 });
   }
 }

@@ -1,4 +1,10 @@
-import { refuse, type Cause as WorldCause, type ConnectionName, type ConnectionOffer } from '@fairlead/contracts';
+import {
+  refuse,
+  type Cause as WorldCause,
+  type ConnectionName,
+  type ConnectionOffer,
+  type Fact,
+} from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
@@ -7,7 +13,7 @@ import type { OpenConnection } from '../providers/provider.ports.js';
 import { SETTINGS } from '../tokens.js';
 import { Coalesced } from './coalesced.effects.js';
 import { ResourcesLog } from './resources.log.effects.js';
-import type { Offering, Offers } from './resources.ports.js';
+import type { Occasion, Offering, Offers } from './resources.ports.js';
 
 /** Asks providers what they offer; many clusters that are validated together ask once. */
 @Injectable()
@@ -22,25 +28,25 @@ export class ProviderOffers implements Offers {
   }
 
   of(open: OpenConnection, cause: Cause): Promise<Offering> {
-    return this.offerings.get(open.connection.registration, () => this.ask(open, cause));
+    return this.offerings.get(open.connection.registration, () => this.ask(open, { cause, isAnswer: false }));
   }
 
-  refresh(open: OpenConnection, cause: Cause): Promise<Offering> {
-    return this.offerings.renew(open.connection.registration, () => this.ask(open, cause));
+  refresh(open: OpenConnection, occasion: Occasion): Promise<Offering> {
+    return this.offerings.renew(open.connection.registration, () => this.ask(open, occasion));
   }
 
-  async unverified(connection: ConnectionName, failed: WorldCause, cause: Cause): Promise<void> {
-    await this.log.record({ type: 'ConnectionUnverified', data: { connection, cause: failed } }, cause);
+  async unverified(connection: ConnectionName, failed: WorldCause, occasion: Occasion): Promise<void> {
+    await this.record({ type: 'ConnectionUnverified', data: { connection, cause: failed } }, occasion);
   }
 
-  private ask(open: OpenConnection, cause: Cause): Promise<Offering> {
-    return inTime(this.settings.resourcesTimeoutMs, (late) => this.askBefore(late, open, cause));
+  private ask(open: OpenConnection, occasion: Occasion): Promise<Offering> {
+    return inTime(this.settings.resourcesTimeoutMs, (late) => this.askBefore(late, open, occasion));
   }
 
   private async askBefore(
     signal: AbortSignal,
     { connection, provider }: OpenConnection,
-    cause: Cause,
+    occasion: Occasion,
   ): Promise<Offering> {
     const { nlb, simulated, hosts } = await provider.verify(signal);
     const specs = await provider.listSpecs(signal);
@@ -53,16 +59,23 @@ export class ProviderOffers implements Offers {
       capabilities: { nlb, simulated },
       ...(hosts === undefined ? {} : { hosts: [...hosts] }),
     };
-    await this.state(connection.name, { offer, region }, cause);
+    await this.state(connection.name, { offer, region }, occasion);
     return { offer, region };
   }
 
-  private async state(connection: ConnectionName, { offer, region }: Offering, cause: Cause): Promise<void> {
+  private async state(connection: ConnectionName, { offer, region }: Offering, occasion: Occasion): Promise<void> {
     if (region !== undefined) {
-      await this.log.record({ type: 'ConnectionVerified', data: { connection, offer } }, cause);
+      await this.record({ type: 'ConnectionVerified', data: { connection, offer } }, occasion);
       return;
     }
     const { message } = refuse('cluster.region-unknown', { region: offer.region });
-    await this.unverified(connection, { operation: 'resolve region', target: connection, message }, cause);
+    await this.unverified(connection, { operation: 'resolve region', target: connection, message }, occasion);
+  }
+
+  private record(
+    fact: Fact<'ConnectionVerified' | 'ConnectionUnverified'>,
+    { cause, isAnswer }: Occasion,
+  ): Promise<void> {
+    return isAnswer ? this.log.answer(fact, cause) : this.log.record(fact, cause);
   }
 }

@@ -19,6 +19,9 @@ export type Resources = Readonly<Record<string, ResourceFact>>;
 /** The world looks like this now. It becomes an event only if the log does not say so already. */
 export type RecordResource = Command<'RecordResource', ResourceFact>;
 
+/** Someone asked whether the provider is reached: the answer becomes an event also if the log says so already. */
+export type AnswerVerification = Command<'AnswerVerification', Fact<'ConnectionVerified' | 'ConnectionUnverified'>>;
+
 /** What the clusters of a connection share has a stream of its own, beside all clusters. */
 export const resourcesStream = (connection: ConnectionName): StreamId => ({
   namespace: NONE,
@@ -70,9 +73,10 @@ const TYPES: ReadonlySet<string> = new Set<ResourceFact['type']>([
 export const isResourceFact = (event: { type: string }): event is ResourceFact => TYPES.has(event.type);
 
 /** Shared things of a connection, each stated once however many clusters ensure it. */
-export const resources: Decider<Resources, RecordResource, ResourceFact> = {
+export const resources: Decider<Resources, RecordResource | AnswerVerification, ResourceFact> = {
   initial: {},
-  decide: (state, { data: fact }) => {
+  decide: (state, { type, data: fact }) => {
+    if (type === 'AnswerVerification') return [fact];
     const last = state[thingOf(fact)];
     // Nothing was said of its places.
     if (last === undefined && fact.type === 'ConnectionFree') return nothing;

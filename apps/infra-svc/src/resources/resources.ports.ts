@@ -28,14 +28,21 @@ export interface Offering {
   readonly region: Region | undefined;
 }
 
+/** Why an offer, or that there is none, becomes an event. */
+export interface Occasion {
+  readonly cause: Cause;
+  /** Someone asked for it: it is stated also if nothing has changed. */
+  readonly isAnswer: boolean;
+}
+
 /** What connections offer. A change is also stated as an event. */
 export interface Offers {
   /** At most some seconds old. Rejects with WorldFailure. */
   of(open: OpenConnection, cause: Cause): Promise<Offering>;
   /** Asks the provider now. */
-  refresh(open: OpenConnection, cause: Cause): Promise<Offering>;
+  refresh(open: OpenConnection, occasion: Occasion): Promise<Offering>;
   /** States why the connection cannot be used. */
-  unverified(connection: ConnectionName, failed: WorldCause, cause: Cause): Promise<void>;
+  unverified(connection: ConnectionName, failed: WorldCause, occasion: Occasion): Promise<void>;
 }
 
 /** An SSH key pair, both halves in OpenSSH's format. */

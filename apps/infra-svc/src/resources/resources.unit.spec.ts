@@ -49,12 +49,15 @@ describe('what a connection has', () => {
       .thenNothing();
   });
 
-  it('is verified again after it could not be used, with the same offer', () => {
+  it('is verified again after it could not be used, with the same offer, and always for someone who asked', () => {
     const capabilities = { nlb: true, simulated: true };
     const offer = { provider: 'lab', region: 'lab-1', zones: ['a'], specs: [], capabilities };
     const verified: Fact<'ConnectionVerified'> = { type: 'ConnectionVerified', data: { connection: LAB, offer } };
     const cause = { operation: 'verify connection', target: 'lab', message: 'no route' };
     const unverified: Fact<'ConnectionUnverified'> = { type: 'ConnectionUnverified', data: { connection: LAB, cause } };
+    const answer = (fact: typeof verified | typeof unverified) => ({ type: 'AnswerVerification', data: fact }) as const;
+    given(verified).when(answer(verified)).then(verified);
+    given(unverified).when(answer(unverified)).then(unverified);
     given(verified).when(record(verified)).thenNothing();
     given(verified, unverified).when(record(unverified)).thenNothing();
     given(verified, unverified).when(record(verified)).then(verified);
@@ -118,7 +121,7 @@ describe('the SSH key of a connection', () => {
 });
 
 describe('a connection', () => {
-  it('is verified when it is registered, and says what it offers', async () => {
+  it('is verified whenever it is registered, and says what it offers', async () => {
     const story = new Story();
     await story.begin();
     expect(story.last('ConnectionVerified').offer).toMatchObject({
@@ -129,7 +132,7 @@ describe('a connection', () => {
     });
     await story.log.say(CONNECTIONS_STREAM, registered());
     await story.settle();
-    expect(story.types().filter((type) => type === 'ConnectionVerified')).toHaveLength(1);
+    expect(story.types().filter((type) => type === 'ConnectionVerified')).toHaveLength(2);
   });
 
   it('that cannot be used says why, once', async () => {

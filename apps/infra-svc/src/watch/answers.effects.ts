@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { openConnection } from '../connections/open.connection.js';
 import type { Connections, ProviderOperation } from '../providers/provider.ports.js';
-import type { Offers } from '../resources/resources.ports.js';
+import type { Occasion, Offers } from '../resources/resources.ports.js';
 import { ResourcesQueries } from '../resources/resources.queries.js';
 import { CONNECTIONS, OFFERS } from '../tokens.js';
 
@@ -19,18 +19,18 @@ export class ConnectionAnswers {
   ) {}
 
   async missing(connection: ConnectionName, failed: WorldCause): Promise<void> {
-    await this.offers.unverified(connection, { ...failed, operation: LIST }, this.cause());
+    await this.offers.unverified(connection, { ...failed, operation: LIST }, this.occasion());
   }
 
   /** Verified again, if it was only the answer that was missing. */
   async given(connection: ConnectionName): Promise<void> {
     const row = await this.queries.of(connection);
     if (row?.unverified?.operation !== LIST) return;
-    await this.offers.refresh(await openConnection(this.connections, connection, { retryable: true }), this.cause());
+    await this.offers.refresh(await openConnection(this.connections, connection, { retryable: true }), this.occasion());
   }
 
-  private cause() {
+  private occasion(): Occasion {
     const id = randomUUID();
-    return { actor: 'system/infra-svc', correlationId: id, causationId: id };
+    return { cause: { actor: 'system/infra-svc', correlationId: id, causationId: id }, isAnswer: false };
   }
 }

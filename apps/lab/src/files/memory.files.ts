@@ -32,6 +32,8 @@ const FILE_SIZE_MAX = 256 * 1024 * 1024;
 /** From this size on equal contents are kept once for all hosts: the agent's program is the same on each. */
 const SHARED_SIZE_MIN = 16 * 1024;
 const LINKS_FOLLOWED_MAX = 16;
+/** An absolute path that is its own shortest form, as nearly all are. */
+const PLAIN_PATH = /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/;
 
 /** Files of a light host: a flat map from absolute path to entry. */
 export class MemoryFiles implements HostFiles {
@@ -126,7 +128,7 @@ export class MemoryFiles implements HostFiles {
   }
 
   realPath(path: string): string {
-    return posix.resolve('/', path);
+    return PLAIN_PATH.test(path) ? path : posix.resolve('/', path);
   }
 
   async readText(path: string): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { basename } from 'node:path';
 import type { HostFiles } from '../files/host.files.js';
 import { expandVariables, parseEnvironmentFile, parseUnit, splitCommandLine, type UnitFile } from './unit.file.js';
@@ -19,6 +20,17 @@ const SIMULATED_PROGRAMS: ReadonlySet<string> = new Set([
 /** A program that ran this long is taken to have worked: the next restart is quick again. */
 const STEADY_AFTER_MS = 10_000;
 const RESTART_DELAY_MAX_MS = 10_000;
+
+/** All hosts have the same few units, and agents ask for their states every minute. */
+const PARSED_MAX = 256;
+const parsedUnits = new LRUCache<string, UnitFile>({ max: PARSED_MAX });
+
+const parsedUnit = (texts: readonly string[]): UnitFile => {
+  const key = texts.join('\0');
+  const parsed = parsedUnits.get(key) ?? parseUnit(texts);
+  parsedUnits.set(key, parsed);
+  return parsed;
+};
 
 export type ActiveState = 'active' | 'inactive' | 'activating' | 'failed';
 
@@ -65,7 +77,7 @@ export class ServiceManager {
     const unit = unitName(name);
     for (const folder of UNIT_FOLDERS) {
       const text = await this.host.files.readText(`${folder}/${unit}`);
-      if (text !== undefined) return parseUnit([text, ...(await this.dropIns(unit))]);
+      if (text !== undefined) return parsedUnit([text, ...(await this.dropIns(unit))]);
     }
     return undefined;
   }

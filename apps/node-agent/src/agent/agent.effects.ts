@@ -21,6 +21,8 @@ import { heartbeatOf, metadataOf } from './node.reports.js';
 
 /** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
 const RESYNC_MS = 60_000;
+/** Certificates live for days and years: those that are as they were reported are read again after this, or after a change of the host. */
+const CERTIFICATES_EVERY_MS = 10 * 60_000;
 /** The desired state is pushed when it is decided; this finds what was pushed while a connection broke. */
 const ASK_AGAIN_MS = 5 * 60_000;
 /** Of an interval: agents that began together drift apart. */
@@ -80,6 +82,7 @@ export class AgentLoop {
   private readonly memory: ChangeStore;
   private readonly changes: NodeChanges;
   private readonly certificates: SeenCertificates = new Map();
+  private certificatesDueMs = 0;
   private readonly probes: Probes;
   private readonly source: SourceWatch | undefined;
   private endWaiting = (): void => undefined;
@@ -118,7 +121,7 @@ export class AgentLoop {
       metadata: () => metadataOf(config, this.desired, this.parts.journal.reported),
     });
     this.cancels.push(
-      metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => this.lookAgain()),
+      metronome.every(RESYNC_MS, { jitter: RESYNC_JITTER, random }, () => this.lookForDrift()),
       metronome.every(ASK_AGAIN_MS, { jitter: RESYNC_JITTER, random }, () => void this.desiredSource.ask()),
       metronome.every(config.heartbeatIntervalMs, { jitter: HEARTBEAT_JITTER, random }, () => this.beat()),
     );
@@ -157,7 +160,13 @@ export class AgentLoop {
     });
   }
 
+  /** The host was changed, or something else is desired of it. */
   private lookAgain(): void {
+    this.certificatesDueMs = 0;
+    this.lookForDrift();
+  }
+
+  private lookForDrift(): void {
     this.inspectionDue = true;
     this.wake();
   }
@@ -201,7 +210,7 @@ export class AgentLoop {
     const seen = await this.withChange(host);
     this.inspection = seen;
     if (seen.kind === 'failed') return this.fail(seen.at);
-    await this.lookAtCertificates();
+    if (performance.now() >= this.certificatesDueMs) await this.lookAtCertificates();
     const unstaged = await this.changes.stageAhead(this.desired);
     if (unstaged !== undefined) this.fail(unstaged);
     this.timeDifferences(seen.differences.length > 0);
@@ -219,7 +228,11 @@ export class AgentLoop {
     const { config, host, journal } = this.parts;
     const certificates = await certificatesOn(host, config.role, this.certificates);
     const text = JSON.stringify(certificates);
-    if (certificates.length === 0 || text === (await this.memory.read()).certificates) return;
+    if (certificates.length === 0) return;
+    if (text === (await this.memory.read()).certificates) {
+      this.certificatesDueMs = performance.now() + CERTIFICATES_EVERY_MS;
+      return;
+    }
     const data = { uid: config.uid, node: config.node, certificates };
     await journal.record([{ type: 'CertificatesReported', data }], this.desired.event);
     await this.memory.write({ certificates: text });
@@ -352,7 +365,7 @@ export class AgentLoop {
     const { reported } = journal;
     const { bootId } = this.facts;
     this.owesBeat = !journal.isBootRecorded || booted(reported, this.observe()).length > 0;
-    if (this.owesBeat) return;
+    if (this.owesBeat) return platform.ping();
     const now = {
       at: clock.now(),
       bootId,
@@ -362,5 +375,6 @@ export class AgentLoop {
       source: this.source?.last,
     };
     platform.sendHeartbeat(heartbeatOf(config, now));
+    platform.ping();
   }
 }

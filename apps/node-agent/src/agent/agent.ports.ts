@@ -24,6 +24,8 @@ export interface Platform {
   onDesired(callback: (desired: AgentDesiredMessage) => void): void;
   /** Dropped while away. */
   sendHeartbeat(heartbeat: Heartbeat): void;
+  /** Called with each heartbeat, and in its place: now and then it asks whether the services can still be reached. */
+  ping(): void;
   /** Claims for the user with this public key. */
   renew(user: string): Promise<AgentCredentialsMessage>;
   /** From the next connect on. */

@@ -113,6 +113,7 @@ class Life {
       sync: () => whileAlive(() => platform.sync()),
       onDesired: () => undefined,
       sendHeartbeat: () => undefined,
+      ping: () => undefined,
       renew: () => never(),
       useCredentials: () => undefined,
       useAuthorities: () => Promise.resolve(),

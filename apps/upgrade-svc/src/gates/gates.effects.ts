@@ -90,7 +90,9 @@ export class GatesEffects {
       const { cluster } = look;
       return await askUserGate(asked, {
         cluster,
+        namespace: task.namespace,
         http: this.sources.http,
+        signer: this.sources.signer,
         asked: `${upgradeId}/${operation}/${run}`,
         signal: task.signal,
       });

@@ -245,7 +245,10 @@ describe("Gates of the user's own", () => {
   let status = 200;
   const signal = new AbortController().signal;
   const http = new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: parseRanges('127.0.0.0/8').ranges });
-  const look = (): Parameters<typeof askUserGate>[1] => ({ cluster: lab.cluster, http, asked: 'u-spec00/1', signal });
+  const look = (): Parameters<typeof askUserGate>[1] => ({
+    ...{ cluster: lab.cluster, namespace: 'default', http, asked: 'u-spec00/1', signal },
+    signer: { sign: async () => ({ why: 'no gate here has a secret' }) },
+  });
 
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 1, workers: 1 });

@@ -1,13 +1,15 @@
-import type { HttpAnswer } from '@fairlead/service-kit/http';
+import type { HookSigner, HttpAnswer } from '@fairlead/service-kit/http';
 import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 
 /** Asks a URL that a user gave for its status, if its address is public or allowed by the administrator. */
 export interface GateHttp {
-  ask(url: string, signal: AbortSignal): Promise<HttpAnswer>;
+  ask(url: string, signal: AbortSignal, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
 }
 
 /** Where gates get their answers, besides the API of the cluster. */
 export interface GateSources {
   readonly survey: ClusterSurvey;
   readonly http: GateHttp;
+  /** Signs requests with the hook secrets of the namespace. */
+  readonly signer: Pick<HookSigner, 'sign'>;
 }

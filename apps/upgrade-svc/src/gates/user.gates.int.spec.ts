@@ -1,14 +1,17 @@
+import type { PoolName } from '@fairlead/contracts';
 import { ConfigurationError } from '@fairlead/service-kit';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { CheckedHttp, type CheckedHttpOptions } from '@fairlead/service-kit/http';
+import { CheckedHttp, HookSigner, type CheckedHttpOptions } from '@fairlead/service-kit/http';
 import { readSettings } from '../config.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { Verdict } from './gate.js';
 import { askUserGate } from './user.gates.js';
 
+const SECRET = 'of-the-hook-secret-inventory-of-team-a';
 const LOOPBACK = { address: '127.0.0.1', family: 4 };
 const NOT_ALLOWED = 'an administrator can allow it with GATE_ADDRESSES_ALLOWED';
 
@@ -44,11 +47,30 @@ describe('A user gate over HTTP', () => {
     ranges?: string,
     options: Partial<CheckedHttpOptions> = {},
     signal = new AbortController().signal,
+  ): Promise<Verdict> => askAs({}, url, { ranges, options, signal });
+
+  const askAs = (
+    gate: { readonly secretName?: PoolName },
+    url: string,
+    {
+      ranges,
+      options = {},
+      signal = new AbortController().signal,
+    }: {
+      readonly ranges?: string | undefined;
+      readonly options?: Partial<CheckedHttpOptions>;
+      readonly signal?: AbortSignal;
+    } = {},
   ): Promise<Verdict> =>
     askUserGate(
-      { kind: 'http', name: 'shop', url: url.replace('PORT', String(port)), status: 200 },
+      { kind: 'http', name: 'shop', url: url.replace('PORT', String(port)), status: 200, ...gate },
       {
         cluster: undefined as unknown as UpgradeCluster,
+        namespace: 'team-a',
+        signer: new HookSigner(
+          { get: async (ref) => (ref === 'gateway.hook.team-a.inventory' ? SECRET : undefined) },
+          { now: () => new Date() },
+        ),
         http: new CheckedHttp({ setting: 'GATE_ADDRESSES_ALLOWED', allowed: allowedBy(ranges), ...options }),
         asked: 'u-spec00/1',
         signal,
@@ -191,6 +213,24 @@ describe('A user gate over HTTP', () => {
     expect(await ask('http://127.0.0.1:PORT/', '127.0.0.0/8', { timeLimitMs: 100 })).toMatchObject(late);
     const resolve = () => new Promise<never>(() => undefined);
     expect(await ask('http://shop.example:PORT/', undefined, { timeLimitMs: 100, resolve })).toMatchObject(late);
+  });
+
+  it('is signed with the hook secret that it names, and not asked without that', async () => {
+    const askWith = (secret?: string) =>
+      askAs(secret === undefined ? {} : { secretName: secret as PoolName }, 'http://127.0.0.1:PORT/', {
+        ranges: '127.0.0.0/8',
+      });
+    expect(await askWith('inventory')).toMatchObject({ holds: true });
+    const [, time = '', given] = /^t=(\d+),v1=(\w+)$/.exec(String(requests[0]?.headers['fairlead-signature'])) ?? [];
+    expect(given).toBe(createHmac('sha256', SECRET).update(`${time}.`).digest('hex'));
+    expect(await askWith('missing')).toEqual({
+      ...{ holds: false, facts: {} },
+      message:
+        'the gate shop is not asked: the namespace has no hook secret missing; set it with "fairlead hook set-secret"',
+    });
+    expect(requests).toHaveLength(1);
+    await askWith();
+    expect(requests.at(-1)?.headers['fairlead-signature']).toBeUndefined();
   });
 
   it('is given up with its job', async () => {

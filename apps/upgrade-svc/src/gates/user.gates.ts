@@ -1,18 +1,20 @@
 import type { UserGate } from '@fairlead/contracts';
+import { SIGNATURE_HEADER } from '@fairlead/service-kit/http';
 import { createHash } from 'node:crypto';
 import { parse } from 'yaml';
 import type { Manifest, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { Verdict } from './gate.js';
-import type { GateHttp } from './gates.ports.js';
+import type { GateSources } from './gates.ports.js';
 import { fails, holds } from './verdict.js';
 
 /** Names of Kubernetes' objects are at most this long. */
 const NAME_LENGTH_MAX = 63;
 const MARK_LENGTH = 8;
 
-export interface UserGateLook {
+export interface UserGateLook extends Pick<GateSources, 'http' | 'signer'> {
   readonly cluster: UpgradeCluster;
-  readonly http: GateHttp;
+  /** Of the cluster. */
+  readonly namespace: string;
   /** What the gate is asked for: another Job each time. */
   readonly asked: string;
   readonly signal: AbortSignal;
@@ -22,11 +24,17 @@ export interface UserGateLook {
 export const askUserGate = (gate: UserGate, look: UserGateLook): Promise<Verdict> =>
   gate.kind === 'http' ? askHttp(gate, look) : askJob(gate, look);
 
+/** A gate is asked by GET. */
+const NO_BODY = '';
+
 const askHttp = async (
-  { name, url, status }: Extract<UserGate, { readonly kind: 'http' }>,
-  { http, signal }: UserGateLook,
+  { name, url, status, secretName }: Extract<UserGate, { readonly kind: 'http' }>,
+  { http, signer, namespace, signal }: UserGateLook,
 ): Promise<Verdict> => {
-  const answer = await http.ask(url, signal);
+  const signed = secretName === undefined ? undefined : await signer.sign({ namespace, name: secretName }, NO_BODY);
+  if (signed !== undefined && 'why' in signed) return fails(`the gate ${name} is not asked: ${signed.why}`);
+  const headers = signed === undefined ? {} : { [SIGNATURE_HEADER]: signed.header };
+  const answer = await http.ask(url, signal, headers);
   switch (answer.kind) {
     case 'refused':
       // Without the URL: it may contain a password.

@@ -1,7 +1,7 @@
 import { heartbeatSubject } from '@fairlead/contracts';
 import { PARTITIONS, type Partitions } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
-import type { NodeRow } from '../nodes/nodes.projection.js';
+import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import { NodesQueries } from '../nodes/nodes.queries.js';
 
 /** A node of a partition that this replica owns, whose agent runs. */
@@ -14,10 +14,22 @@ export interface Watched {
   readonly expectedSinceMs: number;
 }
 
+const groupedByCluster = (nodes: Iterable<Watched>): ReadonlyMap<string, readonly NodeRow[]> => {
+  const groups = new Map<string, NodeRow[]>();
+  for (const { row } of nodes) {
+    const key = clusterKey(row.namespace, row.cluster);
+    const rows = groups.get(key) ?? [];
+    groups.set(key, rows);
+    rows.push(row);
+  }
+  return groups;
+};
+
 /** The nodes that this replica decides about, as its rows show them. Reads a partition's rows only after they changed. */
 @Injectable()
 export class WatchedNodes {
   private nodes = new Map<string, Watched>();
+  private clusters: ReadonlyMap<string, readonly NodeRow[]> | undefined;
   private owned: ReadonlySet<number> = new Set();
   private readonly changed = new Set<number>();
   private stopListening = (): void => undefined;
@@ -54,6 +66,12 @@ export class WatchedNodes {
     return this.nodes.values();
   }
 
+  /** Their rows; grouped once for each change of them, because a thousand clusters are asked for every second. */
+  byCluster(): ReadonlyMap<string, readonly NodeRow[]> {
+    this.clusters ??= groupedByCluster(this.nodes.values());
+    return this.clusters;
+  }
+
   /** Only while its partition is ours. */
   get(key: string): Watched | undefined {
     return this.nodes.get(key);
@@ -80,7 +98,7 @@ export class WatchedNodes {
   private ownedChanged(owned: ReadonlySet<number>): void {
     for (const partition of owned) if (!this.owned.has(partition)) this.changed.add(partition);
     this.owned = owned;
-    this.nodes = new Map([...this.nodes].filter(([, { row }]) => owned.has(row.partition)));
+    this.replaceAll([...this.nodes].filter(([, { row }]) => owned.has(row.partition)));
     this.onChange();
   }
 
@@ -94,6 +112,11 @@ export class WatchedNodes {
         const expectedSinceMs = known?.row.uid === row.uid ? known.expectedSinceMs : performance.now();
         return [key, { key, row, lost: row.lost, expectedSinceMs }];
       });
-    this.nodes = new Map([...kept, ...found]);
+    this.replaceAll([...kept, ...found]);
+  }
+
+  private replaceAll(nodes: readonly (readonly [string, Watched])[]): void {
+    this.nodes = new Map(nodes);
+    this.clusters = undefined;
   }
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../config.js';
 import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
+import type { NodeRow } from '../nodes/nodes.projection.js';
 import { agreed, isSuspect, lookOf, workloadsOf, type AddonFindings, type AddonLook } from './addons.planner.js';
 import { deletable, presence } from './presence.decider.js';
 import type { Presence } from './presence.evolve.js';
@@ -15,16 +15,21 @@ import { compare, NO_MEMORY, type Comparison, type ListedNode, type Memory } fro
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
 /** Of one replica. A look costs some milliseconds, most of them for TLS: with very many clusters, each is looked at less often. */
-const LOOKS_PER_SECOND_MAX = 2;
+const LOOKS_PER_SECOND_MAX = 1;
+/** Where something is amiss the next look comes sooner, so many times at most: a tenant can make any cluster look so. */
+const SOONER_MAX = 8;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
-/** Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected. */
-const LOOKS_PER_ADDON_LOOK = 5;
+/**
+ * Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected; more often where there
+ * are so many clusters that looks are further apart than the setting has it.
+ */
+const LOOKS_PER_ADDON_LOOK = { usual: 5, seldom: 3 };
 /** A cluster that is new is noticed after so many ticks at the latest. */
 const QUIET_TICKS_MAX = 5;
 
 export interface PresenceWorld {
-  readonly nodes: Pick<WatchedNodes, 'all'>;
+  readonly nodes: Pick<WatchedNodes, 'byCluster'>;
   readonly access: Pick<ClusterAccess, 'of'>;
   readonly handle: Handle;
   readonly metrics: Pick<ServiceMetrics, 'addCounter'>;
@@ -58,17 +63,19 @@ const fresh = (nextAtMs: number): Looked => ({
 export const lookIntervalMs = (clusters: number, settingMs: number): number =>
   Math.max(settingMs, (clusters * 1_000) / LOOKS_PER_SECOND_MAX);
 
-/** Nodes whose agent runs, by cluster. */
-const groupsOf = (nodes: PresenceWorld['nodes']): ReadonlyMap<string, readonly NodeRow[]> => {
-  const groups = new Map<string, NodeRow[]>();
-  for (const { row } of nodes.all()) {
-    const key = clusterKey(row.namespace, row.cluster);
-    const rows = groups.get(key) ?? [];
-    groups.set(key, rows);
-    rows.push(row);
-  }
-  return groups;
-};
+/** The same where what a look has seen has to be confirmed, or may soon be over. */
+export const soonerMs = (intervalMs: number, settingMs: number): number => Math.max(settingMs, intervalMs / SOONER_MAX);
+
+/** A difference that the look before did not show has to be confirmed, and a Node that is missing may be back soon. */
+const isUnsettled = ({ confirmed, memory }: Comparison, before: Memory): boolean =>
+  confirmed.missing.length > 0 || [...memory.keys()].some((key) => !before.has(key));
+
+interface AddonsOf {
+  readonly api: Pick<UpgradeCluster, 'workload'>;
+  readonly listed: readonly ListedNode[];
+  /** Looks are further apart than the setting has it. */
+  readonly isSeldom: boolean;
+}
 
 /** It may have become Ready since it was listed: then it stays. */
 const deleteNode = async (api: Pick<UpgradeCluster, 'node' | 'deleteNode'>, name: string): Promise<void> => {
@@ -109,7 +116,9 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
 
   private wait(): void {
     const everyMs = Math.min(TICK_MAX_MS, this.world.settings.nodesWatchIntervalMs / TICKS_PER_INTERVAL);
-    const dueInMs = Math.min(...[...this.clusters.values()].map(({ nextAtMs }) => nextAtMs)) - performance.now();
+    let nextAtMs = Infinity;
+    for (const looked of this.clusters.values()) nextAtMs = Math.min(nextAtMs, looked.nextAtMs);
+    const dueInMs = nextAtMs - performance.now();
     this.timer = setTimeout(
       () => {
         this.tick();
@@ -121,7 +130,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
 
   /** Begins every look that is due; it does not wait for them. */
   private tick(): void {
-    const groups = groupsOf(this.world.nodes);
+    const groups = this.world.nodes.byCluster();
     const nowMs = performance.now();
     const intervalMs = lookIntervalMs(groups.size, this.world.settings.nodesWatchIntervalMs);
     for (const key of this.clusters.keys()) if (!groups.has(key)) this.clusters.delete(key);
@@ -129,31 +138,35 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const looked = this.clusters.get(key) ?? fresh(firstLookAt(nowMs, intervalMs, Math.random()));
       this.clusters.set(key, looked);
       if (looked.underWay === undefined && looked.nextAtMs <= nowMs && this.looking < LOOKS_AT_ONCE_MAX)
-        this.begin(looked, rows, nextLookAt(nowMs, intervalMs, Math.random()));
+        this.begin(looked, rows, intervalMs);
     }
   }
 
-  private begin(looked: Looked, rows: readonly NodeRow[], nextAtMs: number): void {
-    looked.nextAtMs = nextAtMs;
+  private begin(looked: Looked, rows: readonly NodeRow[], intervalMs: number): void {
+    looked.nextAtMs = nextLookAt(performance.now(), intervalMs, Math.random());
     this.looking += 1;
-    looked.underWay = this.look(looked, rows).finally(() => {
+    looked.underWay = this.look(looked, rows, intervalMs).finally(() => {
       looked.underWay = undefined;
       this.looking -= 1;
     });
   }
 
   /** The rows come first: a node that joins meanwhile is in the list and not in the rows, never the other way round. */
-  private async look(looked: Looked, rows: readonly NodeRow[]): Promise<void> {
+  private async look(looked: Looked, rows: readonly NodeRow[], intervalMs: number): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
     try {
       const api = await this.world.access.of(first.uid, first.cluster);
       const listed = await api.nodes();
       const recorded = rows.map(({ node, providerId }) => ({ name: node, providerId }));
-      const { strangerLimitMs: limitMs } = this.world.settings;
+      const { strangerLimitMs: limitMs, nodesWatchIntervalMs: settingMs } = this.world.settings;
+      const isSeldom = intervalMs > settingMs;
       const comparison = compare(recorded, listed, { before: looked.memory, nowMs: performance.now(), limitMs });
+      const raisesQuestion = isUnsettled(comparison, looked.memory);
       looked.memory = comparison.memory;
-      const addons = await this.lookAtAddons(looked, api, listed);
+      const addons = await this.lookAtAddons(looked, { api, listed, isSeldom });
+      if (raisesQuestion || isSuspect(looked.addonLook))
+        looked.nextAtMs = Math.min(looked.nextAtMs, performance.now() + soonerMs(intervalMs, settingMs));
       const state = await this.record(looked, first, { ...comparison, addons });
       const { overdue } = comparison.confirmed;
       const expired = state === undefined ? [] : deletable(state, { uid: first.uid, overdue });
@@ -169,11 +182,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   /** undefined: this look leaves them out. Which are installed is read from the log with what is recorded. */
-  private async lookAtAddons(
-    looked: Looked,
-    api: Pick<UpgradeCluster, 'workload'>,
-    listed: readonly ListedNode[],
-  ): Promise<AddonFindings | undefined> {
+  private async lookAtAddons(looked: Looked, { api, listed, isSeldom }: AddonsOf): Promise<AddonFindings | undefined> {
     looked.looksUntilAddons -= 1;
     if (looked.looksUntilAddons > 0) return undefined;
     const nodesAway = listed.filter(({ ready }) => !ready).length;
@@ -184,7 +193,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     }
     const findings = agreed(looked.addonLook, look);
     looked.addonLook = look;
-    looked.looksUntilAddons = isSuspect(look) ? 1 : LOOKS_PER_ADDON_LOOK;
+    looked.looksUntilAddons = isSuspect(look) ? 1 : LOOKS_PER_ADDON_LOOK[isSeldom ? 'seldom' : 'usual'];
     return findings;
   }
 

@@ -5,6 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@j
 import { Logger } from '@nestjs/common';
 import type { Watched } from '../health/watched.nodes.js';
 import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
+import type { NodeRow } from '../nodes/nodes.projection.js';
 import { presence, type RecordPresence } from './presence.decider.js';
 import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import type { ListedNode } from './presence.planner.js';
@@ -49,8 +50,10 @@ class Fleet {
       }
       return { kind: 'decided', state: this.state };
     }) as unknown as Handle;
+    const groups = new Map<string, NodeRow[]>();
+    for (const { row } of nodes) groups.set(row.cluster, [...(groups.get(row.cluster) ?? []), row]);
     this.effects = new PresenceEffects({
-      nodes: { all: () => nodes },
+      nodes: { byCluster: () => groups },
       access: {
         of: async (_uid, cluster) =>
           ({
@@ -88,12 +91,43 @@ describe('the Nodes of clusters', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('are listed twice a second in all by a replica that looks at very many clusters', async () => {
+  /** With that many one replica looks at each every 1,000 s. */
+  const thousand = (): Fleet => {
     const clusters = Array.from({ length: 1_000 }, (_, index) => `c-${index}`);
-    const { looks } = await new Fleet(clusters.map((cluster) => watched(cluster, `${cluster}-w-1`))).after(10);
+    const fleet = new Fleet(clusters.map((cluster) => watched(cluster, `${cluster}-w-1`)));
+    for (const cluster of clusters) fleet.listed.set(cluster, ready(`${cluster}-w-1`));
+    return fleet;
+  };
+  const THOUSAND_SECONDS = 1_000_000 / INTERVAL_MS;
+
+  it('are listed once a second in all by a replica that looks at very many clusters', async () => {
+    const { looks } = await thousand().after(THOUSAND_SECONDS * 1.2);
     expect(looks.length).toBeGreaterThan(1_000);
     expect(looks.length).toBeLessThan(1_400);
     expect(new Set(looks).size).toBe(1_000);
+  });
+
+  it('are listed again much sooner where one is missing, so that among a thousand clusters it is stated within 1,300 s', async () => {
+    const fleet = await thousand().after(THOUSAND_SECONDS * 1.2);
+    const [looks, recorded] = [fleet.looks.length, fleet.recorded.length];
+    fleet.listed.set('c-7', []);
+    await fleet.after(1_300_000 / INTERVAL_MS);
+    expect(fleet.recorded.slice(recorded).flatMap(({ missing }) => missing)).toContain('c-7-w-1');
+    const ofOthers = fleet.looks.slice(looks).filter((cluster) => cluster !== 'c-7');
+    expect(ofOthers.length).toBeLessThan(1_600);
+  });
+
+  it('are listed eight times as often at most where a tenant has them look different at each look', async () => {
+    const fleet = await thousand().after(THOUSAND_SECONDS * 1.2);
+    const before = fleet.looks.length;
+    let strangers = 0;
+    while (strangers < 40) {
+      fleet.listed.set('c-7', ready('c-7-w-1', `stranger-${(strangers += 1)}`));
+      await fleet.after(1);
+    }
+    const looks = fleet.looks.slice(before).filter((cluster) => cluster === 'c-7').length;
+    expect(looks).toBeGreaterThan(3);
+    expect(looks).toBeLessThanOrEqual((40 * INTERVAL_MS * 8) / 1_000_000 + 1);
   });
 
   it('are listed with one call for each cluster and interval, and recorded with every fifth of them while nothing changes', async () => {

@@ -83,7 +83,7 @@ export interface paths {
     get?: never;
     /**
      * Set a secret that requests to hooks are signed with
-     * @description It replaces the value before. Hooks name it as secretName in the manifests of the namespace.
+     * @description Requests are signed with the value before, too, for expireOldAfterSeconds, so that receivers can change over one after the other. Hooks and gates name the secret as secretName in the manifests and upgrades of the namespace.
      */
     put: operations['putHookSecret'];
     post?: never;
@@ -508,7 +508,7 @@ export interface paths {
     get: operations['getManifest'];
     /**
      * Apply a manifest: create the cluster, or make it as declared
-     * @description A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
+     * @description A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
      */
     put: operations['putManifest'];
     post?: never;
@@ -517,7 +517,7 @@ export interface paths {
     head?: never;
     /**
      * Change a manifest by a JSON merge patch (RFC 7386)
-     * @description The body is application/merge-patch+json, or application/json. Lists are replaced as a whole. With dryRun=All everything is checked and nothing recorded: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
+     * @description The body is application/merge-patch+json, or application/json. Lists are replaced as a whole. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough: `plan` is what would be done. With metadata.resourceVersion the change is refused when the cluster has changed since it was read.
      */
     patch: operations['patchManifest'];
     trace?: never;
@@ -683,7 +683,7 @@ export interface paths {
     get: operations['getClusterTemplate'];
     /**
      * Apply a cluster template: create it, or change what may be changed of it
-     * @description Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded.
+     * @description Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough.
      */
     put: operations['putClusterTemplate'];
     post?: never;
@@ -1623,10 +1623,17 @@ export interface components {
        * @description When its value was set last
        */
       setTime: string;
+      /**
+       * Format: date-time
+       * @description Until then requests are signed with the value before, too; absent: there was none, or it ended at once
+       */
+      oldValidUntil?: string;
     };
     HookSecretRequest: {
       /** @description The key of HMAC-SHA256, as it is written here; it is sealed and never shown again */
       value: string;
+      /** @description For how long requests are signed with the value before, too; 0: with the new one only (default: 86400) */
+      expireOldAfterSeconds?: number;
     };
     RealmList: {
       /** @enum {string} */
@@ -1724,6 +1731,8 @@ export interface components {
         nlb: boolean;
         simulated: boolean;
       } | null;
+      /** @description When infra-svc last said whether the provider is reached, in verified or problem; null: not yet */
+      checkedTime: string | null;
       /** @description Why it cannot be used now; empty when nothing is known against it. Only administrators see the words */
       problem: string;
       /** @description The inventory of your own hosts, for administrators */
@@ -4067,6 +4076,8 @@ export interface components {
               url: string;
               /** @default 200 */
               status: number;
+              /** @description The hook secret that signs its requests; absent: they are not signed */
+              secretName?: string;
             }
           | {
               /** @enum {string} */
@@ -4326,6 +4337,8 @@ export interface components {
               url: string;
               /** @default 200 */
               status: number;
+              /** @description The hook secret that signs its requests; absent: they are not signed */
+              secretName?: string;
             }
           | {
               /** @enum {string} */

@@ -378,7 +378,7 @@ export const machinesEvents = {
     version: 1,
     writer: 'infra-svc',
     context: 'resources-<connection>',
-    doc: 'The provider answers, and this is what it offers; stated again only when the offer changes.',
+    doc: 'The provider answers, and this is what it offers; stated again when the offer changes, and after each request to verify it.',
     data: z.strictObject({ connection, offer: ConnectionOffer }),
   }),
   ConnectionUnverified: defineEvent({

@@ -44,8 +44,15 @@ export const requestEvents = {
     writer: 'gateway',
     context: 'request',
     scope: 'namespace',
-    doc: 'Requests to hooks that name this secret are signed with its value, which is sealed; it replaces the value before.',
-    data: z.strictObject({ name: Namespace, secretName: PoolName }),
+    doc: 'Requests to hooks and gates that name this secret are signed with its value, which is sealed, and for some time also with the value before.',
+    data: z.strictObject({
+      name: Namespace,
+      secretName: PoolName,
+      oldValidUntil: z.iso
+        .datetime()
+        .optional()
+        .describe('Until then the value before is valid, too; absent: there is none, or it is not valid any more'),
+    }),
   }),
   HookSecretDeleted: defineEvent({
     version: 1,

@@ -89,6 +89,9 @@ export const ConnectionView = z
       .strictObject({ at: time, zones: z.array(z.string()), specs: z.int(), nlb: z.boolean(), simulated: z.boolean() })
       .nullable()
       .describe('What the provider offered when infra-svc last reached it; null: never reached'),
+    checkedTime: time
+      .nullable()
+      .describe('When infra-svc last said whether the provider is reached, in verified or problem; null: not yet'),
     problem: z
       .string()
       .describe('Why it cannot be used now; empty when nothing is known against it. Only administrators see the words'),

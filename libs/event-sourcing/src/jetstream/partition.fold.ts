@@ -68,14 +68,15 @@ type Named<Of extends Concerned> = Omit<Of, 'events' | 'keys'>;
 
 /** The rows that events concern. An event that cannot be placed concerns none: `project` meets the same fault and reports it. */
 const keysIn = (projection: Projection<unknown>, events: readonly StoredEvent[]): readonly string[] => {
-  const keysOf = (event: StoredEvent): readonly string[] => {
+  const keys = new Set<string>();
+  for (const event of events) {
     try {
-      return projection.keys(event);
+      for (const key of projection.keys(event)) keys.add(key);
     } catch {
-      return [];
+      continue;
     }
-  };
-  return [...new Set(events.flatMap(keysOf))];
+  }
+  return [...keys];
 };
 
 const clusterKeysIn = (events: readonly StoredEvent[]): readonly string[] => [...new Set(events.map(clusterKeyOf))];

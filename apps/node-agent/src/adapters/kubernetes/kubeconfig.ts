@@ -58,10 +58,15 @@ const materialOf = async (
   return text;
 };
 
-/** undefined: the host has not joined a cluster (yet). Read again at each connect, because kubelet renews its certificate. */
-export const readKubeAccess = async (host: HostPort): Promise<KubeAccess | undefined> => {
-  const text = await host.readFile(KUBELET_CONF);
-  if (text === undefined) return undefined;
+type Kubeconfig = z.infer<typeof Kubeconfig>;
+
+/** The parts that the current context names. */
+interface Current {
+  readonly cluster: Kubeconfig['clusters'][number]['cluster'];
+  readonly user: Kubeconfig['users'][number]['user'];
+}
+
+const currentIn = (text: string): Current => {
   const parsed = Kubeconfig.safeParse(parse(text));
   if (!parsed.success) throw broken(z.prettifyError(parsed.error));
   const config = parsed.data;
@@ -69,6 +74,27 @@ export const readKubeAccess = async (host: HostPort): Promise<KubeAccess | undef
   const cluster = config.clusters.find(({ name }) => name === context?.cluster)?.cluster;
   const user = config.users.find(({ name }) => name === context?.user)?.user;
   if (cluster === undefined || user === undefined) throw broken('its current context names what is not in it');
+  return { cluster, user };
+};
+
+/** The parts of the text that was read last: it hardly ever changes, and parsing it costs more than a request. */
+export class KubeconfigMemory {
+  private last: { readonly text: string; readonly current: Current } | undefined;
+
+  currentIn(text: string): Current {
+    if (this.last?.text !== text) this.last = { text, current: currentIn(text) };
+    return this.last.current;
+  }
+}
+
+/** undefined: the host has not joined a cluster (yet). Read again at each connect, because kubelet renews its certificate. */
+export const readKubeAccess = async (
+  host: HostPort,
+  memory = new KubeconfigMemory(),
+): Promise<KubeAccess | undefined> => {
+  const text = await host.readFile(KUBELET_CONF);
+  if (text === undefined) return undefined;
+  const { cluster, user } = memory.currentIn(text);
   const cert = await materialOf(host, user['client-certificate-data'], user['client-certificate']);
   const key = await materialOf(host, user['client-key-data'], user['client-key']);
   if (cert === undefined || key === undefined) throw broken('it has no client certificate');

@@ -5,7 +5,7 @@ import { backoffMs } from '../../time/backoff.js';
 import type { Metronome } from '../../time/metronome.js';
 import { isDeepStrictEqual } from 'node:util';
 import { KubeClient } from './kube.client.js';
-import { readKubeAccess, type KubeAccess } from './kubeconfig.js';
+import { KubeconfigMemory, readKubeAccess, type KubeAccess } from './kubeconfig.js';
 import { NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
 
 /** How soon a join is noticed, and how soon the API is asked again while it does not answer or has no such Node. */
@@ -17,6 +17,8 @@ const WATCH_S = 300;
 const WATCH_GRACE_MS = 15_000;
 /** A watch that ends sooner is no success: a server that has just started refuses it until the Node object changes. */
 const WATCH_LASTS_MS = 10_000;
+/** A server may end a watch so much before its time. */
+const WATCH_EARLY_MS = 500;
 
 export interface NodeWatchOptions {
   readonly node: string;
@@ -24,6 +26,7 @@ export interface NodeWatchOptions {
   readonly metronome: Metronome;
   readonly random: () => number;
   readonly log: AgentLog;
+  readonly watchSeconds?: number;
 }
 
 /** Follows the node's own Node object for as long as the agent runs: waits for the join, the API and the object. */
@@ -31,7 +34,11 @@ export class KubernetesNodeWatch implements NodeWatch {
   private readonly abort = new AbortController();
   private client: KubeClient | undefined;
   private access: KubeAccess | undefined;
+  private readonly kubeconfig = new KubeconfigMemory();
+  private readonly watchSeconds: number;
   private last: NodeObject | undefined;
+  /** The version up to which watches have shown everything; undefined: the object is read first. */
+  private seenVersion: string | undefined;
   private attempt = 0;
   private lastFailure = '';
   private writing = false;
@@ -41,6 +48,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     private readonly options: NodeWatchOptions,
     private readonly listener: NodeWatchListener,
   ) {
+    this.watchSeconds = options.watchSeconds ?? WATCH_S;
     void this.follow();
   }
 
@@ -72,7 +80,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     const lasted = (): boolean => performance.now() - startedAtMs >= WATCH_LASTS_MS;
     const before = this.client;
     try {
-      const access = await readKubeAccess(this.options.host);
+      const access = await readKubeAccess(this.options.host, this.kubeconfig);
       if (access === undefined) return JOIN_POLL_MS;
       const client = this.connect(access);
       await this.watch(client);
@@ -112,29 +120,50 @@ export class KubernetesNodeWatch implements NodeWatch {
   }
 
   private async watch(client: KubeClient): Promise<void> {
+    const from = this.seenVersion ?? (await this.read(client));
+    this.seenVersion = undefined;
+    const startedAtMs = performance.now();
+    const version = await this.watchFrom(client, from);
+    // At its time the server ends a watch that has shown everything. One that ends sooner may belong to a server that goes, or to a state of
+    // the cluster that is replaced by a former one.
+    const lastedMs = performance.now() - startedAtMs;
+    if (lastedMs >= this.watchSeconds * 1_000 - WATCH_EARLY_MS) this.seenVersion = version;
+  }
+
+  private async read(client: KubeClient): Promise<string> {
     const { status, body } = await client.ask('GET', this.path);
     if (status !== 200) throw this.failure('GET', `HTTP ${status}`);
     const node = NodeObject.parse(JSON.parse(body));
     this.lastFailure = '';
     this.see(node);
+    return node.metadata.resourceVersion;
+  }
+
+  /** Until the server ends it; the version that was seen last, or undefined where that is too old to go on from. */
+  private async watchFrom(client: KubeClient, from: string): Promise<string | undefined> {
     const query = new URLSearchParams({
       fieldSelector: `metadata.name=${this.options.node}`,
       watch: 'true',
-      resourceVersion: node.metadata.resourceVersion,
-      timeoutSeconds: String(WATCH_S),
+      resourceVersion: from,
+      timeoutSeconds: String(this.watchSeconds),
     });
     // Not AbortSignal.timeout: it would be garbage-collected, because AbortSignal.any has only a weak reference to it.
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), WATCH_S * 1000 + WATCH_GRACE_MS);
+    const timer = setTimeout(() => deadline.abort(), this.watchSeconds * 1_000 + WATCH_GRACE_MS);
     const signal = AbortSignal.any([this.abort.signal, deadline.signal]);
+    let version = from;
     try {
       for await (const line of client.watch(`/api/v1/nodes?${query}`, signal)) {
         const { type, object } = WatchLine.parse(JSON.parse(line));
-        // An ERROR is "too old resource version": look again from the start.
-        if (type === 'ERROR') return;
+        // "Too old resource version": look again from the start.
+        if (type === 'ERROR') return undefined;
         if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');
-        if (type !== 'BOOKMARK') this.see(NodeObject.parse(object));
+        if (type === 'BOOKMARK') continue;
+        const node = NodeObject.parse(object);
+        version = node.metadata.resourceVersion;
+        this.see(node);
       }
+      return deadline.signal.aborted ? undefined : version;
     } finally {
       clearTimeout(timer);
     }

@@ -25,8 +25,12 @@ import { checkNats } from './nats.check.js';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const RECONNECT = { firstMs: 250, maxMs: 5_000 };
-/** A server that is gone without a word is noticed after two missed pings. */
-const PING_INTERVAL_MS = 20_000;
+/** Less than two heartbeats: every second one has a ping with it, in the same packet. */
+const PING_EVERY_MS = 15_000;
+/** A server that is gone without a word is noticed after so many. */
+const PINGS_UNANSWERED_MAX = 2;
+/** The library's own pings have timers and packets of their own; it takes no zero. The longest that a timer can wait. */
+const NO_PINGS_MS = 2 ** 31 - 1;
 const CHECK_MS = 10_000;
 
 export interface NatsPlatformOptions {
@@ -35,6 +39,7 @@ export interface NatsPlatformOptions {
   readonly credentials: string;
   readonly random: () => number;
   readonly log: AgentLog;
+  readonly pingEveryMs?: number;
 }
 
 interface Waiting {
@@ -93,11 +98,15 @@ export class NatsPlatform implements Platform, NetworkPlatform {
   private hearDesired: (desired: AgentDesiredMessage) => void = () => undefined;
   private hearNetwork: Parameters<NetworkPlatform['onNetwork']>[0] = () => undefined;
   private readonly waiting = new Set<Waiting>();
+  private readonly pingEveryMs: number;
+  private pingsUnanswered = 0;
+  private pingedAtMs = -Infinity;
   private readonly opened: Promise<void>;
 
   constructor(private readonly options: NatsPlatformOptions) {
     this.credentials = options.credentials;
     this.authorities = options.config.natsCa;
+    this.pingEveryMs = options.pingEveryMs ?? PING_EVERY_MS;
     this.opened = this.open();
   }
 
@@ -161,6 +170,25 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     if (this.connected) this.nc?.publish(heartbeatSubject(namespace, cluster, node), JSON.stringify(heartbeat));
   }
 
+  ping(): void {
+    const { nc } = this;
+    const nowMs = performance.now();
+    if (nc === undefined || !this.connected || nowMs - this.pingedAtMs < this.pingEveryMs) return;
+    this.pingedAtMs = nowMs;
+    if (this.pingsUnanswered === PINGS_UNANSWERED_MAX) {
+      this.options.log('warn', 'NATS does not answer; connecting again', { pings: this.pingsUnanswered });
+      this.connected = false;
+      void nc.reconnect();
+      return;
+    }
+    this.pingsUnanswered += 1;
+    const answered = (): void => {
+      this.pingsUnanswered = 0;
+    };
+    // One that ends with its connection is no answer, and counts for nothing after the next connect.
+    nc.flush().then(answered, () => undefined);
+  }
+
   useCredentials(text: string): void {
     this.credentials = text;
   }
@@ -200,7 +228,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
           maxReconnectAttempts: -1,
           ignoreAuthErrorAbort: true,
           reconnectDelayHandler: () => backoffMs(RECONNECT, (this.attempt += 1), random),
-          pingInterval: PING_INTERVAL_MS,
+          pingInterval: NO_PINGS_MS,
         });
         break;
       } catch (error) {
@@ -230,6 +258,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
 
   private nowConnected(): void {
     this.attempt = 0;
+    this.pingsUnanswered = 0;
     this.connected = true;
     for (const callback of this.onConnects) callback();
   }

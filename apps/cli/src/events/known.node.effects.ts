@@ -1,0 +1,36 @@
+import type { ClusterAt, EventView } from '../api/api.ports.js';
+import { nearest } from '../command/nearest.js';
+import type { Session } from '../command/session.js';
+import { CliFailure } from '../failures.js';
+import { unlessUnknown } from '../progress/follow.effects.js';
+import { mentions } from './mentions.js';
+
+const NEAR_MAX = 3;
+const REPORTER = 'node/';
+
+/** Names of nodes, those of the past included, as far as events say that they are some. */
+const namedIn = ({ actor, data }: EventView): readonly string[] => {
+  const { node } = data as { readonly node?: unknown };
+  return [
+    ...(actor.startsWith(REPORTER) ? [actor.slice(REPORTER.length)] : []),
+    ...(typeof node === 'string' ? [node] : []),
+  ];
+};
+
+/** A misspelled name must not look like a node of which nothing is known. One that is gone is known by its events. */
+export const refuseUnknownNode = async ({ api }: Session, at: ClusterAt, node: string): Promise<void> => {
+  const present = ((await unlessUnknown(api.nodes(at))) ?? []).map(({ name }) => name);
+  if (present.includes(node)) return;
+  const events = await api.events(at, { since: 0, types: [] });
+  if (events.some((event) => mentions(event, node))) return;
+  const names = [...new Set([...present, ...events.flatMap(namedIn)])].sort();
+  const near = nearest(node, names, (name) => [name]).slice(0, NEAR_MAX);
+  throw new CliFailure('not-found', {
+    code: 'cli.node-unknown',
+    message: `The cluster ${at.cluster} has no node ${node}, and had none`,
+    help:
+      near.length === 0
+        ? `"fairlead node list ${at.cluster}" lists its nodes.`
+        : `Did you mean ${near.join(' or ')}? "fairlead node list ${at.cluster}" lists its nodes.`,
+  });
+};
