@@ -116,7 +116,7 @@ export class PartitionConsumer {
   private readonly teller: RejectionTeller;
   /** Quarantined, and not yet recorded in the log. */
   private unannounced: Quarantined[number][] = [];
-  /** The names of those that fold: made once, for a name that is made anew is hashed anew at each use. */
+  /** The names of those that fold. Made once, because each new string is hashed again. */
   private readonly folding: readonly string[];
   private readonly handlersConsumer: readonly string[];
 
