@@ -116,20 +116,23 @@ export class PartitionConsumer {
   private readonly teller: RejectionTeller;
   /** Quarantined, and not yet recorded in the log. */
   private unannounced: Quarantined[number][] = [];
+  /** The names of those that fold. Made once, because each new string is hashed again. */
+  private readonly folding: readonly string[];
   private readonly handlersConsumer: readonly string[];
 
   constructor(
     readonly partition: number,
     private readonly options: PartitionConsumerOptions,
   ) {
+    this.folding = consumerNames(options.consumers);
     this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
     this.feed = new PartitionFeed(options.pushedFrom);
-    this.cursor = new PartitionCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
+    this.cursor = new PartitionCursor([...this.folding, ...this.handlersConsumer]);
     this.fold = new PartitionFold(options.consumers, options.store);
     this.progress = new PartitionProgress(partition);
     this.teller = new RejectionTeller((line) => options.log.warn(`partition ${partition}: ${line}`));
     this.quarantine = new Quarantine({
-      consumers: consumerNames(options.consumers),
+      consumers: this.folding,
       fold: this.fold,
       store: options.store,
       publish: (jobs) => this.publish(jobs),
@@ -295,7 +298,7 @@ export class PartitionConsumer {
     const concerns = (consumer: string, event: StoredEvent): boolean =>
       !seen(consumer, event.meta.seq) && !this.quarantined.holds(consumer, event);
     const calls = events.filter((event) => this.isHandled(event));
-    this.cursor.move(consumerNames(this.options.consumers), upTo);
+    this.cursor.move(this.folding, upTo);
     if (calls.length === 0) this.cursor.move(this.handlersConsumer, upTo);
     try {
       const changes = { ...(await this.fold.changesOf(events, concerns)), rejected };
