@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FIRST_PREVHASH, type ClusterUid, type NodeName } from '@fairlead/contracts';
+import { FIRST_PREVHASH, partitionOf, type ClusterUid, type NodeName } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import {
   encode,
@@ -94,10 +94,13 @@ const lag = async (environment: TestEnvironment, nc: NatsConnection): Promise<Fi
     };
   });
 
-const fill = async (nc: NatsConnection): Promise<void> => {
+/** Answers the last event of each partition. */
+const fill = async (nc: NatsConnection): Promise<ReadonlyMap<number, number>> => {
   const inFlight = new Set<Promise<unknown>>();
+  const lastSeqs = new Map<number, number>();
   for (let index = 0; index < REPLAY_EVENTS; index += 1) {
     const stream = { namespace: 'bench', cluster: `r-${index % REPLAY_CLUSTERS}`, context: 'bootstrap' };
+    lastSeqs.set(partitionOf(stream.namespace, stream.cluster), index + 1);
     const stamp = {
       id: `fill-${index}`,
       time: new Date().toISOString(),
@@ -116,18 +119,19 @@ const fill = async (nc: NatsConnection): Promise<void> => {
     if (inFlight.size >= PUBLISH_WINDOW) await Promise.race(inFlight);
   }
   await Promise.all(inFlight);
+  return lastSeqs;
 };
 
 /** A projection made again from the log: reading, folding, writing rows, comparing. */
 const replay = async (environment: TestEnvironment, nc: NatsConnection): Promise<Figure[]> => {
   const filledAt = performance.now();
-  await fill(nc);
+  const lastSeqs = await fill(nc);
   const filledSeconds = (performance.now() - filledAt) / 1_000;
   return withDatabase(environment, async (pool, url) => {
     const probe = new PartitionProbe({ nc, pool, databaseUrl: url, projection: joins });
     const startedAt = performance.now();
     await probe.start();
-    await probe.caughtUp(REPLAY_EVENTS);
+    await probe.caughtUp(lastSeqs);
     const laneRate = REPLAY_EVENTS / ((performance.now() - startedAt) / 1_000);
     const rebuilt = await rebuildProjection({ nc, pool, projection: joins as Projection<unknown> });
     await probe.stop();

@@ -72,14 +72,10 @@ export class PartitionProbe {
     return new Promise((resolve) => this.waiting.add({ partition, seq, resolve }));
   }
 
-  /** Resolves when some partition has passed the last event and none has moved since. */
-  async caughtUp(lastSeq: number): Promise<void> {
-    for (let before = -1; ;) {
-      const sum = this.reached.reduce((total, seq) => total + seq, 0);
-      if (Math.max(...this.reached) >= lastSeq && sum === before) return;
-      before = sum;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+  /** Resolves when each partition has passed its last event. */
+  async caughtUp(lastSeqs: ReadonlyMap<number, number>): Promise<void> {
+    const isBehind = ([partition, seq]: readonly [number, number]): boolean => (this.reached[partition] ?? 0) < seq;
+    while ([...lastSeqs].some(isBehind)) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   stop(): Promise<void> {

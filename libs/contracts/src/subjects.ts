@@ -66,10 +66,13 @@ export const clusterFilter = (namespace: string, cluster: string): string =>
 
 export const partitionFilter = (partition: number): string => `evt.${partition}.>`;
 
+const EVENT_PREFIX = 'evt.';
+
 /** undefined: the subject is not of the log. */
 export const partitionInSubject = (subject: string): number | undefined => {
-  const [prefix, partition] = subject.split('.');
-  return prefix === 'evt' && partition !== undefined ? Number(partition) : undefined;
+  if (!subject.startsWith(EVENT_PREFIX)) return undefined;
+  const end = subject.indexOf('.', EVENT_PREFIX.length);
+  return Number(subject.slice(EVENT_PREFIX.length, end < 0 ? undefined : end));
 };
 
 /** Every event. */

@@ -11,7 +11,7 @@ export { readLogState, type LogState } from './jetstream/ownership.js';
 export { RecentEntries } from './jetstream/recent.entries.js';
 export { readNewest } from './jetstream/last.reader.js';
 export { KERNEL_MIGRATIONS } from './jetstream/kernel.migration.js';
-export { readStates, type Ask } from './jetstream/partition.store.js';
+export { askPrepared, readStates, type Ask } from './jetstream/partition.store.js';
 export type { Stall } from './jetstream/partition.progress.js';
 export { rejectedRows, type RejectedRow } from './jetstream/rejections.js';
 export { PartitionConsumers, type Partitions } from './jetstream/partition.consumers.js';

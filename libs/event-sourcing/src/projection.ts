@@ -46,7 +46,7 @@ export const project = <Doc>(
   const rows = new Map<string, { seq: number; doc: Doc | undefined }>();
   const poisons = new Map<string, Poison>();
   for (const event of events) {
-    if (poisons.has(clusterKeyOf(event))) continue;
+    if (poisons.size > 0 && poisons.has(clusterKeyOf(event))) continue;
     try {
       for (const key of projection.keys(event)) {
         const before = rows.has(key) ? rows.get(key)?.doc : rowOf(key);

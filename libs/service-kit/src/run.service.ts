@@ -1,6 +1,7 @@
 import { wordsOf, type ServiceName } from '@fairlead/contracts';
 import { reconcilerProcess, type EventStore } from '@fairlead/event-sourcing';
 import {
+  askPrepared,
   consumerNames,
   DatabasePositions,
   EVENT_STORE,
@@ -63,7 +64,7 @@ import { MetricsHttp } from './metrics/metrics.http.js';
 import { measureRequests } from './metrics/request.metrics.js';
 import { ServiceMetrics } from './metrics/service.metrics.js';
 import { SignsOfLife } from './signs.js';
-import { CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
+import { ASK, CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens.js';
 
 /** Time that requests under way have to end at a stop. */
 const HTTP_DRAIN_MS = 1_000;
@@ -123,6 +124,7 @@ const providersOf = (
     { provide: SERVICE_CONFIG, useValue: config },
     { provide: NATS, useValue: nc },
     { provide: DATABASE, useValue: database },
+    { provide: ASK, useValue: askPrepared(pool) },
     { provide: CLOCK, useValue: systemClock },
     { provide: EVENT_STORE, useValue: store },
     { provide: HANDLE, useValue: handle },

@@ -1,5 +1,6 @@
 import type { NodeAddress } from '@fairlead/contracts';
-import { DATABASE } from '@fairlead/service-kit';
+import type { Ask } from '@fairlead/event-sourcing/jetstream';
+import { ASK, DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import type { DataSource } from 'typeorm';
@@ -16,7 +17,10 @@ export class NodesQueries {
     maxBatchSize: KEYS_MAX,
   });
 
-  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+  constructor(
+    @Inject(DATABASE) private readonly database: DataSource,
+    @Inject(ASK) private readonly ask: Ask,
+  ) {}
 
   /** Nodes whose agent runs, of these partitions: those that should send heartbeats. */
   async watched(partitions: readonly number[]): Promise<readonly NodeRow[]> {
@@ -33,10 +37,9 @@ export class NodesQueries {
   }
 
   private async byKeys(keys: readonly string[]): Promise<(NodeRow | undefined)[]> {
-    const rows = await this.database.query<{ key: string; doc: NodeRow }[]>(
-      'select key, doc from nodes where key = any($1)',
-      [keys],
-    );
+    const rows = await this.ask<{ key: string; doc: NodeRow }>('select key, doc from nodes where key = any($1)', [
+      keys,
+    ]);
     const docs = new Map(rows.map(({ key, doc }) => [key, doc]));
     return keys.map((key) => docs.get(key));
   }

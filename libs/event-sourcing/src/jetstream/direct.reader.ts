@@ -107,7 +107,7 @@ const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
     }
   });
 
-const inboxPrefixOf = (nc: NatsConnection): string | undefined => {
+export const inboxPrefixOf = (nc: NatsConnection): string | undefined => {
   const options = (nc as NatsConnection & { readonly options?: { readonly inboxPrefix?: string } }).options;
   return options?.inboxPrefix;
 };

@@ -31,7 +31,8 @@ export const isUsualEnvelope = (value: unknown): value is Envelope => {
   if (!isRecord(value)) return false;
   let fields = 0;
   for (const key in value) {
-    if (!KNOWN.has(key)) return false;
+    // Mostly they are in this order.
+    if (key !== FIELDS[fields] && !KNOWN.has(key)) return false;
     fields += 1;
   }
   if (fields !== FIELDS.length) return false;

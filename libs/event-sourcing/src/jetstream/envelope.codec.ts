@@ -119,14 +119,18 @@ export const read = (subject: string, seq: number, bytes: Uint8Array): Decoded =
 const readEnvelope = (address: EventAddress, seq: number, envelope: Envelope): Decoded => {
   const rejection = envelopeFault(address, envelope);
   if (rejection !== undefined) return { kind: 'rejected', rejection };
+  if (envelope.type === address.newest) return readData(address, seq, envelope, envelope.data);
   let lifted: ReturnType<typeof lift>;
   try {
     lifted = lift(envelope.type, envelope.data);
   } catch (error) {
     return rejected('data', `it cannot be lifted: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (lifted === undefined) return { kind: 'unknown' };
-  const data = address.definition.data.safeParse(lifted.data);
+  return lifted === undefined ? { kind: 'unknown' } : readData(address, seq, envelope, lifted.data);
+};
+
+const readData = (address: EventAddress, seq: number, envelope: Envelope, newest: unknown): Decoded => {
+  const data = address.definition.data.safeParse(newest);
   if (!data.success) return rejected('data', issueOf(data.error.issues));
   return { kind: 'event', event: eventOf(address, seq, envelope, data.data) };
 };

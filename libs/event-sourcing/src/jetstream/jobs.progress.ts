@@ -103,7 +103,7 @@ const waitsReport = (waits: readonly GroupWait[]): readonly string[] =>
 /** Gathers the statistics of one replica. */
 export class JobsProgress {
   private readonly atWork = new Map<string, JobAtWork>();
-  private readonly inGroups = new Map<WaitingIn, readonly string[]>();
+  private readonly inGroups = new Map<WaitingIn, ReadonlyMap<string, number>>();
   private queues: readonly GroupQueue[] = [];
   private lastEndMs: number;
   private readonly waitingSinceMs = new Map<WaitingIn, number>();
@@ -125,11 +125,12 @@ export class JobsProgress {
     else if (!this.waitingSinceMs.has(place)) this.waitingSinceMs.set(place, this.nowMs());
   }
 
-  /** The group of each task that waits for one. They are no reason to restart anything: what hangs is outside. */
-  waitingForGroups(groups: readonly string[], place: WaitingIn = 'queue'): void {
+  /** How many tasks wait for each group. They are no reason to restart anything: what hangs is outside. */
+  waitingForGroups(groups: ReadonlyMap<string, number>, place: WaitingIn = 'queue'): void {
     this.inGroups.set(place, groups);
     const counts = new Map<string, number>();
-    for (const group of [...this.inGroups.values()].flat()) counts.set(group, (counts.get(group) ?? 0) + 1);
+    for (const inPlace of this.inGroups.values())
+      for (const [group, count] of inPlace) counts.set(group, (counts.get(group) ?? 0) + count);
     const before = new Map(this.queues.map(({ group, sinceMs }) => [group, sinceMs]));
     this.queues = [...counts].map(([group, count]) => ({ group, count, sinceMs: before.get(group) ?? this.nowMs() }));
     const isSame = counts.size === before.size && [...counts.keys()].every((group) => before.has(group));

@@ -84,7 +84,7 @@ describe('the health of a service whose tasks', () => {
     progress.began('a', 'EnsureMachines of default/demo', HOUR_MS, groups);
     nowMs += MINUTE_MS;
     progress.began('b', 'EnsureMachines of default/other', HOUR_MS, groups);
-    progress.waitingForGroups(['connection lab', 'connection lab', 'connection lab']);
+    progress.waitingForGroups(new Map([['connection lab', 3]]));
     expect(progress.waits()).toEqual([]);
     nowMs += 20 * MINUTE_MS;
     expect(progress.report()).toBe('ok');
@@ -92,7 +92,7 @@ describe('the health of a service whose tasks', () => {
       '3 tasks wait for connection lab since 20 min: its 2 places are taken, for 21 min by EnsureMachines of default/demo',
     ]);
     progress.ended('a', 'failed');
-    progress.waitingForGroups([]);
+    progress.waitingForGroups(new Map());
     expect(progress.waits()).toEqual([]);
   });
 });

@@ -2,10 +2,11 @@ import { clusterFilter, partitionFilter, partitionOf, wordsOf, type StoredEvent 
 import type { NatsConnection } from '@nats-io/transport-node';
 import { clusterKeyOf, type Poison } from '../projection.js';
 import { WakeSignal } from './wake.signal.js';
+import type { CatchUp } from './catch.up.js';
 import { consumerNames, HANDLERS_CONSUMER, type Consumers } from './consumers.js';
 import { readAll, readBatch, READ_BATCH, type RawEvent } from './direct.reader.js';
 import { isDataError } from './data.errors.js';
-import { decode } from './envelope.codec.js';
+import { decode, read, readOnce, type Decoded } from './envelope.codec.js';
 import { callHandler, type EventHandlers } from './event.handlers.js';
 import { jobOf, publishJob } from './jobs.publisher.js';
 import { PartitionCursor } from './partition.cursor.js';
@@ -30,6 +31,7 @@ export interface PartitionConsumerOptions {
   readonly nc: NatsConnection;
   readonly store: PartitionStore;
   readonly consumers: Consumers;
+  readonly catchUp: Pick<CatchUp, 'next' | 'leave'>;
   /** undefined when the service has none. */
   readonly handlers: EventHandlers | undefined;
   readonly log: PartitionLog;
@@ -65,7 +67,20 @@ const FAILURES_UNTIL_TOLD_AGAIN = 30;
 /** With replicas of the log, what was pushed may not be in the one that is read yet: it is read again after these waits. */
 const LOOK_AGAIN_MS = [1, 2, 4, 8, 16, 32, 64, 128] as const;
 
+/** How many messages a first read asks for. Where there are more, the partition is behind. */
+const LOOK_BATCH = 100;
+
 type Quarantined = BatchChanges['quarantined'];
+
+interface Taken {
+  readonly raw: readonly RawEvent[];
+  /** Nothing followed, unless a wake-up says so. */
+  readonly isWhole: boolean;
+  /** Others take the same messages. */
+  readonly isPushed: boolean;
+}
+
+const readMessage = ({ subject, seq, bytes }: RawEvent): Decoded => read(subject, seq, bytes);
 
 const firstDueMs = (timers: BatchChanges['timers']): number =>
   Math.min(
@@ -92,6 +107,8 @@ export class PartitionConsumer {
   private readonly feed: PartitionFeed;
   /** Something may be in the log that was not pushed. */
   private mustRead = true;
+  /** What was read last was not the whole of what follows. */
+  private isBehind = false;
   private readonly fold: PartitionFold;
   private readonly quarantined = new QuarantinedClusters();
   private readonly progress: PartitionProgress;
@@ -99,20 +116,23 @@ export class PartitionConsumer {
   private readonly teller: RejectionTeller;
   /** Quarantined, and not yet recorded in the log. */
   private unannounced: Quarantined[number][] = [];
+  /** The names of those that fold. Made once, because each new string is hashed again. */
+  private readonly folding: readonly string[];
   private readonly handlersConsumer: readonly string[];
 
   constructor(
     readonly partition: number,
     private readonly options: PartitionConsumerOptions,
   ) {
+    this.folding = consumerNames(options.consumers);
     this.handlersConsumer = options.handlers === undefined ? [] : [HANDLERS_CONSUMER];
     this.feed = new PartitionFeed(options.pushedFrom);
-    this.cursor = new PartitionCursor([...consumerNames(options.consumers), ...this.handlersConsumer]);
+    this.cursor = new PartitionCursor([...this.folding, ...this.handlersConsumer]);
     this.fold = new PartitionFold(options.consumers, options.store);
     this.progress = new PartitionProgress(partition);
     this.teller = new RejectionTeller((line) => options.log.warn(`partition ${partition}: ${line}`));
     this.quarantine = new Quarantine({
-      consumers: consumerNames(options.consumers),
+      consumers: this.folding,
       fold: this.fold,
       store: options.store,
       publish: (jobs) => this.publish(jobs),
@@ -158,6 +178,7 @@ export class PartitionConsumer {
   async stop(): Promise<void> {
     this.running = false;
     this.wakeSignal.ring();
+    this.options.catchUp.leave(this.partition);
     await this.finished;
   }
 
@@ -222,14 +243,14 @@ export class PartitionConsumer {
   /** Works on one batch; false when there was nothing to read. A batch that is not full was the whole of it, unless woken since. */
   private async step(): Promise<boolean> {
     this.wakeSignal.reset(); // Before taking: what comes from now on may not be in this batch.
-    const raw = await this.next();
+    const { raw, isWhole, isPushed } = await this.next();
     const last = raw[raw.length - 1];
     if (last === undefined) {
       this.progress.moved();
       return false;
     }
     this.progress.waits(raw[0]?.seq ?? last.seq);
-    const { events, rejected } = decodeBatch(raw);
+    const { events, rejected } = decodeBatch(raw, isPushed ? readOnce : readMessage);
     // A release changes what is quarantined, so the events after it are a separate batch.
     const release = events.findIndex(
       (event) => event.type === 'ClusterQuarantineReleased' && event.data.service === this.options.service,
@@ -248,19 +269,27 @@ export class PartitionConsumer {
       this.feed.forget();
       this.look();
     }
-    if (raw.length === READ_BATCH) this.wakeSignal.ring();
+    if (!isWhole) this.wakeSignal.ring();
     return true;
   }
 
   /** What follows in the partition: what was pushed, where that is all, and what is read of the log otherwise. */
-  private async next(): Promise<readonly RawEvent[]> {
+  private async next(): Promise<Taken> {
     const pushed = this.mustRead ? undefined : this.feed.take(READ_BATCH);
-    if (pushed !== undefined) return pushed;
+    if (pushed !== undefined) return { raw: pushed, isWhole: pushed.length < READ_BATCH, isPushed: true };
     this.mustRead = false;
     const after = this.cursor.lowest();
-    const read = await readBatch(this.options.nc, partitionFilter(this.partition), after, READ_BATCH);
-    this.feed.readTo(read.at(-1)?.seq ?? after, read.length < READ_BATCH);
-    return read;
+    const shared = this.isBehind ? await this.options.catchUp.next(this.partition, after) : undefined;
+    const taken = shared === undefined ? await this.read(after) : { raw: shared, isWhole: false, isPushed: false };
+    this.isBehind = !taken.isWhole;
+    this.feed.readTo(taken.raw.at(-1)?.seq ?? after, taken.isWhole);
+    return taken;
+  }
+
+  private async read(after: number): Promise<Taken> {
+    const limit = this.isBehind ? READ_BATCH : LOOK_BATCH;
+    const raw = await readBatch(this.options.nc, partitionFilter(this.partition), after, limit);
+    return { raw, isWhole: raw.length < limit, isPushed: false };
   }
 
   private async apply({ events, rejected }: DecodedBatch, upTo: number): Promise<void> {
@@ -269,7 +298,7 @@ export class PartitionConsumer {
     const concerns = (consumer: string, event: StoredEvent): boolean =>
       !seen(consumer, event.meta.seq) && !this.quarantined.holds(consumer, event);
     const calls = events.filter((event) => this.isHandled(event));
-    this.cursor.move(consumerNames(this.options.consumers), upTo);
+    this.cursor.move(this.folding, upTo);
     if (calls.length === 0) this.cursor.move(this.handlersConsumer, upTo);
     try {
       const changes = { ...(await this.fold.changesOf(events, concerns)), rejected };

@@ -1,4 +1,4 @@
-import { EVERY_EVENT } from '@fairlead/contracts';
+import { EVERY_EVENT, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import type { Poison } from '../projection.js';
@@ -10,6 +10,8 @@ import { Leases } from './leases.js';
 import { LogFeed } from './log.feed.js';
 import { LogLook } from './log.look.js';
 import { readBatch } from './direct.reader.js';
+import { CatchUp } from './catch.up.js';
+import { readPass } from './log.pass.js';
 import { sharedInterval } from './shared.interval.js';
 import type { Stall } from './partition.progress.js';
 import type { RecentEntries } from './recent.entries.js';
@@ -58,6 +60,7 @@ export class PartitionConsumers implements Partitions {
   private readonly unpushedListeners = new Set<() => void>();
   private readonly store: PartitionStore;
   private readonly feed: LogFeed;
+  private readonly catchUp: CatchUp;
   private readonly logLook: LogLook;
   private stopLooking = (): void => undefined;
 
@@ -70,6 +73,11 @@ export class PartitionConsumers implements Partitions {
         this.partitions.get(partition)?.push(message, from);
       },
       onGap: () => this.lookEverywhere(),
+    });
+    this.catchUp = new CatchUp({
+      pass: (after) => readPass(options.nc, EVERY_EVENT, after),
+      owned: () => this.partitions.keys(),
+      warn: (error) => options.log.warn(`${wordsOf(error)}; each partition reads on by itself`),
     });
     this.logLook = new LogLook({
       lastPushed: () => this.feed.last,
@@ -131,6 +139,7 @@ export class PartitionConsumers implements Partitions {
     const consumer = new PartitionConsumer(partition, {
       ...this.options,
       store: this.store,
+      catchUp: this.catchUp,
       pushedFrom: this.feed.next,
       onAdvance: (of, seq) => this.advanceListeners.forEach((listener) => listener(of, seq)),
     });

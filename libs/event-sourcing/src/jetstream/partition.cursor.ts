@@ -38,7 +38,7 @@ export class PartitionCursor {
   move(consumers: readonly string[], upTo: number): void {
     for (const consumer of consumers) {
       const { seq, epoch } = this.position(consumer);
-      this.positions.set(consumer, { seq: Math.max(seq, upTo), epoch });
+      if (seq < upTo) this.positions.set(consumer, { seq: upTo, epoch });
     }
   }
 

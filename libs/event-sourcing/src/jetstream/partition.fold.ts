@@ -63,16 +63,20 @@ const advancedOf = ({ process, consumer, events }: OfProcess, stateOf: (key: str
   return { consumer, rows, poisons, reactions };
 };
 
+/** Before it is known which events are its. */
+type Named<Of extends Concerned> = Omit<Of, 'events' | 'keys'>;
+
 /** The rows that events concern. An event that cannot be placed concerns none: `project` meets the same fault and reports it. */
 const keysIn = (projection: Projection<unknown>, events: readonly StoredEvent[]): readonly string[] => {
-  const keysOf = (event: StoredEvent): readonly string[] => {
+  const keys = new Set<string>();
+  for (const event of events) {
     try {
-      return projection.keys(event);
+      for (const key of projection.keys(event)) keys.add(key);
     } catch {
-      return [];
+      continue;
     }
-  };
-  return [...new Set(events.flatMap(keysOf))];
+  }
+  return [...keys];
 };
 
 const clusterKeysIn = (events: readonly StoredEvent[]): readonly string[] => [...new Set(events.map(clusterKeyOf))];
@@ -80,14 +84,18 @@ const clusterKeysIn = (events: readonly StoredEvent[]): readonly string[] => [..
 /** Folds events over the documents of all consumers of a service. It remembers documents, so that a batch reads only those it has not met. */
 export class PartitionFold {
   private readonly documents: LRUCache<string, { readonly doc: unknown }>;
+  private readonly projections: readonly Named<OfProjection>[];
+  private readonly processes: readonly Named<OfProcess>[];
 
   constructor(
-    private readonly consumers: Consumers,
+    { projections, processes }: Consumers,
     private readonly store: Pick<PartitionStore, 'rowsOf' | 'statesOf'>,
     documentsMax = DOCUMENTS_CACHED_MAX,
   ) {
     // By size, for with a number of entries it sets room aside for all of them.
     this.documents = new LRUCache({ maxSize: documentsMax, sizeCalculation: () => 1 });
+    this.projections = projections.map((projection) => ({ projection, consumer: projectionConsumer(projection) }));
+    this.processes = processes.map((process) => ({ process, consumer: processConsumer(process) }));
   }
 
   async changesOf(
@@ -95,13 +103,11 @@ export class PartitionFold {
     concerns: (consumer: string, event: StoredEvent) => boolean,
   ): Promise<PartitionChanges> {
     const eventsOf = (consumer: string): readonly StoredEvent[] => events.filter((event) => concerns(consumer, event));
-    const projections = this.consumers.projections.map((projection) => {
-      const consumer = projectionConsumer(projection);
+    const projections = this.projections.map(({ projection, consumer }) => {
       const own = eventsOf(consumer);
       return { projection, consumer, events: own, keys: keysIn(projection, own) };
     });
-    const processes = this.consumers.processes.map((process) => {
-      const consumer = processConsumer(process);
+    const processes = this.processes.map(({ process, consumer }) => {
       const own = eventsOf(consumer);
       return { process, consumer, events: own, keys: clusterKeysIn(own) };
     });
@@ -143,10 +149,8 @@ export class PartitionFold {
         consumer,
         keys.map((key) => ({ key, doc: undefined })),
       );
-    for (const projection of this.consumers.projections)
-      if (projectionConsumer(projection) === consumer) nothing(keysIn(projection, events));
-    for (const process of this.consumers.processes)
-      if (processConsumer(process) === consumer) nothing(clusterKeysIn(events));
+    for (const one of this.projections) if (one.consumer === consumer) nothing(keysIn(one.projection, events));
+    for (const one of this.processes) if (one.consumer === consumer) nothing(clusterKeysIn(events));
   }
 
   forgetAll(): void {

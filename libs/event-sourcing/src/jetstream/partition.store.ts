@@ -273,6 +273,12 @@ export const askOf =
   async <Row>(text: string, values: readonly unknown[]) =>
     (await client.query(text, [...values])).rows as Row[];
 
+/** By statements that each connection parses and plans once: for what is asked again and again. */
+export const askPrepared =
+  (pool: Pool): Ask =>
+  async <Row>(text: string, values: readonly unknown[]) =>
+    (await pool.query(remembered({ text, values }))).rows as Row[];
+
 const inOrder = async (client: Pool | PoolClient, writes: readonly Write[]): Promise<void> => {
   for (const write of writes) await client.query(statementOf(write));
 };

@@ -18,6 +18,12 @@ interface Taken {
   readonly giveBack: () => void;
 }
 
+const countsOf = (names: readonly string[]): ReadonlyMap<string, number> => {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+};
+
 /**
  * How many jobs run at a time. A job whose group is full waits here and takes no place, so that jobs which come after it are taken; how many
  * may wait is limited by what the server delivers without an acknowledgement.
@@ -75,6 +81,6 @@ export class Places {
   private keep(waiting: readonly Taken[]): void {
     this.waiting = waiting;
     const { groups, progress } = this.options;
-    progress.waitingForGroups(waiting.flatMap(({ job }) => groups.full(groupsOf(job)) ?? []));
+    progress.waitingForGroups(countsOf(waiting.flatMap(({ job }) => groups.full(groupsOf(job)) ?? [])));
   }
 }

@@ -15,7 +15,7 @@ const BATCH_MAX = 200;
  * A lease that its task has given up is released so much later, with others: until then the cluster's next task, which mostly needs the
  * same one, takes it over.
  */
-const RELEASE_AFTER_MS = 100;
+const RELEASE_AFTER_MS = 1_000;
 
 interface Asked {
   readonly scope: string;

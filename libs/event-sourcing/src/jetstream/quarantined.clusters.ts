@@ -19,7 +19,7 @@ export class QuarantinedClusters {
   }
 
   holds(consumer: string, event: StoredEvent): boolean {
-    return this.seqs.has(`${consumer}|${clusterKeyOf(event)}`);
+    return this.seqs.size > 0 && this.seqs.has(`${consumer}|${clusterKeyOf(event)}`);
   }
 
   /** The event that could not be taken; undefined: the cluster is not quarantined there. */

@@ -5,6 +5,7 @@ import { project, type Projection } from '../projection.js';
 import { projectionConsumer } from './consumers.js';
 import { readAll } from './direct.reader.js';
 import { decode } from './envelope.codec.js';
+import { readPass } from './log.pass.js';
 import { partitionRange, type PartitionRange, type Reached } from './partition.range.js';
 import { identifier, PartitionStore, writeRows, type RowChange } from './partition.store.js';
 import { inTransaction } from './transaction.js';
@@ -77,16 +78,22 @@ class ShadowRows {
   }
 }
 
+interface Span {
+  readonly read: typeof readAll;
+  readonly filter: string;
+  readonly range: PartitionRange | undefined;
+}
+
 /** Folds the events of a filter that are in a range into the shadow table; returns how many there were. */
 const foldRange = async (
   { nc, projection, pool }: Target,
   shadow: Shadow,
-  { filter, range }: { readonly filter: string; readonly range: PartitionRange | undefined },
+  { read, filter, range }: Span,
 ): Promise<number> => {
   if (range === undefined) return 0;
   const kept = new ShadowRows(new PartitionStore(pool), shadow);
   let count = 0;
-  for await (const batch of readAll(nc, filter, range.first)) {
+  for await (const batch of read(nc, filter, range.first)) {
     const events = batch
       .filter(({ subject, seq }) => range.has(partitionInSubject(subject) ?? NO_PARTITION, seq))
       .flatMap(({ subject, seq, bytes }) => decode(subject, seq, bytes) ?? []);
@@ -125,13 +132,17 @@ export const rebuildProjection = async (target: Target): Promise<Rebuilt> => {
   await pool.query(`create table ${identifier(table)} (like ${identifier(projection.table)} including all)`);
   const reached = await positionsOf(pool, consumer, '');
   // In one pass: for the messages of one partition, the server looks at those of every other one.
-  const whole = { filter: EVERY_EVENT, range: partitionRange(new Map(), reached) };
+  const whole = { read: readPass, filter: EVERY_EVENT, range: partitionRange(new Map(), reached) };
   let events = await foldRange(target, { table, client: pool }, whole);
   return inTransaction(pool, async (client) => {
     for (const [partition, upTo] of await positionsOf(client, consumer, 'for update')) {
       // One that was quiet may be far behind the others, and the few messages that it has since are found by its filter.
       const after = new Map([[partition, reached.get(partition) ?? 0]]);
-      const rest = { filter: partitionFilter(partition), range: partitionRange(after, new Map([[partition, upTo]])) };
+      const rest = {
+        read: readAll,
+        filter: partitionFilter(partition),
+        range: partitionRange(after, new Map([[partition, upTo]])),
+      };
       events += await foldRange(target, { table, client }, rest);
     }
     const live = await digestOf(client, projection.table);

@@ -2,7 +2,7 @@ import type { StoredEvent } from '@fairlead/contracts';
 import type { PoolClient } from 'pg';
 import type { RejectionReason } from '../acceptance.js';
 import type { RawEvent } from './direct.reader.js';
-import { readOnce } from './envelope.codec.js';
+import type { Decoded } from './envelope.codec.js';
 import { storableText } from './message.text.js';
 
 /** A message of the log that is not an event: it has no effect, and people can see that it is there. */
@@ -18,12 +18,12 @@ export interface DecodedBatch {
   readonly rejected: readonly RejectedMessage[];
 }
 
-export const decodeBatch = (raw: readonly RawEvent[]): DecodedBatch => {
+export const decodeBatch = (raw: readonly RawEvent[], decode: (message: RawEvent) => Decoded): DecodedBatch => {
   const events: StoredEvent[] = [];
   const rejected: RejectedMessage[] = [];
   for (const message of raw) {
     const { subject, seq } = message;
-    const decoded = readOnce(message);
+    const decoded = decode(message);
     if (decoded.kind === 'event') events.push(decoded.event);
     if (decoded.kind === 'rejected') rejected.push({ subject, seq, ...decoded.rejection });
   }

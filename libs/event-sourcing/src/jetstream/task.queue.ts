@@ -25,8 +25,8 @@ export interface TaskQueueOptions {
   readonly concurrency: number;
   readonly groups: ConcurrencyGroups;
   readonly attempt: (job: Job, failures: number, abort: AbortController) => Promise<Attempted>;
-  /** Called whenever it may have changed with how many wait for their turn, and with the groups that others wait for. */
-  readonly onWaiting: (count: number, full: readonly string[]) => void;
+  /** Called whenever it may have changed with how many wait for their turn, and how many for each full group. */
+  readonly onWaiting: (count: number, full: ReadonlyMap<string, number>) => void;
   readonly isGivenUp: (job: Job, failures: number) => boolean;
   /** How loaded the process and its machine were since it was asked last, between 0 and 1. */
   readonly load: () => number;
@@ -56,8 +56,6 @@ const RUNNING_MIN = 8;
 const LOAD_MAX = 0.85;
 const SAMPLE_MS = 25;
 const STARTS_OF_SAMPLE = 8;
-/** Of more tasks that wait, only each sample looks which wait for a full group. */
-const COUNTED_AT_ONCE_MAX = 32;
 /** Under load, one more starts every second: tasks that mostly wait for others must not wait for a quiet machine. */
 const START_EVERY_MS = 1_000;
 /**
@@ -103,6 +101,8 @@ export class TaskQueue {
   /** In the order in which they start; those of clusters that have not begun are apart, for there may be a thousand of them. */
   private readonly waiting: Slot[] = [];
   private readonly unbegun: Slot[] = [];
+  /** How many of them wait for the same groups. */
+  private readonly waitingFor = new Map<string, { readonly groups: readonly string[]; count: number }>();
   private running = 0;
   private starts = 0;
   private sampledAtMs = 0;
@@ -225,12 +225,23 @@ export class TaskQueue {
       else from = middle + 1;
     }
     list.splice(from, 0, slot);
+    this.countIn(slot.pending, 1);
   }
 
   private dequeue(slot: Slot): void {
     clearTimeout(slot.timer);
-    if (slot.state === 'waiting') slot.list?.splice(slot.list.indexOf(slot), 1);
+    if (slot.state === 'waiting') {
+      slot.list?.splice(slot.list.indexOf(slot), 1);
+      this.countIn(slot.pending, -1);
+    }
     slot.state = 'over';
+  }
+
+  private countIn({ groups }: Pending, change: 1 | -1): void {
+    const name = groups.join('\n');
+    const count = (this.waitingFor.get(name)?.count ?? 0) + change;
+    if (count === 0) this.waitingFor.delete(name);
+    else this.waitingFor.set(name, { groups, count });
   }
 
   /** Whether the cluster has begun is another matter now. */
@@ -244,16 +255,19 @@ export class TaskQueue {
 
   private start(): void {
     if (this.stopped !== undefined) return;
-    const isSample = this.sample();
+    this.sample();
     for (let slot = this.next(); slot !== undefined; slot = this.next()) void this.run(slot);
-    if (isSample || this.counts.waiting <= COUNTED_AT_ONCE_MAX) this.count();
-    else this.startAgain();
+    this.count();
   }
 
   private count(): void {
-    const waiting = [...this.waiting, ...this.unbegun];
-    const full = waiting.flatMap(({ pending }) => this.options.groups.full(pending.groups) ?? []);
-    const due = waiting.length - full.length;
+    const full = new Map<string, number>();
+    let due = 0;
+    for (const { groups, count } of this.waitingFor.values()) {
+      const group = this.options.groups.full(groups);
+      if (group === undefined) due += count;
+      else full.set(group, (full.get(group) ?? 0) + count);
+    }
     this.options.onWaiting(due, full);
     if (due > 0) return this.startAgain();
     clearInterval(this.sampler);
@@ -265,10 +279,9 @@ export class TaskQueue {
     this.sampler ??= setInterval(() => this.start(), SAMPLE_MS);
   }
 
-  /** False: it is too early for the next one. */
-  private sample(): boolean {
+  private sample(): void {
     const nowMs = this.options.nowMs();
-    if (nowMs - this.sampledAtMs < SAMPLE_MS) return false;
+    if (nowMs - this.sampledAtMs < SAMPLE_MS) return;
     this.sampledAtMs = nowMs;
     for (const [clusterKey, progressedAtMs] of this.underWay)
       if (nowMs - progressedAtMs > PROGRESS_WITHIN_MS) this.underWay.delete(clusterKey);
@@ -277,7 +290,6 @@ export class TaskQueue {
     const mean = this.meanLoad ?? load;
     this.meanLoad = mean + (load - mean) / SAMPLES_OF_MEAN;
     this.startsLeft = this.isLoaded ? Number(nowMs - this.startedAtMs > START_EVERY_MS) : STARTS_OF_SAMPLE;
-    return true;
   }
 
   /** The task that is to start now. */

@@ -95,13 +95,18 @@ const alternativeNames = (names: readonly string[]): Extension => {
 
 const generate = promisify(generateKeyPair);
 
-/** The public key as SubjectPublicKeyInfo in DER, the private one in PEM. */
-const newKeys = () =>
-  generate('ec', {
-    namedCurve: CURVE,
-    publicKeyEncoding: { type: 'spki', format: 'der' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  });
+interface NewKeys {
+  /** SubjectPublicKeyInfo in DER. */
+  readonly publicKey: Buffer;
+  readonly privateKey: KeyObject;
+  readonly keyPem: string;
+}
+
+const newKeys = async (): Promise<NewKeys> => {
+  const { publicKey, privateKey } = await generate('ec', { namedCurve: CURVE });
+  const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  return { publicKey: publicKey.export({ type: 'spki', format: 'der' }), privateKey, keyPem };
+};
 
 /** Positive, and as long as it says. */
 const newSerial = (): Uint8Array<ArrayBuffer> => {
@@ -159,8 +164,8 @@ export class CertificateAuthority {
   ) {}
 
   static async create(nowMs: number): Promise<CertificateAuthority> {
-    const { publicKey, privateKey: keyPem } = await newKeys();
-    const signer = { name: AUTHORITY, key: createPrivateKey(keyPem) };
+    const { publicKey, privateKey, keyPem } = await newKeys();
+    const signer = { name: AUTHORITY, key: privateKey };
     const certPem = certificatePem(
       {
         serial: Uint8Array.of(1),
@@ -182,12 +187,12 @@ export class CertificateAuthority {
 
   /** The hash by which `kubeadm join` knows the authority: SHA-256 of its public key's DER form. */
   get publicKeyHash(): string {
-    const publicKey = createPublicKey(this.pair.keyPem).export({ type: 'spki', format: 'der' });
+    const publicKey = createPublicKey(this.signer.key).export({ type: 'spki', format: 'der' });
     return `sha256:${createHash('sha256').update(publicKey).digest('hex')}`;
   }
 
   async issue({ usage, sans, commonName, organizations = [] }: CertificateRequest, nowMs: number): Promise<KeyPair> {
-    const { publicKey, privateKey: keyPem } = await newKeys();
+    const { publicKey, keyPem } = await newKeys();
     const certPem = certificatePem(
       {
         serial: newSerial(),

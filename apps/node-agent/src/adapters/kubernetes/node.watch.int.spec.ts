@@ -49,7 +49,7 @@ it('a watch that the server ends at its time goes on from the version it has sho
   api.setNode(NODE, false, 'v1.34.4');
   const views = await follow(api, 11);
   await eventually(() => views.includes('not ready'));
-  await eventually(() => watchesOf(api).length === 2, 20_000);
+  await eventually(() => watchesOf(api).length === 2);
   const reads = api.requests.filter((request) => request.endsWith(`GET /api/v1/nodes/${NODE}`));
   expect(reads).toHaveLength(1);
   api.setNode(NODE, true, 'v1.34.4');

@@ -13,7 +13,7 @@ const RETRY = { firstMs: 250, maxMs: 5_000 };
 /** Until kubelet.conf appears only a file is looked for; that stays quick, since bootstrap waits for what follows. */
 const JOIN_POLL_MS = 250;
 /** The server ends a watch after this time; a watch that lives much longer is dead. */
-const WATCH_S = 300;
+const WATCH_S = 600;
 const WATCH_GRACE_MS = 15_000;
 /** A watch that ends sooner is no success: a server that has just started refuses it until the Node object changes. */
 const WATCH_LASTS_MS = 10_000;

@@ -1,0 +1,169 @@
+import { PARTITION_COUNT, partitionInSubject } from '@fairlead/contracts';
+import { READ_BATCH, type RawEvent } from './direct.reader.js';
+
+/** Reads the events of all partitions after a sequence, up to the end of the log. */
+type Pass = (after: number) => AsyncIterable<readonly RawEvent[]>;
+
+export interface CatchUpOptions {
+  readonly pass: Pass;
+  /** The partitions of this replica. */
+  readonly owned: () => Iterable<number>;
+  /** Nothing is lost with a failed pass: each partition reads on by itself. */
+  readonly warn: (error: unknown) => void;
+}
+
+/** With fewer partitions, it costs more to read the messages of all. (For a consumer with many filters, the server takes ten times as long.) */
+const SHARING_MIN = PARTITION_COUNT / 2;
+/** How long the first partition that is behind waits for others: a service has started, or NATS was away. */
+const GATHER_MS = 30;
+/** A partition that was behind so recently is likely to ask again. */
+const RECENT_MS = 1_000;
+/** A partition that is so far behind the others would let them wait. */
+const APART_MAX = 20_000;
+/** What is kept for a partition that takes nothing. It leaves the pass then, so that no other waits for it. */
+const WAITING_MAX = 4 * READ_BATCH;
+
+/** A partition with fewer messages than others gets those that it has after so many of all. */
+const PASSED_MAX = 2 * PARTITION_COUNT * READ_BATCH;
+
+type Answer = (messages: readonly RawEvent[] | undefined) => void;
+
+/** A partition in a pass. */
+interface Member {
+  /** Up to here it has taken every message. */
+  takenTo: number;
+  waiting: RawEvent[];
+  /** How many messages the pass has read since. */
+  passed: number;
+  answer: Answer | undefined;
+}
+
+/**
+ * Reads the log once for all partitions of a replica that are far behind. Read partition by partition, the server looks at the messages of
+ * every other one for those of one. Each partition takes and commits its own, and none waits for another.
+ */
+export class CatchUp {
+  private gathered = new Map<number, { readonly after: number; readonly answer: Answer }>();
+  private members = new Map<number, Member>();
+  private isRunning = false;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly askedAtMs = new Map<number, number>();
+  /** After a pass, each partition looks for what has come since: mostly that is little. */
+  private finished = new Set<number>();
+  private goOn: () => void = () => undefined;
+
+  constructor(private readonly options: CatchUpOptions) {}
+
+  /** What follows in a partition that is behind, in order; undefined: it must read that by itself. */
+  next(partition: number, after: number): Promise<readonly RawEvent[] | undefined> {
+    if (this.isRunning) return this.ofPass(partition, after);
+    if (this.finished.delete(partition)) return Promise.resolve(undefined);
+    const isFirst = !this.wasBehind(partition);
+    this.askedAtMs.set(partition, performance.now());
+    const behind = [...this.askedAtMs.keys()].filter((other) => this.wasBehind(other)).length;
+    if (!isFirst && behind < SHARING_MIN) return Promise.resolve(undefined);
+    return new Promise((answer) => {
+      this.gathered.set(partition, { after, answer });
+      clearTimeout(this.timer);
+      if (this.near().length >= SHARING_MIN) this.begin();
+      else this.timer = setTimeout(() => this.begin(), behind < SHARING_MIN ? GATHER_MS : RECENT_MS);
+    });
+  }
+
+  /** It waits for nothing more. */
+  leave(partition: number): void {
+    const asked = [this.members.get(partition), this.gathered.get(partition)];
+    this.members.delete(partition);
+    this.gathered.delete(partition);
+    for (const one of asked) one?.answer?.(undefined);
+    this.goOn();
+  }
+
+  private wasBehind(partition: number): boolean {
+    return performance.now() - (this.askedAtMs.get(partition) ?? -Infinity) < RECENT_MS;
+  }
+
+  /** After where those read that can share a pass. */
+  private near(): readonly number[] {
+    const places = [...this.gathered.values()].map(({ after }) => after);
+    return places.filter((after) => Math.max(...places) - after <= APART_MAX);
+  }
+
+  private begin(): void {
+    const { gathered } = this;
+    const near = this.near();
+    this.gathered = new Map();
+    if (near.length >= SHARING_MIN) {
+      this.isRunning = true;
+      this.finished.clear();
+      const first = Math.min(...near);
+      // The others may ask soon; what comes for them is kept.
+      for (const partition of this.options.owned())
+        this.members.set(partition, { takenTo: first, waiting: [], passed: 0, answer: undefined });
+      void this.run(first)
+        .catch((error: unknown) => this.options.warn(error))
+        .finally(() => this.end());
+    }
+    for (const [partition, { after, answer }] of gathered)
+      if (this.isRunning) void this.ofPass(partition, after).then(answer);
+      else answer(undefined);
+  }
+
+  private ofPass(partition: number, after: number): Promise<readonly RawEvent[] | undefined> {
+    const member = this.members.get(partition);
+    // It is behind the pass, or it has gone back, since a commit has failed.
+    if (member === undefined || after < member.takenTo) {
+      this.leave(partition);
+      return Promise.resolve(undefined);
+    }
+    member.waiting = member.waiting.filter(({ seq }) => seq > after);
+    member.takenTo = after;
+    return new Promise((answer) => {
+      member.answer = answer;
+      if (member.waiting.length >= READ_BATCH) this.serve(member);
+      else this.goOn();
+    });
+  }
+
+  private async run(after: number): Promise<void> {
+    for await (const batch of this.options.pass(after)) {
+      for (const message of batch) this.give(message);
+      for (const member of this.members.values()) {
+        member.passed += batch.length;
+        if (member.waiting.length >= READ_BATCH || (member.waiting.length > 0 && member.passed > PASSED_MAX))
+          this.serve(member);
+      }
+      while (this.members.size > 0 && ![...this.members.values()].some(({ answer }) => answer !== undefined))
+        await new Promise<void>((resolve) => (this.goOn = resolve));
+      if (this.members.size === 0) return;
+    }
+  }
+
+  private give(message: RawEvent): void {
+    const partition = partitionInSubject(message.subject);
+    const member = partition === undefined ? undefined : this.members.get(partition);
+    if (partition === undefined || member === undefined || message.seq <= member.takenTo) return;
+    member.waiting.push(message);
+    if (member.waiting.length > WAITING_MAX) this.leave(partition);
+  }
+
+  private serve(member: Member): void {
+    const { answer } = member;
+    if (answer === undefined) return;
+    const messages = member.waiting.splice(0, READ_BATCH);
+    member.answer = undefined;
+    member.passed = 0;
+    member.takenTo = messages.at(-1)?.seq ?? member.takenTo;
+    answer(messages.length > 0 ? messages : undefined);
+  }
+
+  /** What is left goes to those that wait for it; the others find it in the log. */
+  private end(): void {
+    this.isRunning = false;
+    const { members } = this;
+    this.members = new Map();
+    this.finished = new Set(members.keys());
+    this.askedAtMs.clear();
+    for (const member of members.values()) this.serve(member);
+  }
+}

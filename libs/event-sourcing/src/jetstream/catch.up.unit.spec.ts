@@ -1,0 +1,187 @@
+import { PARTITION_COUNT } from '@fairlead/contracts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { CatchUp } from './catch.up.js';
+import { READ_BATCH, type RawEvent } from './direct.reader.js';
+
+const PARTITIONS = Array.from({ length: PARTITION_COUNT }, (_none, index) => index);
+const ENOUGH = PARTITIONS.slice(0, PARTITION_COUNT / 2);
+
+/** The log has one message of each partition in turn. */
+const partitionAt = (seq: number): number => (seq - 1) % PARTITION_COUNT;
+const messageAt = (seq: number): RawEvent => ({
+  subject: `evt.${partitionAt(seq)}.default.c.bootstrap.WorkerJoined`,
+  seq,
+  bytes: new Uint8Array(),
+});
+
+async function* logOf(last: number, after: number): AsyncGenerator<readonly RawEvent[]> {
+  for (let first = after + 1; first <= last; first += READ_BATCH) {
+    await Promise.resolve();
+    yield Array.from({ length: Math.min(READ_BATCH, last - first + 1) }, (_none, index) => messageAt(first + index));
+  }
+}
+
+const world = (last: number) => {
+  const passes: number[] = [];
+  const warnings: unknown[] = [];
+  const catchUp = new CatchUp({
+    pass: (after) => {
+      passes.push(after);
+      return logOf(last, after);
+    },
+    owned: () => PARTITIONS,
+    warn: (error) => warnings.push(error),
+  });
+  return { catchUp, passes, warnings };
+};
+
+const seqsOf = (messages: readonly RawEvent[] | undefined): readonly number[] | undefined =>
+  messages?.map(({ seq }) => seq);
+
+/** All that a partition gets by asking again and again. */
+const takeAll = async (catchUp: CatchUp, partition: number, after: number): Promise<readonly number[]> => {
+  const taken: number[] = [];
+  for (;;) {
+    const messages = await catchUp.next(partition, taken.at(-1) ?? after);
+    if (messages === undefined) return taken;
+    taken.push(...messages.map(({ seq }) => seq));
+  }
+};
+
+const expected = (partition: number, after: number, last: number): readonly number[] =>
+  Array.from({ length: last }, (_none, index) => index + 1).filter(
+    (seq) => partitionAt(seq) === partition && seq > after,
+  );
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+const settle = async (): Promise<void> => {
+  await jest.advanceTimersByTimeAsync(5_000);
+};
+
+describe('partitions that are far behind', () => {
+  const LAST = 5 * READ_BATCH * PARTITION_COUNT + 7;
+
+  it('read the log once for all of them, each its own messages in order', async () => {
+    const { catchUp, passes } = world(LAST);
+    const taken = Promise.all(PARTITIONS.map((partition) => takeAll(catchUp, partition, 0)));
+    await settle();
+    expect(await taken).toEqual(PARTITIONS.map((partition) => expected(partition, 0, LAST)));
+    expect(passes).toEqual([0]);
+  });
+
+  it('skip what they had', async () => {
+    const { catchUp, passes } = world(LAST);
+    const afterOf = (partition: number): number => 100 + partition;
+    const taken = Promise.all(PARTITIONS.map((partition) => takeAll(catchUp, partition, afterOf(partition))));
+    await settle();
+    expect(await taken).toEqual(PARTITIONS.map((partition) => expected(partition, afterOf(partition), LAST)));
+    expect(passes).toEqual([100]);
+  });
+
+  it('read by themselves when they are few', async () => {
+    const { catchUp, passes } = world(LAST);
+    const few = Promise.all(ENOUGH.slice(1).map((partition) => catchUp.next(partition, 0)));
+    await settle();
+    expect(new Set(await few)).toEqual(new Set([undefined]));
+    expect(passes).toEqual([]);
+  });
+
+  it('do not wait for others again when they were few before', async () => {
+    const { catchUp } = world(LAST);
+    const first = catchUp.next(3, 0);
+    await jest.advanceTimersByTimeAsync(50);
+    expect(await first).toBeUndefined();
+    expect(await catchUp.next(3, 1_000)).toBeUndefined(); // No timer has to pass.
+  });
+
+  it('join a pass that has begun', async () => {
+    const { catchUp, passes } = world(LAST);
+    const early = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, 0)));
+    const late = takeAll(catchUp, PARTITION_COUNT - 1, 40);
+    await settle();
+    expect(await late).toEqual(expected(PARTITION_COUNT - 1, 40, LAST));
+    await early;
+    expect(passes).toEqual([0]);
+  });
+
+  it('do not wait for one that is much further behind', async () => {
+    const { catchUp, passes } = world(LAST);
+    const FAR = 50_000;
+    const last = catchUp.next(0, 0);
+    const others = Promise.all(PARTITIONS.slice(1).map((partition) => takeAll(catchUp, partition, FAR)));
+    await settle();
+    expect(await last).toBeUndefined();
+    expect((await others)[0]).toEqual(expected(1, FAR, LAST));
+    expect(passes).toEqual([FAR]);
+  });
+
+  it('do not wait for one that takes nothing, which reads by itself later', async () => {
+    const { catchUp } = world(LAST);
+    const slow = catchUp.next(0, 0);
+    const others = Promise.all(PARTITIONS.slice(1).map((partition) => takeAll(catchUp, partition, 0)));
+    await settle();
+    expect(seqsOf(await slow)).toHaveLength(READ_BATCH);
+    expect((await others)[0]).toEqual(expected(1, 0, LAST));
+    const again = catchUp.next(0, (await slow)!.at(-1)!.seq);
+    await settle();
+    expect(await again).toBeUndefined();
+  });
+
+  it('get what they have before the end when others have much more', async () => {
+    const QUIET = PARTITION_COUNT - 1;
+    let batches = 0;
+    const catchUp = new CatchUp({
+      pass: async function* () {
+        yield [messageAt(PARTITION_COUNT)];
+        for (let seq = PARTITION_COUNT + 1; batches < 200; batches += 1)
+          yield Array.from({ length: READ_BATCH }, () => ({ ...messageAt(1), seq: (seq += 1) }));
+      },
+      owned: () => PARTITIONS,
+      warn: () => undefined,
+    });
+    void takeAll(catchUp, 0, 0);
+    for (const partition of ENOUGH.slice(1)) void catchUp.next(partition, 0);
+    const quiet = catchUp.next(QUIET, 0).then((messages) => ({ messages, batches }));
+    await settle();
+    expect(seqsOf((await quiet).messages)).toEqual([PARTITION_COUNT]);
+    expect((await quiet).batches).toBeLessThan(50);
+    expect(batches).toBe(200);
+  });
+
+  it('wait for nothing more when they stop', async () => {
+    const { catchUp } = world(LAST);
+    const gathering = catchUp.next(0, 0);
+    catchUp.leave(0);
+    expect(await gathering).toBeUndefined();
+    const first = PARTITIONS.map((partition) => catchUp.next(partition, 0));
+    const last = (await first[0])?.at(-1)?.seq ?? 0;
+    const inPass = catchUp.next(0, last);
+    catchUp.leave(0);
+    expect(await inPass).toBeUndefined();
+  });
+
+  it('leave the pass when a failed commit has put them back', async () => {
+    const { catchUp } = world(LAST);
+    const first = PARTITIONS.map((partition) => catchUp.next(partition, 0));
+    await jest.advanceTimersByTimeAsync(0);
+    expect(seqsOf(await first[0])).toHaveLength(READ_BATCH);
+    expect(await catchUp.next(0, 0)).toBeUndefined();
+  });
+
+  it('read by themselves after a failed pass', async () => {
+    const warnings: unknown[] = [];
+    const catchUp = new CatchUp({
+      pass: async function* () {
+        throw new Error('NATS is away');
+      },
+      owned: () => PARTITIONS,
+      warn: (error) => warnings.push(error),
+    });
+    const asked = Promise.all(PARTITIONS.map((partition) => catchUp.next(partition, 0)));
+    await settle();
+    expect(new Set(await asked)).toEqual(new Set([undefined]));
+    expect(warnings).toEqual([new Error('NATS is away')]);
+  });
+});
