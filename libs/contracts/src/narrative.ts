@@ -46,7 +46,7 @@ const hookBlocked = ({ hook, point, node, message, nextAttemptAt }: EventData<'H
 const hookSucceeded = ({ hook, point, node, message }: EventData<'HookSucceeded'>): string =>
   `${hookOf(hook, point, node)} succeeded${because(message)}`;
 const hookFailed = ({ hook, point, node, cause, nextAttemptAt }: EventData<'HookFailed'>): string =>
-  `${hookOf(hook, point, node)} failed: ${sentenceOf(cause)}${nextAttemptAt === null ? '; it is not called again' : `; next attempt at ${nextAttemptAt}`}`;
+  `${hookOf(hook, point, node)} failed: ${cause.message}${nextAttemptAt === null ? '; it is not called again' : `; next attempt at ${nextAttemptAt}`}`;
 
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
@@ -226,11 +226,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   SshKeyReplacementRequested: ({ connection }) => `the SSH key of hosts of connection ${connection} is to be replaced`,
   ClusterAccepted: ({ waits }) =>
     waits === undefined ? 'the request passed every check' : `the request passed every check; ${waitsFor(waits)}`,
-  ReservationConfirmed: ({ connection, startsAt, endsAt, machines }) =>
-    `${count(
-      machines.reduce((sum, one) => sum + one.count, 0),
-      'machine',
-    )} of ${connection} ${was(machines.length)} reserved ${startsAt === null ? '' : `from ${startsAt} `}until ${endsAt}`,
+  ReservationConfirmed: ({ connection, startsAt, endsAt, machines }) => {
+    const total = machines.reduce((sum, one) => sum + one.count, 0);
+    const from = startsAt === null ? '' : `from ${startsAt} `;
+    return `${count(total, 'machine')} of ${connection} ${was(total)} reserved ${from}until ${endsAt}`;
+  },
   ReservationActivated: ({ connection, sizes }) => {
     const mapped = Object.entries(sizes).map(([from, to]) => `${from} as ${to}`);
     return `the reservation on ${connection} is active${mapped.length === 0 ? '' : `: machines are requested ${mapped.join(', ')}`}`;

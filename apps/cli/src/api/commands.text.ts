@@ -67,8 +67,8 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
 const DEFAULT_NAMESPACE = 'default';
 const within = (namespace: string): string => (namespace === DEFAULT_NAMESPACE ? '' : ` -n ${namespace}`);
 
-/** A method and a path in a sentence; the full stop after it is not part of the path. */
-const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[^\s,;"']*[^\s,;"'.]/g;
+/** A method and a path in a sentence; the full stop or the bracket after it is not part of the path. */
+const ROUTE = /\b(?:GET|POST|PUT|PATCH|DELETE) \/[^\s,;"'()]*[^\s,;"'.()]/g;
 
 /** The gateway's advice as commands of this program. A route that no command asks for stays. */
 export const inCommands = (text: string): string => text.replace(ROUTE, (route) => commandFor(route) ?? route);

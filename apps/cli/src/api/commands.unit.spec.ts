@@ -25,6 +25,7 @@ describe('the advice of a refusal', () => {
     for (const text of [sentence, help]) {
       const said = inCommands(text.replaceAll(/\{(\w+)\}/g, 'x'));
       expect(said).not.toMatch(ROUTE);
+      expect(said).not.toMatch(/"fairlead [^"]*[()]/);
       for (const [, line = ''] of said.matchAll(/"(fairlead [^"]*)"/g)) check(line);
     }
   });

@@ -17,6 +17,12 @@ const namedIn = ({ actor, data }: EventView): readonly string[] => {
   ];
 };
 
+/** Names end with random letters, which are the first to be typed wrong. */
+const withoutEnd = (name: string): string => name.replace(/-[^-]*$/, '');
+
+const isLike = (name: string, given: string): boolean =>
+  name.startsWith(given) || withoutEnd(name) === withoutEnd(given);
+
 /** A misspelled name must not look like a node of which nothing is known. One that is gone is known by its events. */
 export const refuseUnknownNode = async ({ api }: Session, at: ClusterAt, node: string): Promise<void> => {
   const present = ((await unlessUnknown(api.nodes(at))) ?? []).map(({ name }) => name);
@@ -24,7 +30,8 @@ export const refuseUnknownNode = async ({ api }: Session, at: ClusterAt, node: s
   const events = await api.events(at, { since: 0, types: [] });
   if (events.some((event) => mentions(event, node))) return;
   const names = [...new Set([...present, ...events.flatMap(namedIn)])].sort();
-  const near = nearest(node, names, (name) => [name]).slice(0, NEAR_MAX);
+  const spelled = nearest(node, names, (name) => [name]);
+  const near = [...new Set([...spelled, ...names.filter((name) => isLike(name, node))])].slice(0, NEAR_MAX);
   throw new CliFailure('not-found', {
     code: 'cli.node-unknown',
     message: `The cluster ${at.cluster} has no node ${node}, and had none`,

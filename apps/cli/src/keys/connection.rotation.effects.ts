@@ -4,6 +4,8 @@ import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 
 const POLL_MS = 500;
+/** After so long without progress it is said how to find out why. */
+const STILL_MS = 30_000;
 /** How many hosts a line names. */
 const NAMED_MAX = 5;
 
@@ -31,6 +33,13 @@ const lineOf = ({ status, replaced, pending, hosts, problem }: Rotation): string
   return `${done}${hostsText(hosts, pending)}${problem === '' ? '' : `. Trying again: ${problem}`}`;
 };
 
+/** A host that does not answer is tried again by itself; where a step has failed for good, someone must retry. */
+const stillText = ({ hosts }: Rotation): string => {
+  const [first] = hosts;
+  const cluster = first === undefined ? '<cluster>' : `${first.cluster} -n ${first.namespace}`;
+  return `"fairlead cluster describe ${cluster}" shows what is wrong with these hosts; "fairlead cluster retry ${cluster}" continues where a step has failed.`;
+};
+
 /** What remains to be said when the rotation has ended. */
 export const rotatedText = (name: string, { replaced, leftOut, hosts }: NonNullable<SshKey['rotated']>): string =>
   [
@@ -47,14 +56,23 @@ export const untilRotated = async (api: Api, awaited: AwaitedRotation): Promise<
   const { name, before, timeoutMs, interrupted, tell } = awaited;
   const startedAtMs = performance.now();
   let told = '';
+  let lineAtMs = startedAtMs;
+  let isAdvised = false;
   for (;;) {
     const view = await api.connection(name);
     const { rotation = null, rotated = null } = view.sshKey ?? {};
     if (rotated !== null && rotated.time !== before) return view;
     if (rotation?.status === 'failed') throw failed(name, rotation);
     const line = rotation === null ? '' : lineOf(rotation);
-    if (line !== '' && line !== told) tell(line);
+    if (line !== '' && line !== told) {
+      tell(line);
+      lineAtMs = performance.now();
+    }
     told = line;
+    if (!isAdvised && rotation !== null && rotation.pending > 0 && performance.now() - lineAtMs >= STILL_MS) {
+      tell(stillText(rotation));
+      isAdvised = true;
+    }
     if (performance.now() - startedAtMs >= timeoutMs) throw tooLong(name, timeoutMs, rotation);
     await sleep(POLL_MS, undefined, { signal: interrupted });
   }

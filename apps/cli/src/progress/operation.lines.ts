@@ -51,9 +51,13 @@ const doneLine = (step: StepView, operation: OperationView): readonly Line[] => 
 };
 
 const nodeLines = (before: readonly NodeProgressView[], after: readonly NodeProgressView[]): readonly Line[] => {
-  const known = new Map(before.map((node) => [node.name, node.state]));
+  const known = new Map(before.map((node) => [node.name, node]));
   return after.flatMap(({ name, state, since, reason }): readonly Line[] => {
-    const past = known.get(name);
+    const former = known.get(name);
+    // Why it waits changes with each attempt; that it does is said once.
+    const waited = former?.state === 'waiting' && former.reason !== '';
+    if (state === 'waiting' && reason !== '' && !waited) return [{ at: since, text: `${name}: ${reason}` }];
+    const past = former?.state;
     if (past === undefined || past === state) return [];
     if (state === 'lost') return [{ at: since, text: `${name}: no heartbeat any more` }];
     if (state === 'not-ready') return [{ at: since, text: `${name}: NotReady: ${reason || 'no reason given'}` }];

@@ -86,6 +86,22 @@ describe('nodes', () => {
     expect(lines('lost', 'ready')).toEqual(['demo  demo-w-2: sends heartbeats again']);
   });
 
+  it('say once what they wait for, however often that is tried again', () => {
+    const { operation, ...shown } = shownAt('ready');
+    const waiting = (reason: string): typeof operation => {
+      const [first, ...others] = operation.nodes;
+      return { ...operation, nodes: [{ ...first!, state: 'waiting', reason }, ...others] };
+    };
+    const lines = (before: typeof operation | undefined, after: typeof operation): readonly string[] =>
+      linesBetween(before, { ...shown, operation: after }).filter((line) => line.includes('the hook'));
+    expect(lines(operation, waiting('the hook backup failed; next attempt at 9:00'))).toEqual([
+      expect.stringMatching(/demo-\S+: the hook backup failed; next attempt at 9:00$/),
+    ]);
+    expect(lines(undefined, waiting('the hook backup failed'))).toHaveLength(1);
+    expect(lines(waiting('the hook backup failed'), waiting('the hook backup failed again'))).toEqual([]);
+    expect(lines(operation, waiting(''))).toEqual([]);
+  });
+
   it('that are added are drawn without those that were there before', () => {
     golden('node-adding.txt', tree('adding'));
     golden('node-added.txt', tree('added', { all: true }));

@@ -11,6 +11,8 @@ export interface Greeting {
   readonly failed?: string | undefined;
   /** How the user calls this program. */
   readonly command: string;
+  /** The instance is not the one that this program finds by itself from here. */
+  readonly isElsewhere: boolean;
   /** Where machines come from. */
   readonly site: Site;
   /** From this process until Ctrl-C, from one in the background until "down", or not any more. */
@@ -19,7 +21,8 @@ export interface Greeting {
 
 /** How to reach what runs now, and what to do next. */
 export const greetingText = (greeting: Greeting, colors: Colors): string => {
-  const { server, tokenFile, dataDir, cluster, command, serves } = greeting;
+  const { server, tokenFile, dataDir, cluster, serves } = greeting;
+  const line = lineOf(greeting);
   const facts: readonly (readonly [string, string])[] = [
     ['REST API', server],
     ['API docs', `${server}/docs`],
@@ -47,38 +50,50 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
     ...(serves !== 'no more'
       ? [
           'Next:',
-          ...next.map((line) => `  ${colors.cyan(line)}`),
+          ...next.map((one) => `  ${colors.cyan(one)}`),
           '',
           serves === 'here'
-            ? `Press Ctrl-C to stop; ${command} up continues where it left off.`
-            : `It runs in the background; ${command} down stops it, and ${command} up continues where it left off.`,
+            ? `Press Ctrl-C to stop; ${line('up')} continues where it left off.`
+            : `It runs in the background; ${line('down')} stops it, and ${line('up')} continues where it left off.`,
           '',
         ]
       : []),
   ].join('\n');
 };
 
-const nextCommands = ({ cluster, failed, command, site }: Greeting): readonly string[] => [
-  ...(failed === undefined
-    ? []
-    : [
-        `${command} cluster describe ${failed}`,
-        `${command} cluster retry ${failed} --wait`,
-        `${command} cluster delete ${failed} --wait`,
-      ]),
-  ...(failed !== undefined
-    ? []
-    : cluster === undefined
-      ? [
-          `${command} cluster create demo --control-planes 3 --workers 2 --connection ${site.connection} --spec ${site.spec} --wait`,
-        ]
+/** How a line is called so that it is about this instance. */
+const lineOf =
+  ({ command, isElsewhere, dataDir }: Greeting) =>
+  (words: string): string =>
+    `${command} ${words}${isElsewhere ? ` --data ${dataDir}` : ''}`;
+
+const nextCommands = (greeting: Greeting): readonly string[] => {
+  const { cluster, failed, site, command } = greeting;
+  const line = lineOf(greeting);
+  return [
+    ...(failed === undefined
+      ? []
       : [
-          `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
-          `${command} kubeconfig ${cluster.name} -o ${cluster.kubeconfigFile}`,
-          `${command} cluster describe ${cluster.name}`,
-          `${command} events ${cluster.name} --follow`,
-          `${command} node add ${cluster.name} --count 1 --connection ${site.connection} --spec ${site.spec} --wait`,
-          `${command} cluster delete ${cluster.name} --wait`,
+          line(`cluster describe ${failed}`),
+          line(`cluster retry ${failed} --wait`),
+          line(`cluster delete ${failed} --wait`),
         ]),
-  `${command} --help`,
-];
+    ...(failed !== undefined
+      ? []
+      : cluster === undefined
+        ? [
+            line(
+              `cluster create demo --control-planes 3 --workers 2 --connection ${site.connection} --spec ${site.spec} --wait`,
+            ),
+          ]
+        : [
+            `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
+            line(`kubeconfig ${cluster.name} -o ${cluster.kubeconfigFile}`),
+            line(`cluster describe ${cluster.name}`),
+            line(`events ${cluster.name} --follow`),
+            line(`node add ${cluster.name} --count 1 --connection ${site.connection} --spec ${site.spec} --wait`),
+            line(`cluster delete ${cluster.name} --wait`),
+          ]),
+    `${command} --help`,
+  ];
+};

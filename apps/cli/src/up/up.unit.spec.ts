@@ -188,6 +188,7 @@ describe('the greeting', () => {
     tokenFile: '/data/keys/local.token',
     dataDir: '/data',
     command: 'npx fairlead',
+    isElsewhere: false,
     site: SITES.lab,
   };
   const cluster = { name: 'demo', kubeconfigFile: '/data/kubeconfigs/demo.yaml', endpoint: 'https://127.10.0.1:6443' };
@@ -199,6 +200,13 @@ describe('the greeting', () => {
     expect(told).toContain('http://127.0.0.1:7080/docs');
     expect(told).toContain('/data/keys/local.token');
     expect(told).toContain('simulated');
+  });
+
+  it('names the data folder where commands would not find the instance by themselves', () => {
+    const told = text({ ...base, cluster, isElsewhere: true, serves: 'in the background' });
+    expect(told).toContain('npx fairlead cluster describe demo --data /data\n');
+    expect(told).toContain('npx fairlead down --data /data stops it, and npx fairlead up --data /data continues');
+    expect(text({ ...base, cluster, serves: 'here' })).not.toContain('--data');
   });
 
   it('speaks of the background where it serves there', () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api, ClusterAt } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
+import { findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
 import { writeKubeconfig } from '../kubeconfig/kubeconfig.store.js';
 import { followOperation } from '../progress/follow.effects.js';
@@ -38,11 +39,21 @@ export const welcome = async (
     cluster: ready === undefined ? undefined : await clusterGreeting(api, ready, settings.dataDir),
     failed: failure === undefined ? undefined : DEMO_AT.cluster,
     command: commandName(io),
+    isElsewhere: !isFoundFrom(io.cwd, settings.dataDir),
     site: SITES[settings.provider],
     serves,
   };
   io.out(greetingText(greeting, io.colors));
   return failure === undefined ? {} : { failure };
+};
+
+/** Another folder on the way that cannot be read is no reason to fail: then this one has to be named. */
+const isFoundFrom = (cwd: string, dataDir: string): boolean => {
+  try {
+    return findInstance(cwd, undefined)?.dataDir === dataDir;
+  } catch {
+    return false;
+  }
 };
 
 const debugHint = (dataDir: string, service: DebuggableService): string =>

@@ -182,6 +182,26 @@ describe('a path', () => {
   });
 });
 
+describe('a change with a condition', () => {
+  it('is refused, because it would not be kept', async () => {
+    const before = (await gateway.log()).length;
+    for (const headers of [{ 'if-match': 'W/"1"' }, { 'if-none-match': '*' }, { 'if-unmodified-since': 'x' }]) {
+      const [field = ''] = Object.keys(headers);
+      const answer = await gateway.ask<ErrorView>('POST', '/ns', { body: { name: 'conditional' }, headers });
+      expect([answer.status, answer.body.reason, answer.body.field]).toEqual([400, 'request.malformed', field]);
+      expect(answer.body.message).toContain('metadata.resourceVersion');
+    }
+    expect((await gateway.log()).length).toBe(before);
+  });
+
+  it('is none if it only reads', async () => {
+    const first = await gateway.ask('GET', '/ns/default/clusters');
+    // fetch would ask for no cached response otherwise.
+    const headers = { 'if-none-match': first.headers.get('etag') ?? '', 'cache-control': 'max-age=0' };
+    expect((await gateway.ask('GET', '/ns/default/clusters', { headers })).status).toBe(304);
+  });
+});
+
 describe('a request that is never finished', () => {
   const TIMEOUT_SECONDS = 2;
   let hurried: number;

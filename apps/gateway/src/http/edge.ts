@@ -41,6 +41,19 @@ const encodingFault = ({ originalUrl }: HttpRequest): Refusal | undefined => {
   return refuse('request.malformed', { detail: 'The query is not percent-encoded UTF-8' });
 };
 
+/** Conditions of a change. Ignored, they would let a change through that its sender has forbidden. */
+const CONDITIONS = ['if-match', 'if-none-match', 'if-unmodified-since'] as const;
+const READS: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+
+const conditionFault = (request: HttpRequest): Refusal | undefined => {
+  const { method, headers } = request;
+  const name =
+    READS.includes(method) || isLenient(request) ? undefined : CONDITIONS.find((one) => headers[one] !== undefined);
+  if (name === undefined) return undefined;
+  const detail = `A change takes no ${name}: an ETag tells whether a response is another one. Send the metadata.resourceVersion that you have read`;
+  return refuse('request.malformed', { detail }, name);
+};
+
 const headerFault = (request: HttpRequest): Refusal | undefined => {
   const read = HEADERS_READ.flatMap((name) => {
     const text = headerText(request.headers[name]);
@@ -82,7 +95,7 @@ export const checkEdge = (app: NestExpressApplication) => {
       throw new Refused(refuse('route.method', { method, path, allow: methods.join(', ') }));
     }
     const params = Object.assign({}, ...found.map(({ match }) => match.params)) as Match['params'];
-    const fault = recordFault(params) ?? recordFault(request.query) ?? headerFault(request);
+    const fault = recordFault(params) ?? recordFault(request.query) ?? conditionFault(request) ?? headerFault(request);
     if (fault !== undefined) throw new Refused(fault);
     next();
   };

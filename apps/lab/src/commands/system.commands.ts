@@ -206,6 +206,16 @@ export const id: Command = ({ args, out }) => {
   return 0;
 };
 
+const UNKNOWN_KEY = 2;
+
+/** There is one user. */
+export const getent: Command = ({ args, out }) => {
+  const [database, key = 'root'] = args;
+  if (database !== 'passwd' || !['root', '0'].includes(key)) return UNKNOWN_KEY;
+  out('root:x:0:0:root:/root:/bin/sh');
+  return 0;
+};
+
 export const whoami: Command = ({ out }) => {
   out('root');
   return 0;

@@ -32,6 +32,7 @@ const ALWAYS: Readonly<Record<string, Command>> = {
   uname: system.uname,
   date: system.date,
   id: system.id,
+  getent: system.getent,
   whoami: system.whoami,
   reboot: system.reboot,
   shutdown: system.shutdown,

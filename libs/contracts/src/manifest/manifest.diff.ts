@@ -1,6 +1,7 @@
 import { completeControlPlane, completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { taintKey, type Labels } from './pool.fields.js';
 import type { Authentication } from './authentication.js';
+import type { Hook } from './hooks.js';
 import type { Transport, VirtualAddress } from './virtual.addresses.js';
 
 /** A field that differs; null: it is not there. */
@@ -69,13 +70,23 @@ const authenticationLeaves = ({ oidc }: Authentication): readonly Leaf[] => {
   ];
 };
 
+/** Hooks are known by their names, and called in their order; points are a set. */
+const hookLeaves = (hooks: readonly Hook[]): readonly Leaf[] => [
+  ...(hooks.length < 2 ? [] : [['hooks', hooks.map(({ name }) => name).join(', ')] as const]),
+  ...hooks.flatMap(({ name, points, ...others }): readonly Leaf[] => [
+    [`hooks[${name}].points`, points.toSorted().join(', ')],
+    ...leavesOf(others, `hooks[${name}]`),
+  ]),
+];
+
 /** The values of a spec by their paths. Pools are known by their names: their order means nothing. */
 export const declaredFields = (spec: DeclaredSpec | undefined): Fields => {
   if (spec === undefined) return new Map();
-  const { controlPlane, pools, virtualAddresses = [], authentication = {}, ...others } = spec;
+  const { controlPlane, pools, virtualAddresses = [], authentication = {}, hooks = [], ...others } = spec;
   return new Map([
     ...leavesOf(others, ''),
     ...authenticationLeaves(authentication),
+    ...hookLeaves(hooks),
     ...machinesLeaves(completeControlPlane(controlPlane), 'controlPlane'),
     ...pools.flatMap(poolLeaves),
     ...virtualAddresses.flatMap(addressLeaves),

@@ -11,6 +11,7 @@ import {
   type DeclaredPool,
   type DeclaredSpec,
 } from './declared.js';
+import type { Hook } from './hooks.js';
 import { changedFields } from './manifest.diff.js';
 import { declaredAfter, desiredVersion, type Declared } from './manifest.fold.js';
 import { declared, logged, pool, UID } from './manifest.fixtures.js';
@@ -101,6 +102,24 @@ describe('a manifest', () => {
       { field: 'controlPlane.zones', before: 'lab-1a', after: 'lab-1b, lab-1c' },
     ]);
     expect([changeFaults(spec, elsewhere), planOf(spec, elsewhere, { members: [] })]).toEqual([[], []]);
+  });
+
+  it('differs in hooks by their names, and in their order', () => {
+    const others = specOfManifest(ClusterManifest.parse(minimal).spec);
+    const hook = (name: string, url: string): Hook => ({ name, url, points: ['BeforeNodeDrain', 'BeforeCreate'] });
+    const [backup, audit] = [hook('backup', 'https://a.example/'), hook('audit', 'https://b.example/')];
+    const fields = (before: readonly Hook[], after: readonly Hook[]) =>
+      changedFields({ ...others, hooks: [...before] }, { ...others, hooks: [...after] });
+    expect(fields([], [backup])).toEqual([
+      { field: 'hooks[backup].points', before: null, after: 'BeforeCreate, BeforeNodeDrain' },
+      { field: 'hooks[backup].url', before: null, after: backup.url },
+    ]);
+    expect(fields([backup, audit], [{ ...backup, url: 'https://c.example/' }, audit])).toEqual([
+      { field: 'hooks[backup].url', before: backup.url, after: 'https://c.example/' },
+    ]);
+    expect(fields([backup, audit], [audit, backup])).toEqual([
+      { field: 'hooks', before: 'backup, audit', after: 'audit, backup' },
+    ]);
   });
 
   it.each([

@@ -165,7 +165,7 @@ export const CONNECTION_REFUSALS = {
   'connection.ssh-key-rotating': definition(
     409,
     "The SSH key of connection '{connection}' is being rotated; {pending} hosts still need the former key",
-    'Wait until the rotation has ended (GET /connections/{connection}), or force its end with "force": true (fairlead keys rotate connection --force).',
+    'Wait until the rotation has ended (GET /connections/{connection}), or force its end with "force": true (fairlead keys rotate connection {connection} --force).',
   ),
   'connection.ssh-key-not-rotating': definition(
     409,
