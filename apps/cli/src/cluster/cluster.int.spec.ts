@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sample } from '../progress/operation.fixtures.js';
+import { clusterView, FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
+import { reachMoment } from '../spec/moment.fixtures.js';
+import { Story } from '../spec/story.fixtures.js';
+
+let gateway: FakeGateway;
+let happening: Story;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+  happening = new Story();
+});
+
+afterEach(() => gateway.stop());
+
+const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
+  run(['--server', gateway.url, ...args], io);
+
+const DEMO = '/ns/default/clusters/demo';
+
+const reach = (moment: string): void => reachMoment(gateway, happening, moment);
+describe('cluster', () => {
+  it('list prints a table, and the same whole as JSON', async () => {
+    gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a' })] } });
+    expect((await ask(['cluster', 'list', '-n', 'team-a'])).stdout).toBe(
+      'NAME   PHASE         STATE     READY   VERSION   AGE     STATUS\ndemo   Provisioned   Running   5/5     v1.34.4   1h00m   -\n',
+    );
+    expect(JSON.parse((await ask(['cluster', 'list', '-n', 'team-a', '-o', 'json'])).stdout)).toMatchObject([
+      { name: 'demo' },
+    ]);
+  });
+
+  it('list -A prints the clusters of every namespace that the token can read', async () => {
+    gateway.on('GET', '/ns', { body: { items: [{ name: 'default' }, { name: 'team-a' }] } });
+    gateway.on('GET', '/ns/default/clusters', { body: { items: [clusterView()] } });
+    gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a', name: 'shop' })] } });
+    const { stdout } = await ask(['cluster', 'list', '-A']);
+    expect(stdout.split('\n').map((line) => line.split(/ +/).slice(0, 2))).toEqual([
+      ['NAMESPACE', 'NAME'],
+      ['default', 'demo'],
+      ['team-a', 'shop'],
+      [''],
+    ]);
+    expect((await ask(['cluster', 'list', '-A', '-o', 'name'])).stdout).toBe('default/demo\nteam-a/shop\n');
+    expect((await ask(['cluster', 'list', '-A', '-n', 'team-a'])).code).toBe(2);
+  });
+
+  it('create without a file names the options that it needs', async () => {
+    const { code, stderr } = await ask(['cluster', 'create', 'demo', '--spec', 'lab.medium']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('A cluster needs --connection and --spec, or a file')]);
+  });
+
+  it('create sends the file of standard input, with an idempotency key', async () => {
+    gateway.on('POST', '/ns/default/clusters', {
+      status: 202,
+      headers: { 'x-fairlead-seq': '101' },
+      body: clusterView(),
+    });
+    const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
+    const { code, stderr } = await ask(['cluster', 'create', '-f', '-'], fakeIo({ stdin }));
+    expect(code).toBe(0);
+    expect(stderr).toContain('fairlead events demo --follow');
+    const [request] = gateway.asked('POST', '/ns/default/clusters');
+    expect(request?.body).toEqual({ name: 'demo', controlPlane: [{ connection: 'lab', count: 1, spec: 's' }] });
+    expect(request?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('create waits for the answer of a request with the same key that is under way', async () => {
+    const underWay = {
+      kind: 'Status',
+      code: 409,
+      reason: 'idempotency.in-progress',
+      message: 'It is worked on',
+      help: '',
+    };
+    let asked = 0;
+    gateway.on('POST', '/ns/default/clusters', () => {
+      asked += 1;
+      return asked < 3 ? { status: 409, body: underWay } : { status: 202, body: clusterView() };
+    });
+    const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
+    const { code, stderr } = await ask(['cluster', 'create', '-f', '-'], fakeIo({ stdin }));
+    expect([code, stderr, asked]).toEqual([0, expect.not.stringContaining('worked on'), 3]);
+    const keys = gateway.asked('POST', '/ns/default/clusters').map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys.slice(-3)).size).toBe(1);
+  });
+
+  it('describe draws the latest operation with all nodes of the cluster', async () => {
+    reach('ready');
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toMatch(/^✔ default\/demo {2}Ready, v1.34.4, took \d+s\n/);
+    expect(stdout).toContain('3 control planes  Ready v1.34.4');
+  });
+
+  it('describe begins with the state of a cluster that does not run as it should', async () => {
+    reach('ready');
+    const { cluster } = sample('ready');
+    const status = { ...cluster?.status, state: 'Degraded', reasons: ['AddonsFailed'] };
+    gateway.on('GET', DEMO, { body: { ...cluster, status } });
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toMatch(/^▲ default\/demo {2}Degraded, v1.34.4\n/);
+  });
+
+  it('describe lists earlier operations, and draws them on request', async () => {
+    reach('added');
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toContain('6 of 6 Ready');
+    expect(stdout).toMatch(/Before that:\n {2}\S+ {2}create: Ready, took \d+s, requested by /);
+    expect((await ask(['cluster', 'describe', 'demo', '--all'])).stdout).toMatch(/\n\n✔ default\/demo {2}Ready/);
+  });
+
+  it('describe answers --output json with the views of the server', async () => {
+    reach('hosts');
+    const { operations } = sample('hosts');
+    expect(JSON.parse((await ask(['cluster', 'describe', 'demo', '-o', 'json'])).stdout)).toMatchObject({
+      operations,
+      upgrades: [],
+    });
+  });
+
+  it('describe shows how the latest upgrade ended, and no dry run', async () => {
+    reach('ready');
+    const upgrade = {
+      id: 'u-8f3k2m9q',
+      mode: 'ask',
+      target: { kubernetes: 'v1.35.4', renewCertificates: false, reboot: false },
+      phase: 'Completed',
+      message: '',
+      requestedAt: '2026-11-21T08:00:00.000Z',
+      actor: 'user/ada',
+    };
+    gateway.on('GET', `${DEMO}/upgrades`, {
+      body: { items: [{ ...upgrade, id: 'u-whatif', mode: 'dry-run' }, upgrade] },
+    });
+    const { stdout } = await ask(['cluster', 'describe', 'demo']);
+    expect(stdout).toContain('u-8f3k2m9q, Kubernetes to v1.35.4: Completed, requested by user/ada');
+    expect(stdout).not.toContain('u-whatif');
+  });
+
+  it('describe shows the objects as they were at a sequence or a time, and refuses what is neither [Cluster API 31]', async () => {
+    gateway.on('GET', DEMO, { body: clusterView() });
+    for (const moment of ['4711', '2026-11-21T09:00:00+01:00']) {
+      const { code, stdout } = await ask(['cluster', 'describe', 'demo', '--at', moment]);
+      expect([code, stdout.split('\n')[0]]).toEqual([0, expect.stringContaining('default/demo')]);
+    }
+    const queries = gateway.asked('GET', DEMO).map(({ query }) => query['at']);
+    expect(queries.slice(-2)).toEqual(['4711', '2026-11-21T08:00:00.000Z']);
+    const { code, stderr } = await ask(['cluster', 'describe', 'demo', '--at', 'yesterday']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give a sequence of the log like 4711, or a time')]);
+  });
+
+  it('describe works for a cluster that is gone', async () => {
+    reach('deleted');
+    gateway.on('GET', `${DEMO}/upgrades`, refusal(404, 'cluster.unknown', 'There is none'));
+    expect((await ask(['cluster', 'describe', 'demo'])).stdout).toMatch(/^✔ default\/demo {2}Deleted, took/);
+  });
+
+  it('describe of a name that never was ends with 5', async () => {
+    gateway.on('GET', '/ns/default/clusters/nobody/operations', refusal(404, 'cluster.unknown', 'There is none'));
+    expect((await ask(['cluster', 'describe', 'nobody'])).code).toBe(5);
+  });
+
+  it('describe says which service is not heard of, and that the disk of the log is low', async () => {
+    reach('ready');
+    gateway.on('GET', '/readyz', {
+      body: {
+        status: 'degraded',
+        services: { 'infra-svc': 'not heard for 34 s; what it does waits', 'upgrade-svc': 'ok' },
+        alarms: { disk: 'only 5.0 MiB are left to the event log' },
+      },
+    });
+    expect((await ask(['cluster', 'describe', 'demo'])).stderr).toBe(
+      'infra-svc: not heard for 34 s; what it does waits\ndisk: only 5.0 MiB are left to the event log\n',
+    );
+  });
+});

@@ -1,0 +1,201 @@
+import { eventually } from '@fairlead/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { sample } from './operation.fixtures.js';
+import { clusterView, FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
+import { reachMoment } from '../spec/moment.fixtures.js';
+import { Story } from '../spec/story.fixtures.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+let gateway: FakeGateway;
+let happening: Story;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  await gateway.start();
+  happening = new Story();
+});
+
+afterEach(() => gateway.stop());
+
+const ask = (args: readonly string[], io: FakeIo = fakeIo()): Promise<Ran> =>
+  run(['--server', gateway.url, ...args], io);
+
+const DEMO = '/ns/default/clusters/demo';
+
+const reach = (moment: string): void => reachMoment(gateway, happening, moment);
+describe('waiting', () => {
+  const accepted = (path: string, method = 'POST', seq = 1): void => {
+    gateway.on(method, path, { status: 202, headers: { 'x-fairlead-seq': String(seq) }, body: clusterView() });
+  };
+  const create = ['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's', '--wait'];
+
+  it('says what happens, line by line, and ends with 0 when it is done', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const running = ask(create);
+    await eventually(() => gateway.listeners === 1);
+    reach('initialised');
+    reach('ready');
+    const { code, stdout, stderr } = await running;
+    expect(code).toBe(0);
+    expect(stdout).toContain('Provisioned');
+    expect(stderr).toContain('  demo  kubeadm init: done (demo-cp-1), 1.0s\n');
+    expect(stderr.trimEnd().endsWith('demo  Ready')).toBe(true);
+    await eventually(() => gateway.listeners === 0);
+  });
+
+  it('draws the tree on a terminal, and leaves its end there', async () => {
+    accepted('/ns/default/clusters');
+    reach('ready');
+    const io = fakeIo({ isLive: true });
+    expect((await ask(create, io)).code).toBe(0);
+    expect(io.drawn().at(-1)?.split('\n')[0]).toMatch(/^✔ default\/demo {2}Ready, v1.34.4, took \d+s$/);
+    expect(io.stderr()).toBe('');
+  });
+
+  it('goes on where it was after the connection is lost: nothing missed, nothing twice', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const running = ask(create);
+    await eventually(() => gateway.listeners === 1);
+    for (const moment of ['machines', 'hosts', 'initialised', 'joining', 'workers', 'ready']) {
+      gateway.cutStreams();
+      reach(moment); // It happens while the client is away.
+      if (moment !== 'ready') await eventually(() => gateway.listeners === 1);
+    }
+    const { code, stderr } = await running;
+    expect(code).toBe(0);
+    const lines = stderr.trimEnd().split('\n');
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(lines.length).toBe(17);
+  });
+
+  it('asks again when the tables of the server are late', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const running = ask(create);
+    await eventually(() => gateway.listeners === 1);
+    let late = 2;
+    gateway.on('GET', `${DEMO}/operations`, () => {
+      late -= 1;
+      if (late >= 0) return refusal(503, 'wait.too-long', 'They are late');
+      return { body: { items: sample('ready').operations } };
+    });
+    gateway.on('GET', DEMO, { body: clusterView() });
+    gateway.state(happening.at(100, 'ClusterReady').events.at(-1)!);
+    expect((await running).code).toBe(0);
+  });
+
+  it('ends with 1 and the cause when it failed', async () => {
+    accepted('/ns/default/clusters');
+    reach('failed');
+    const { code, stderr } = await ask(create);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'Error: kubeadm init on demo-cp-1 failed: timed out waiting for the condition [InitControlPlaneFailedReason]',
+    );
+    expect(stderr).toContain('"fairlead cluster retry demo" goes on from that step');
+  });
+
+  describe('where a creation that fails is cleaned up', () => {
+    /** The creation has failed, and its deletion has come so far. */
+    const cleaned = (change: object | undefined): void => {
+      const [creation] = sample('failed').operations;
+      const deletion = { ...sample('deleted').operations.at(-1)!, seq: creation!.seq + 1, ...change };
+      const items = change === undefined ? [creation] : [creation, deletion];
+      gateway.on('GET', `${DEMO}/operations`, { body: { items } });
+      gateway.on('GET', DEMO, { body: { ...sample('failed').cluster, onFailure: 'cleanup' } });
+      gateway.state(happening.at(gateway.events.length, 'VmCreated').events.at(-1)!);
+    };
+    const CAUSE = 'kubeadm init on demo-cp-1 failed: timed out waiting for the condition';
+
+    it('waits for the end of the cleanup, and ends with 1, the cause, and that everything is deleted', async () => {
+      accepted('/ns/default/clusters');
+      cleaned(undefined);
+      const running = ask(create);
+      await eventually(() => gateway.listeners === 1);
+      cleaned({});
+      const { code, stderr } = await running;
+      expect(code).toBe(1);
+      expect(stderr).toContain(`Error: ${CAUSE}`);
+      expect(stderr).toContain('Everything that was created has been deleted (onFailure: cleanup)');
+      expect(stderr).toContain('demo  Deleted');
+    });
+
+    it('says so when the cleanup fails, and when it takes longer than may be waited', async () => {
+      accepted('/ns/default/clusters');
+      cleaned({ phase: 'Failed', reason: 'DeleteMachinesFailedReason', message: 'the provider does not answer' });
+      const failed = await ask(create);
+      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`Error: ${CAUSE}`)]);
+      expect(failed.stderr).toContain('could not be deleted (onFailure: cleanup): the provider does not answer');
+      cleaned(undefined);
+      const late = await ask([...create, '--timeout', '1s']);
+      expect([late.code, late.stderr]).toEqual([1, expect.stringContaining(`Error: ${CAUSE}`)]);
+      expect(late.stderr).toContain('What was created is being deleted (onFailure: cleanup)');
+    });
+  });
+
+  it('does not take the end of an earlier operation for that of its own', async () => {
+    const { operations } = sample('deleted');
+    const [creation, deletion] = operations;
+    reach('ready');
+    accepted(DEMO, 'DELETE', deletion!.seq);
+    gateway.on('GET', `${DEMO}/operations`, ({ query }) => ({
+      body: { items: Number(query['minSeq']) >= deletion!.seq ? operations : [creation] },
+    }));
+    const { code, stdout, stderr } = await ask(['cluster', 'delete', 'demo', '--yes', '--wait']);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'The cluster demo is deleted; only its history is kept.\n',
+    });
+    expect(stderr).not.toContain('kubeadm init');
+    expect(stderr.trimEnd().endsWith('demo  Deleted')).toBe(true);
+  });
+
+  it('ends with 8 when it takes too long, and says that the server goes on', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const { code, stderr } = await ask([...create, '--timeout', '200ms']);
+    expect(code).toBe(8);
+    expect(stderr).toContain('Not done within 0.2s: the cluster demo continues on the server');
+  });
+
+  it('ends with 8 although garbage is collected while nothing happens', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const collecting = setInterval(collectGarbage, 100);
+    try {
+      expect((await ask([...create, '--timeout', '500ms'])).code).toBe(8);
+    } finally {
+      clearInterval(collecting);
+    }
+  });
+
+  it('ends with 130 at Ctrl-C, and says that the server goes on', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const io = fakeIo();
+    const running = ask(create, io);
+    await eventually(() => gateway.listeners === 1);
+    io.pressCtrlC();
+    expect(await running).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining('Stopped watching: the cluster demo continues on the server'),
+    });
+    expect(gateway.asked('DELETE', '/ns/default/clusters/demo')).toEqual([]);
+  });
+});
+
+it('ends at Ctrl-C also while the server does not answer', async () => {
+  gateway.on('GET', '/ns/default/clusters', () => 'never');
+  const io = fakeIo();
+  const running = ask(['cluster', 'list'], io);
+  await eventually(() => gateway.received.length === 1);
+  io.pressCtrlC();
+  expect((await running).code).toBe(130);
+});
