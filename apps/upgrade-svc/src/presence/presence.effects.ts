@@ -7,10 +7,11 @@ import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { NodeRow } from '../nodes/nodes.projection.js';
-import { agreed, isSuspect, lookOf, workloadsOf, type AddonFindings, type AddonLook } from './addons.planner.js';
+import type { AddonFindings } from './addons.planner.js';
+import { AddonWatch } from './addons.watch.js';
 import { deletable, presence } from './presence.decider.js';
 import type { Presence } from './presence.evolve.js';
-import { compare, NO_MEMORY, type Comparison, type ListedNode, type Memory } from './presence.planner.js';
+import { compare, NO_MEMORY, type Comparison, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
@@ -20,11 +21,6 @@ const LOOKS_PER_SECOND_MAX = 1;
 const SOONER_MAX = 8;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
-/**
- * Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected; more often where there
- * are so many clusters that looks are further apart than the setting has it.
- */
-const LOOKS_PER_ADDON_LOOK = { usual: 5, seldom: 3 };
 /** A cluster that is new is noticed after so many ticks at the latest. */
 const QUIET_TICKS_MAX = 5;
 
@@ -41,10 +37,7 @@ interface Looked {
   nextAtMs: number;
   underWay: Promise<void> | undefined;
   memory: Memory;
-  /** As the log had them when something was recorded last. */
-  addons: readonly string[];
-  addonLook: AddonLook;
-  looksUntilAddons: number;
+  readonly addons: AddonWatch;
   /** What was recorded last; undefined: nothing yet, so what was stated before is compared once. */
   recorded: string | undefined;
 }
@@ -53,9 +46,7 @@ const fresh = (nextAtMs: number): Looked => ({
   nextAtMs,
   underWay: undefined,
   memory: NO_MEMORY,
-  addons: [],
-  addonLook: {},
-  looksUntilAddons: 0,
+  addons: new AddonWatch(),
   recorded: undefined,
 });
 
@@ -69,13 +60,6 @@ export const soonerMs = (intervalMs: number, settingMs: number): number => Math.
 /** A difference that the look before did not show has to be confirmed, and a Node that is missing may be back soon. */
 const isUnsettled = ({ confirmed, memory }: Comparison, before: Memory): boolean =>
   confirmed.missing.length > 0 || [...memory.keys()].some((key) => !before.has(key));
-
-interface AddonsOf {
-  readonly api: Pick<UpgradeCluster, 'workload'>;
-  readonly listed: readonly ListedNode[];
-  /** Looks are further apart than the setting has it. */
-  readonly isSeldom: boolean;
-}
 
 /** It may have become Ready since it was listed: then it stays. */
 const deleteNode = async (api: Pick<UpgradeCluster, 'node' | 'deleteNode'>, name: string): Promise<void> => {
@@ -164,8 +148,8 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const comparison = compare(recorded, listed, { before: looked.memory, nowMs: performance.now(), limitMs });
       const raisesQuestion = isUnsettled(comparison, looked.memory);
       looked.memory = comparison.memory;
-      const addons = await this.lookAtAddons(looked, { api, listed, isSeldom });
-      if (raisesQuestion || isSuspect(looked.addonLook))
+      const addons = await looked.addons.look({ api, listed, isSeldom });
+      if (raisesQuestion || looked.addons.isSuspected)
         looked.nextAtMs = Math.min(looked.nextAtMs, performance.now() + soonerMs(intervalMs, settingMs));
       const state = await this.record(looked, first, { ...comparison, addons });
       const { overdue } = comparison.confirmed;
@@ -175,26 +159,10 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     } catch (error) {
       // Two answers in a row must agree: one before an outage and one after it do not.
       looked.memory = NO_MEMORY;
-      looked.addonLook = {};
+      looked.addons.forget();
       this.count({ outcome: 'failed' });
       this.logger.debug(`the Nodes of ${first.namespace}/${first.cluster} were not listed: ${wordsOf(error)}`);
     }
-  }
-
-  /** undefined: this look leaves them out. Which are installed is read from the log with what is recorded. */
-  private async lookAtAddons(looked: Looked, { api, listed, isSeldom }: AddonsOf): Promise<AddonFindings | undefined> {
-    looked.looksUntilAddons -= 1;
-    if (looked.looksUntilAddons > 0) return undefined;
-    const nodesAway = listed.filter(({ ready }) => !ready).length;
-    const look: Record<string, string | null> = {};
-    for (const addon of looked.addons) {
-      const found = workloadsOf(addon).map(({ kind, namespace, name }) => api.workload(kind, namespace, name));
-      look[addon] = lookOf(addon, await Promise.all(found), nodesAway);
-    }
-    const findings = agreed(looked.addonLook, look);
-    looked.addonLook = look;
-    looked.looksUntilAddons = isSuspect(look) ? 1 : LOOKS_PER_ADDON_LOOK[isSeldom ? 'seldom' : 'usual'];
-    return findings;
   }
 
   private async record(
@@ -213,10 +181,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     if (isRefusal(outcome)) throw new Error(outcome.message);
     looked.recorded = findings;
     const { state } = outcome;
-    const installed = state.status === 'absent' ? [] : [...state.addons];
-    // Those that were not known to be installed are looked at next time.
-    if (installed.some((addon) => !looked.addons.includes(addon))) looked.looksUntilAddons = 1;
-    looked.addons = installed;
+    looked.addons.areInstalled(state.status === 'absent' ? [] : [...state.addons]);
     return state;
   }
 }
