@@ -335,7 +335,7 @@ const rolloutFacts = (
 };
 
 const POLICY_FIELD =
-  /(^controlPlane|\])\.health\.|^(drain|hooks|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused|template)$/;
+  /(^controlPlane|\])\.health\.|^hooks(\[|$)|^(drain|firewall|sshd|etcdBackups|authentication|lease)\.|^virtualAddresses\[|^(onFailure|paused|template)$/;
 
 /** Health checks, drain rules, virtual addresses, what nodes accept, how users sign in, the schedule of snapshots, the end of the cluster and what a failed creation leads to may always be changed: what they lead to must not keep anyone from stopping it. */
 const changesPoliciesAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean =>
@@ -367,7 +367,7 @@ const authenticationFault = (
   return isChanged ? refuse('cluster.authentication-fixed', { cluster }, 'spec.authentication') : undefined;
 };
 
-const HOOKS_FIELD = /^hooks[.[]/;
+const HOOKS_FIELD = /^hooks(\[|$)/;
 
 /** A hook that holds a deletion must not keep anyone from taking it out. */
 const changesHooksAlone = (before: DeclaredSpec, after: DeclaredSpec): boolean => {

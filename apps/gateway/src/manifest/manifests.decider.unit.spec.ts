@@ -1,17 +1,18 @@
 import {
   changedFields,
-  isRefusal,
-  refuse,
-  removalsOf,
-  requestedSets,
-  UpgradeStrategy,
   type ClusterName,
   type ClusterUid,
   type DeclaredPool,
   type DeclaredSpec,
   type Fact,
+  type Hook,
+  isRefusal,
   type MachinePlan,
   type RefusalCode,
+  refuse,
+  removalsOf,
+  requestedSets,
+  UpgradeStrategy,
 } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { seededRandom } from '@fairlead/testing';
@@ -295,12 +296,18 @@ describe('a manifest that is applied', () => {
 
   it('takes hooks out, and changes nothing else, while the cluster is being deleted: one may hold that', () => {
     const log = provisioned(pool('web', 1));
-    const hooks = [{ name: 'backup', points: ['BeforeClusterDelete'], url: 'https://hooks.example.com' }] as const;
-    const hooked = { ...declared(pool('web', 1)), hooks: hooks.map((hook) => ({ ...hook, points: [...hook.points] })) };
+    const hookNamed = (name: string): Hook => ({
+      name,
+      points: ['BeforeClusterDelete'],
+      url: `https://hooks.example.com/${name}`,
+    });
+    const [backup, audit] = [hookNamed('backup'), hookNamed('audit')];
+    const hooked = { ...declared(pool('web', 1)), hooks: [backup, audit] };
     log.say(...(log.apply(hooked) as Fact[])).say({ type: 'ClusterDeletionRequested', data: { uid } });
     expect(log.apply(hooked)).toBe('cluster.deleting');
     expect(log.apply({ ...hooked, ...declared(pool('web', 2)) })).toBe('cluster.deleting');
-    expect(typesOf(log.apply(declared(pool('web', 1))))).toEqual(['ClusterSpecChanged']);
+    for (const hooks of [[], [audit], [audit, backup]])
+      expect(typesOf(log.apply({ ...declared(pool('web', 1)), hooks }))).toEqual(['ClusterSpecChanged']);
   });
 
   it('pauses and resumes the cluster in the decision that changes the spec, and a pause changes nothing else', () => {
