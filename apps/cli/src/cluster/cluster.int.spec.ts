@@ -159,8 +159,8 @@ describe('cluster', () => {
   });
 
   it('describe of a name that never was ends with 5', async () => {
-    gateway.on('GET', '/ns/default/clusters/nobody/operations', refusal(404, 'cluster.unknown', 'There is none'));
-    expect((await ask(['cluster', 'describe', 'nobody'])).code).toBe(5);
+    gateway.on('GET', '/ns/default/clusters/unknown/operations', refusal(404, 'cluster.unknown', 'There is none'));
+    expect((await ask(['cluster', 'describe', 'unknown'])).code).toBe(5);
   });
 
   it('describe says which service is not heard of, and that the disk of the log is low', async () => {

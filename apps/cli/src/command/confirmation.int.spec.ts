@@ -25,8 +25,8 @@ describe.each([
   it('says what it will do and asks, unless --yes is given', async () => {
     const no = await ask(command, fakeIo({ answer: 'n' }));
     expect([no.code, no.stderr]).toEqual([1, expect.stringContaining(what)]);
-    const nobody = await ask(command);
-    expect([nobody.code, nobody.stderr]).toEqual([2, expect.stringContaining('Give --yes')]);
+    const unattended = await ask(command);
+    expect([unattended.code, unattended.stderr]).toEqual([2, expect.stringContaining('Give --yes')]);
     expect(gateway.received).toEqual([]);
     expect((await ask(command, fakeIo({ answer: 'y' }))).code).toBe(0);
     expect((await ask([...command, '--yes'])).code).toBe(0);

@@ -81,7 +81,7 @@ describe('events', () => {
     const begun = WORKERS[0]!.slice(0, WORKERS[0]!.lastIndexOf('-'));
     for (const like of [begun, `${begun}-other`])
       expect((await ask(['events', 'demo', '--node', like])).stderr).toContain(`Did you mean ${WORKERS[0]}`);
-    expect((await ask(['events', 'demo', '--node', 'nobody'])).stderr).toContain('"fairlead node list demo" lists');
+    expect((await ask(['events', 'demo', '--node', 'other'])).stderr).toContain('"fairlead node list demo" lists');
     expect((await ask(['events', 'demo', '--node', WORKERS[1]!])).stdout).toBe('There are no events.\n');
     expect((await ask(['events', 'demo', '--node', removed, '-o', 'name'])).stdout).toBe('NodeRemoved\n');
   });
