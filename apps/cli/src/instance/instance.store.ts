@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { writeWhole } from '@fairlead/embedded/process';
+import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { CHECKOUT } from '../checkout.js';
@@ -49,11 +50,8 @@ export const readInstance = (dataDir: string): Instance | undefined => {
   }
 };
 
-export const writeInstance = (instance: Instance): void => {
-  const file = instanceFile(instance.dataDir);
-  writeFileSync(`${file}.tmp`, `${JSON.stringify(instance, undefined, 2)}\n`, { mode: 0o600 });
-  renameSync(`${file}.tmp`, file);
-};
+export const writeInstance = (instance: Instance): void =>
+  writeWhole(instanceFile(instance.dataDir), `${JSON.stringify(instance, undefined, 2)}\n`);
 
 export const removeInstance = (dataDir: string): void => rmSync(instanceFile(dataDir), { force: true });
 

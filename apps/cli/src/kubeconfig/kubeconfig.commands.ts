@@ -1,3 +1,4 @@
+import { writeWhole } from '@fairlead/embedded/process';
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
@@ -11,7 +12,6 @@ import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { FORMATS, type Answer } from '../output/format.js';
 import { mergeKubeconfig } from './kubeconfig.merge.js';
-import { writeKubeconfig } from './kubeconfig.store.js';
 
 interface KubeconfigOptions {
   /** Milliseconds. */
@@ -90,7 +90,7 @@ const kubeconfig = async (
   if (merge !== true && out === undefined) return { data: { kubeconfig: text }, table: text, names: [name] };
   const file = out === undefined ? kubectlFile(io) : resolve(io.cwd, out);
   const context = `${at.namespace}-${at.cluster}`;
-  writeKubeconfig(
+  writeWhole(
     file,
     merge === true ? mergeKubeconfig(existsSync(file) ? readFileSync(file, 'utf8') : '', text, context) : text,
   );

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { makeFolder } from '@fairlead/embedded/process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeWhole } from '@fairlead/embedded/process';
 
 const KEY_BYTES = 32;
 
@@ -29,7 +29,5 @@ export const ensureKeys = (dataDir: string): InstanceKeys => {
 /** Whole or not at all: half a master key would seal secrets that nothing can open. */
 const ensureRandom = (file: string): void => {
   if (existsSync(file)) return;
-  makeFolder(dirname(file), 0o700);
-  writeFileSync(`${file}.tmp`, `${randomBytes(KEY_BYTES).toString('base64')}\n`, { mode: 0o600, flush: true });
-  renameSync(`${file}.tmp`, file);
+  writeWhole(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
 };

@@ -1,11 +1,11 @@
 import { KUBECONFIG_TTL_SECONDS, type RefusalCode } from '@fairlead/contracts';
+import { writeWhole } from '@fairlead/embedded/process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Api, ClusterAt } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import { findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
-import { writeKubeconfig } from '../kubeconfig/kubeconfig.store.js';
 import { followOperation } from '../progress/follow.effects.js';
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
@@ -95,7 +95,7 @@ const tooEarly = (cause: CliFailure, serves: Greeting['serves']): CliFailure =>
 const clusterGreeting = async (api: Api, at: ClusterAt, dataDir: string): Promise<Greeting['cluster']> => {
   const { name: cluster, endpoint } = await api.cluster(at);
   const kubeconfigFile = join(dataDir, 'kubeconfigs', `${cluster}.yaml`);
-  writeKubeconfig(kubeconfigFile, await signedKubeconfig(api, at));
+  writeWhole(kubeconfigFile, await signedKubeconfig(api, at));
   return { name: cluster, kubeconfigFile, endpoint };
 };
 

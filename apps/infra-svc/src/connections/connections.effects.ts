@@ -53,15 +53,22 @@ export class RegisteredConnections implements Connections {
 
   async offered(name: ConnectionName): Promise<Connection | undefined> {
     const row = await this.queries.connection(name);
-    const known =
-      row === undefined || row.removed ? rowFrom(connectionsProjection, await this.log(CONNECTIONS_STREAM), name) : row;
+    const known = row === undefined || row.removed ? await this.logged(name) : row;
     return known === undefined || known.removed ? undefined : connectionOf(known);
   }
 
   async open(name: ConnectionName): Promise<OpenConnection | Refusal> {
-    const row =
-      (await this.queries.connection(name)) ?? rowFrom(connectionsProjection, await this.log(CONNECTIONS_STREAM), name);
+    const row = (await this.queries.connection(name)) ?? (await this.logged(name));
     if (row === undefined) return refuse('connection.unknown', { connection: name });
+    return this.openRow(row);
+  }
+
+  async openLatest(name: ConnectionName): Promise<OpenConnection | Refusal | undefined> {
+    const row = await this.logged(name);
+    return row === undefined || row.removed ? undefined : this.openRow(row);
+  }
+
+  private async openRow(row: ConnectionRow): Promise<OpenConnection | Refusal> {
     const connection = connectionOf(row);
     const { registration } = connection;
     const provider = this.opened.get(registration) ?? (await this.openProvider(connection));
@@ -83,6 +90,10 @@ export class RegisteredConnections implements Connections {
     }
     const opened = kind.open(connection, secret);
     return isRefusal(opened) ? opened : limitedProvider(opened, connection.name);
+  }
+
+  private async logged(name: ConnectionName): Promise<ConnectionRow | undefined> {
+    return rowFrom(connectionsProjection, await this.log(CONNECTIONS_STREAM), name);
   }
 
   private async log({ namespace, cluster }: StreamId): Promise<readonly StoredEvent[]> {

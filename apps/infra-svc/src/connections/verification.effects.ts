@@ -4,13 +4,16 @@ import { Controller, Inject, Injectable } from '@nestjs/common';
 import type { Connections } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS } from '../tokens.js';
-import { openConnection } from './open.connection.js';
+import { openLatestConnection } from './open.connection.js';
 
 export type OfConnection = { readonly connection: ConnectionName };
 
 export type OfAccepted = OfConnection & { readonly host: string; readonly asOf: number };
 
-/** Asks a provider what it offers as soon as a connection to it is registered. */
+/**
+ * Asks a provider what it offers as soon as a connection to it is registered. The log says how it is reached: the row may still have the
+ * registration before, and what does not answer at a former address says nothing of the new one.
+ */
 @Controller()
 export class ConnectionJobs {
   constructor(
@@ -29,8 +32,8 @@ export class ConnectionJobs {
     { data: { connection }, cause }: Job<OfConnection>,
     { signal }: Pick<JobContext, 'signal'>,
   ): Promise<void> {
-    if ((await this.connections.offered(connection)) === undefined) return;
-    const open = await openConnection(this.connections, connection, { retryable: false });
+    const open = await openLatestConnection(this.connections, connection);
+    if (open === undefined) return;
     await open.provider.recover?.(signal);
     await this.offers.refresh(open, { cause, isAnswer: true });
   }
@@ -43,8 +46,8 @@ export class ConnectionJobs {
     timeoutMs: 5 * 60_000,
   })
   async accept({ data: { connection, host, asOf }, cause }: Job<OfAccepted>): Promise<void> {
-    if ((await this.connections.offered(connection)) === undefined) return;
-    const open = await openConnection(this.connections, connection, { retryable: false });
+    const open = await openLatestConnection(this.connections, connection);
+    if (open === undefined) return;
     await open.provider.accept?.(host, asOf);
     await this.offers.refresh(open, { cause, isAnswer: true });
   }

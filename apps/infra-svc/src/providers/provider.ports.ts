@@ -319,5 +319,7 @@ export interface Connections {
   offered(name: ConnectionName): Promise<Connection | undefined>;
   /** Also opens a connection that was removed: the clusters on it must still be deleted. */
   open(name: ConnectionName): Promise<OpenConnection | Refusal>;
+  /** As it was registered last, where `open` may still know the registration before. undefined: it is not offered any more. */
+  openLatest(name: ConnectionName): Promise<OpenConnection | Refusal | undefined>;
   namespaceExists(name: Namespace): Promise<boolean>;
 }

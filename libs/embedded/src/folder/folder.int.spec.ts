@@ -1,7 +1,16 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:net';
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { bundleProgram, Program } from '../../test/programs.js';
@@ -207,6 +216,26 @@ describe('making a folder', () => {
     expect(faultOf(() => makeFolder(join(parent, 'link', 'data')))).toMatchObject({ code: 'EEXIST' });
   });
 });
+
+it('a file is written whole by two processes at the same time, and neither fails', async () => {
+  const program = await bundleProgram(`import { readIfAny, writeWhole } from '@embedded';
+const [, , file, text] = process.argv;
+for (let round = 0; round < 300; round += 1) {
+  writeWhole(file, text.repeat(1_000));
+  const seen = readIfAny(file);
+  if (seen?.length !== 1_000 || new Set(seen).size !== 1) throw new Error('half a file');
+}`);
+  try {
+    const runs = ['a', 'b'].map((text) => new Program(program.file, { args: [join(parent, 'file'), text] }).ended);
+    expect(await Promise.all(runs)).toEqual([
+      { code: 0, output: '' },
+      { code: 0, output: '' },
+    ]);
+    expect(readdirSync(parent)).toEqual(['file']);
+  } finally {
+    program.remove();
+  }
+}, 60_000);
 
 describe('free ports', () => {
   it('are below the range that the kernel gives to clients, and the same for the same seed', async () => {
