@@ -428,8 +428,9 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'EtcdRestoreFailed':
       return { ...cluster, restore: null, abandoned: failedRestore(cluster, event.data) };
     case 'DesiredVersionsSet': {
-      const { revision, software, changesAllowed } = event.data;
-      return withHost(cluster, event.data.node, { desired: { revision, software, changesAllowed } });
+      const { node, revision, software, changesAllowed, changesAllowedUntil } = event.data;
+      const until = changesAllowedUntil === undefined ? {} : { changesAllowedUntil };
+      return withHost(cluster, node, { desired: { revision, software, changesAllowed, ...until } });
     }
     case 'CertificatesReported':
       return adminReported(cluster, event.data);
