@@ -1,4 +1,4 @@
-import type { EtcdRequestView, EtcdSnapshotList, StoredEvent } from '@fairlead/contracts';
+import type { EtcdRequestView, EtcdSnapshotList, EventData, StoredEvent } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterBody, startSystem, type System } from './system/system.js';
@@ -99,10 +99,13 @@ describe.each([{ light: true }, { light: false }])(
       async () => {
         await make('later');
         expect(await namespaces()).toContain('later');
+        // Each node is Ready, so what was permitted until then is over.
+        const isPermitted = ({ changesAllowed, changesAllowedUntil }: EventData<'DesiredVersionsSet'>): boolean =>
+          changesAllowed && changesAllowedUntil === undefined;
         const isReleased = (events: readonly StoredEvent[]): boolean => {
           const desired = new Map(
             events.flatMap((event) =>
-              event.type === 'DesiredVersionsSet' ? [[event.data.node, event.data.changesAllowed] as const] : [],
+              event.type === 'DesiredVersionsSet' ? [[event.data.node, isPermitted(event.data)] as const] : [],
             ),
           );
           return [...desired.values()].every((allowed) => !allowed);

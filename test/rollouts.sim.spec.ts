@@ -13,6 +13,8 @@ import { GrowthWorld, USER, type Failure } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);
+/** Seconds on a machine of its own; patience for one that others use. */
+const LIMIT_MS = 600_000;
 const CHANGES_MAX = 8;
 const RETRIES_MAX = 12;
 const TYPES = ['s', 'lab.medium', 'lab.large'];
@@ -101,35 +103,39 @@ const change = (
 };
 
 describe('the nodes of a pool whose machine template changes', () => {
-  it('are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation [Cluster API 25]', () => {
-    for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
-      const random = seededRandom(seed);
-      const world = provisioned(1 + Math.floor(random() * 4));
-      const rollout = ROLLOUTS[Math.floor(random() * ROLLOUTS.length)]!;
-      const replicas = world.pool().declared?.replicas;
-      expect(world.declare({ rollout })).toBe(true);
-      guard(world, rollout);
-      try {
-        expect(world.declare({ machineType: 'lab.large' })).toBe(true);
-        for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
-          world.run(1 + Math.floor(random() * 25));
-          change(world, random);
+  it(
+    'are replaced, whatever fails and however often minds change: converges, within its limits, and without oscillation [Cluster API 25]',
+    () => {
+      for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+        const random = seededRandom(seed);
+        const world = provisioned(1 + Math.floor(random() * 4));
+        const rollout = ROLLOUTS[Math.floor(random() * ROLLOUTS.length)]!;
+        const replicas = world.pool().declared?.replicas;
+        expect(world.declare({ rollout })).toBe(true);
+        guard(world, rollout);
+        try {
+          expect(world.declare({ machineType: 'lab.large' })).toBe(true);
+          for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+            world.run(1 + Math.floor(random() * 25));
+            change(world, random);
+          }
+          settle(world);
+          const before = planned(world);
+          expect([world.trouble(), outdated(world)]).toEqual([undefined, []]);
+          expect(world.pool().machines).toHaveLength(replicas ?? 0);
+          world.run();
+          expect(planned(world)).toBe(before);
+          // The same once more replaces each node once.
+          expect(world.declare({ machineType: 'lab.small' })).toBe(true);
+          world.run();
+          expect([outdated(world), planned(world) - before]).toEqual([[], replicas]);
+        } catch (error) {
+          throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
         }
-        settle(world);
-        const before = planned(world);
-        expect([world.trouble(), outdated(world)]).toEqual([undefined, []]);
-        expect(world.pool().machines).toHaveLength(replicas ?? 0);
-        world.run();
-        expect(planned(world)).toBe(before);
-        // The same once more replaces each node once.
-        expect(world.declare({ machineType: 'lab.small' })).toBe(true);
-        world.run();
-        expect([outdated(world), planned(world) - before]).toEqual([[], replicas]);
-      } catch (error) {
-        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
       }
-    }
-  }, 180_000);
+    },
+    LIMIT_MS,
+  );
 
   it('stop at the first failure with its cause, serve meanwhile, and go on with a retry', () => {
     const world = provisioned(3);
@@ -352,32 +358,36 @@ const changeControlPlanes = (world: GrowthWorld, random: () => number): void => 
 };
 
 describe('the control planes of a cluster whose machine template changes', () => {
-  it('are replaced one at a time, whatever fails: never fewer than declared with maxSurge 1, one fewer with 0 [Cluster API 21]', () => {
-    for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
-      const random = seededRandom(seed);
-      const pick = picker(random);
-      const replicas = pick([1, 3, 3, 5]);
-      const world = withControlPlanes(replicas, replicas > 1 ? pick([0, 1]) : 1);
-      guardControlPlanes(world);
-      try {
-        expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
-        for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
-          world.run(1 + Math.floor(random() * 40));
-          changeControlPlanes(world, random);
+  it(
+    'are replaced one at a time, whatever fails: never fewer than declared with maxSurge 1, one fewer with 0 [Cluster API 21]',
+    () => {
+      for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+        const random = seededRandom(seed);
+        const pick = picker(random);
+        const replicas = pick([1, 3, 3, 5]);
+        const world = withControlPlanes(replicas, replicas > 1 ? pick([0, 1]) : 1);
+        guardControlPlanes(world);
+        try {
+          expect(world.declareControlPlane({ machineType: 'lab.large' })).toBe(true);
+          for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+            world.run(1 + Math.floor(random() * 40));
+            changeControlPlanes(world, random);
+          }
+          recover(world);
+          settle(world);
+          const before = planned(world);
+          expect([world.trouble(), outdatedControlPlanes(world)]).toEqual([undefined, []]);
+          expect(world.controlPlanes().machines).toHaveLength(replicas);
+          expect(world.declareControlPlane({ machineType: 'lab.small' })).toBe(true);
+          world.run();
+          expect([outdatedControlPlanes(world), planned(world) - before]).toEqual([[], replicas]);
+        } catch (error) {
+          throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
         }
-        recover(world);
-        settle(world);
-        const before = planned(world);
-        expect([world.trouble(), outdatedControlPlanes(world)]).toEqual([undefined, []]);
-        expect(world.controlPlanes().machines).toHaveLength(replicas);
-        expect(world.declareControlPlane({ machineType: 'lab.small' })).toBe(true);
-        world.run();
-        expect([outdatedControlPlanes(world), planned(world) - before]).toEqual([[], replicas]);
-      } catch (error) {
-        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
       }
-    }
-  }, 180_000);
+    },
+    LIMIT_MS,
+  );
 
   it('go from 3 to 4 and back three times, the initial one last [Cluster API 21]', () => {
     const world = withControlPlanes(3, 1);
@@ -471,43 +481,47 @@ const replacedIn = (world: GrowthWorld): readonly string[] =>
   world.events.flatMap((event) => (event.type === 'NodeReplacementPlanned' ? [event.data.node] : []));
 
 describe('nodes that someone asks to be replaced', () => {
-  it('are all replaced by new ones, and no others, whatever fails: within the limits of their pool, the canary alone', () => {
-    for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
-      const random = seededRandom(seed);
-      const pick = picker(random);
-      const world = provisioned(2 + Math.floor(random() * 4));
-      const rollout = pick(ROLLOUTS);
-      expect(world.declare({ rollout: { ...rollout, strategy: pick(['RollingUpdate', 'OnDelete']) } })).toBe(true);
-      const before = world.pool().machines.map(({ name }) => name);
-      const asked = someOf(world, random);
-      const { surge, unavailable } = rolloutLimits(rollout, before.length);
-      let joined = 0;
-      world.noticed = (event) => {
-        const { machines } = world.pool();
-        if (event.type === 'NodeReplacementReady') joined += 1;
-        if (event.type === 'NodeReplacementPlanned' && rollout.canary)
-          holds('a canary is alone', underWay(world) === 1 || joined > 0, event);
-        holds('machines are as few as allowed', machines.length <= before.length + surge, event);
-        const serving = machines.filter(({ serves }) => serves).length;
-        holds('enough nodes serve', serving >= before.length - unavailable, event);
-      };
-      try {
-        expect(world.replaceSelected({ nodes: [...asked] }, 'bad disks')).toBe(true);
-        for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
-          world.run(1 + Math.floor(random() * 25));
-          change(world, random, () => true);
+  it(
+    'are all replaced by new ones, and no others, whatever fails: within the limits of their pool, the canary alone',
+    () => {
+      for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
+        const random = seededRandom(seed);
+        const pick = picker(random);
+        const world = provisioned(2 + Math.floor(random() * 4));
+        const rollout = pick(ROLLOUTS);
+        expect(world.declare({ rollout: { ...rollout, strategy: pick(['RollingUpdate', 'OnDelete']) } })).toBe(true);
+        const before = world.pool().machines.map(({ name }) => name);
+        const asked = someOf(world, random);
+        const { surge, unavailable } = rolloutLimits(rollout, before.length);
+        let joined = 0;
+        world.noticed = (event) => {
+          const { machines } = world.pool();
+          if (event.type === 'NodeReplacementReady') joined += 1;
+          if (event.type === 'NodeReplacementPlanned' && rollout.canary)
+            holds('a canary is alone', underWay(world) === 1 || joined > 0, event);
+          holds('machines are as few as allowed', machines.length <= before.length + surge, event);
+          const serving = machines.filter(({ serves }) => serves).length;
+          holds('enough nodes serve', serving >= before.length - unavailable, event);
+        };
+        try {
+          expect(world.replaceSelected({ nodes: [...asked] }, 'bad disks')).toBe(true);
+          for (let changes = 0; changes < CHANGES_MAX; changes += 1) {
+            world.run(1 + Math.floor(random() * 25));
+            change(world, random, () => true);
+          }
+          settle(world);
+          const names = world.pool().machines.map(({ name }) => name);
+          const stay = before.filter((name) => !asked.includes(name));
+          expect([world.trouble(), names.filter((name) => before.includes(name))]).toEqual([undefined, stay]);
+          expect(names).toHaveLength(before.length);
+          expect(new Set(replacedIn(world))).toEqual(new Set(asked));
+        } catch (error) {
+          throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
         }
-        settle(world);
-        const names = world.pool().machines.map(({ name }) => name);
-        const stay = before.filter((name) => !asked.includes(name));
-        expect([world.trouble(), names.filter((name) => before.includes(name))]).toEqual([undefined, stay]);
-        expect(names).toHaveLength(before.length);
-        expect(new Set(replacedIn(world))).toEqual(new Set(asked));
-      } catch (error) {
-        throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
       }
-    }
-  }, 180_000);
+    },
+    LIMIT_MS,
+  );
 
   it('are control planes, too, one at a time and the initial one last, beside a pool of workers', () => {
     const world = withControlPlanes(3, 1);

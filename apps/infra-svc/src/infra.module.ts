@@ -25,7 +25,6 @@ import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
 import type { Settings } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
-import { ConnectionsQueries } from './connections/connections.queries.js';
 import { ConnectionPlaces } from './connections/places.effects.js';
 import { LogTenancy } from './connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from './connections/verification.effects.js';
@@ -128,7 +127,6 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.OFFERS, useClass: ProviderOffers },
   { provide: tokens.SHARED_RESOURCES, useClass: ConnectionResources },
   { provide: JOB_FAILURES, useFactory: failuresOf, inject: [ConnectionFailures, OrphansLog] },
-  ConnectionsQueries,
   ResourcesQueries,
   ResourcesLog,
   SealedKeys,

@@ -1,7 +1,7 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { Settings } from './config.js';
 import { connectionsProcess } from './connections/connections.process.js';
-import { connectionsProjection, namespacesProjection } from './connections/connections.projection.js';
+import { connectionsProjection } from './connections/connections.projection.js';
 import { identityReconciler } from './identity/identity.reconciler.js';
 import { infraModule } from './infra.module.js';
 import { clustersProjection, machinesProjection } from './machines/machines.projection.js';
@@ -12,13 +12,7 @@ import { resourcesProjection } from './resources/resources.projection.js';
 import { sshKeysReconciler } from './ssh-keys/ssh-keys.reconciler.js';
 import { orphansProcess } from './watch/orphans.process.js';
 
-const projections = [
-  namespacesProjection,
-  connectionsProjection,
-  resourcesProjection,
-  clustersProjection,
-  machinesProjection,
-];
+const projections = [connectionsProjection, resourcesProjection, clustersProjection, machinesProjection];
 
 /** Everything that makes infra-svc this service. */
 export const infraService = (settings: Settings): ServiceDefinition =>

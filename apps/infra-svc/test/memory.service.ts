@@ -26,8 +26,7 @@ import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
 import { readSettings } from '../src/config.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
 import { connectionsProcess } from '../src/connections/connections.process.js';
-import { connectionsProjection, namespacesProjection, rowFrom } from '../src/connections/connections.projection.js';
-import type { ConnectionsQueries } from '../src/connections/connections.queries.js';
+import { rowFrom } from '../src/connections/connections.projection.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from '../src/connections/verification.effects.js';
 import { IDENTITY_POLICY, IdentityEffects, type IdentityTask } from '../src/identity/identity.effects.js';
@@ -106,14 +105,12 @@ export interface Replica {
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
 
-const queriesOf = ({ log, rowsAreBehind = false }: Shared): ConnectionsQueries & ResourcesQueries => {
+const queriesOf = ({ log, rowsAreBehind = false }: Shared): ResourcesQueries => {
   const events = (): readonly StoredEvent[] => (rowsAreBehind ? [] : log.events);
   const queries = {
-    connection: async (name: string) => rowFrom(connectionsProjection, events(), name),
-    namespace: async (name: string) => rowFrom(namespacesProjection, events(), name),
     of: async (name: string) => rowFrom(resourcesProjection, events(), name),
   };
-  return queries as unknown as ConnectionsQueries & ResourcesQueries;
+  return queries as unknown as ResourcesQueries;
 };
 
 type Handler = readonly [Partial<TaskPolicy>, (task: MachinesTask) => Promise<JobLater | undefined | void>];
@@ -124,13 +121,13 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const settings = { ...readSettings({}), resourcesPollMs: 1, realmFreshForMs: 1 };
   const queries = queriesOf(shared);
   const handle = wrapHandle(makeHandle(log, new FoldCache(FOLDS_MAX)));
-  const connections = new RegisteredConnections(queries, log, secrets, kinds);
+  const connections = new RegisteredConnections(log, secrets, kinds);
   const resourcesLog = new ResourcesLog(handle);
   const sealed = new SealedKeys(secrets, opensshKeys);
   const current = new CurrentKeys(log);
   const steps = new ResourceSteps(resourcesLog, sealed, current);
   const resources = new ConnectionResources(steps, queries, leases, settings);
-  const offers = new ProviderOffers(resourcesLog, settings);
+  const offers = new ProviderOffers(resourcesLog, connections, settings);
   const validation = new WorldValidation(connections, offers, resources, new LogTenancy(log));
   const placement = new Placement(connections, offers, resources);
   const planned = new PlannedMachines(handle);

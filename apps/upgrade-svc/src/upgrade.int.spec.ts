@@ -94,7 +94,14 @@ describe('upgrade-svc, two replicas', () => {
     await append(vmsCreated(uid, CP, node));
     await eventually(async () => (await events()).filter(({ type }) => type === 'DesiredVersionsSet').length === 2);
     const [first] = (await events()).filter(({ meta }) => meta.context === `desired-${node}`);
-    expect(first?.data).toEqual({ uid, node, revision: 1, software: SOFTWARE_1_34, changesAllowed: true });
+    expect(first?.data).toEqual({
+      uid,
+      node,
+      revision: 1,
+      software: SOFTWARE_1_34,
+      changesAllowed: true,
+      changesAllowedUntil: 'NodeReady',
+    });
     expect(parseEventSubject(`evt.1.default.demo.desired-${node}.DesiredVersionsSet`)?.context).toBe(
       first?.meta.context,
     );

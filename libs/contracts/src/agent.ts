@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DesiredSoftware } from './events/node.events.js';
+import { ChangesAllowedUntil, DesiredSoftware } from './events/node.events.js';
 import { HostProfile } from './hosts.js';
 import { ClusterName, ClusterUid, Namespace, NodeName } from './ids.js';
 import { NodeRole } from './machines.js';
@@ -65,7 +65,12 @@ export const AgentConfig = z.strictObject({
   natsUrls: z.array(z.string()).min(1),
   natsCa: z.string().optional().describe("Authority of the NATS servers' certificates, PEM; then TLS is required"),
   heartbeatIntervalMs: z.int().min(100),
-  desired: z.strictObject({ revision: z.int().min(1), software: DesiredSoftware, changesAllowed: z.boolean() }),
+  desired: z.strictObject({
+    revision: z.int().min(1),
+    software: DesiredSoftware,
+    changesAllowed: z.boolean(),
+    changesAllowedUntil: ChangesAllowedUntil.optional(),
+  }),
   nodeLabels: z.record(z.string(), z.string()).describe('Written to the Node object as soon as the API answers'),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;

@@ -24,7 +24,7 @@ export {
 } from './events/definition.js';
 export { ConnectionOffer, MachineSpec, ReservedMachines, ReservedSizes } from './events/machines.events.js';
 export { SNAPSHOT_ENDS, UPGRADE_MODES, type SnapshotEnd } from './events/rollout.events.js';
-export { SoftwareVersions, DesiredSoftware } from './events/node.events.js';
+export { ChangesAllowedUntil, DesiredSoftware, SoftwareVersions } from './events/node.events.js';
 export * from './exec.limits.js';
 export * from './executions.js';
 export * from './external-etcd.js';

@@ -25,6 +25,7 @@ import {
   type AgentCredentials,
   type Bootstrap,
   type Cluster,
+  type Desired,
   type Host,
   type Present,
 } from './bootstrap.state.js';
@@ -157,6 +158,18 @@ const endSurge = (cluster: Cluster, ref: Parameters<typeof surgeKey>[0]): Cluste
   });
   return { ...cluster, surgesOver, hosts: Object.fromEntries(hosts) };
 };
+
+const desiredOf = ({
+  revision,
+  software,
+  changesAllowed,
+  changesAllowedUntil,
+}: EventData<'DesiredVersionsSet'>): Desired => ({
+  revision,
+  software,
+  changesAllowed,
+  ...(changesAllowedUntil === undefined ? {} : { changesAllowedUntil }),
+});
 
 /** What the agent reported, measured against what is desired of the node. */
 const reported = (
@@ -427,10 +440,8 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
       return { ...cluster, restore: null, abandoned: null };
     case 'EtcdRestoreFailed':
       return { ...cluster, restore: null, abandoned: failedRestore(cluster, event.data) };
-    case 'DesiredVersionsSet': {
-      const { revision, software, changesAllowed } = event.data;
-      return withHost(cluster, event.data.node, { desired: { revision, software, changesAllowed } });
-    }
+    case 'DesiredVersionsSet':
+      return withHost(cluster, event.data.node, { desired: desiredOf(event.data) });
     case 'CertificatesReported':
       return adminReported(cluster, event.data);
     case 'NodeInitialized':

@@ -24,6 +24,7 @@ export interface Desired {
   readonly revision: number;
   readonly software: SoftwareVersions;
   readonly changesAllowed: boolean;
+  readonly changesAllowedUntil?: EventData<'DesiredVersionsSet'>['changesAllowedUntil'];
 }
 
 /**

@@ -54,7 +54,9 @@ export class ExecutionsEffects {
 
   private async once(task: ExecutionTask, open: OpenExecution, worker: HostWorker): Promise<void> {
     const { uid, requestId } = task.data;
-    await task.record({ type: 'RecordStarted', data: { uid, requestId } });
+    const after = await task.record({ type: 'RecordStarted', data: { uid, requestId } });
+    // The deletion of the cluster was requested while the host was reached: nothing runs that is not on record.
+    if (openExecution(after, task.data) === undefined) return;
     const beganMs = this.clock.now().getTime();
     const { node, command, timeoutSeconds } = open;
     const input = { command, timeoutSeconds, outputBytes: EXEC_LIMITS.outputBytes };

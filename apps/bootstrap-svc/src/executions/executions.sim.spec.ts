@@ -75,6 +75,23 @@ describe("operators' commands under disorder", () => {
     },
   );
 
+  it.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
+    'seed %i: none is run that is not on record as begun, at whatever moment the cluster is deleted',
+    async (seed) => {
+      const simulation = await initialized(seed);
+      simulation.troubles = ROUGH;
+      for (const requestId of REQUESTS) await simulation.say('audit', asked(requestId));
+      await simulation.run(simulation.below(60));
+      await simulation.say('request', { type: 'ClusterDeletionRequested', data: { uid: UID } });
+      await simulation.run();
+      const begun = simulation.store.events.flatMap((event) =>
+        event.type === 'NodeExecStarted' ? [event.data.requestId] : [],
+      );
+      const run = simulation.world.host(cp(1)).commands.flatMap((line) => line.split(' ').slice(-1));
+      expect([seed, run.filter((requestId) => !begun.includes(requestId))]).toEqual([seed, []]);
+    },
+  );
+
   it('of which the host is lost, it ends with the reason', async () => {
     const simulation = await initialized(1);
     simulation.troubles = { ...CALM, lostRequest: 1 };

@@ -6,7 +6,8 @@ import { answered } from '../../test/world.js';
 import { balanced, created, machinesOf, requested, UID, w } from '../bootstrap/bootstrap.fixtures.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
-const TIMEOUT_MS = 120_000;
+/** Seconds on a machine of its own; patience for one that others use. */
+const LIMIT_MS = 600_000;
 const RETRIES_MAX = 60;
 
 /** Each point with what it holds, or what it follows. */
@@ -250,6 +251,6 @@ describe(`over ${SEEDS} seeds of lost calls, twin deliveries, disorder and crash
         expect(new Set(attempts).size).toBe(attempts.length);
         expect(new Set(simulation.world.asked.map(({ id }) => id)).size).toBeLessThanOrEqual(attempts.length);
       }),
-    TIMEOUT_MS,
+    LIMIT_MS,
   );
 });

@@ -8,7 +8,7 @@ import {
 } from '@fairlead/contracts';
 import { CLOCK, SECRETS, type Clock, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { NamespaceQueries } from './namespaces.queries.js';
+import { Registry } from '../common/registry.js';
 
 const MS_PER_SECOND = 1_000;
 
@@ -22,12 +22,12 @@ interface HookSecretAt {
 export class HookSecretValues {
   constructor(
     @Inject(SECRETS) private readonly secrets: SecretStore,
-    @Inject(NamespaceQueries) private readonly queries: NamespaceQueries,
+    @Inject(Registry) private readonly registry: Registry,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async namesIn(namespace: string): Promise<readonly string[]> {
-    return Object.keys((await this.queries.one(namespace))?.hookSecrets ?? {});
+    return (await this.registry.latest()).namespaces.get(namespace)?.hookSecrets ?? [];
   }
 
   /** What is still valid when the value is set; undefined: nothing. */

@@ -59,7 +59,7 @@ export class RealmCommands {
   }
 
   async namesIn(namespace: string): Promise<readonly string[]> {
-    return ((await this.queries.all(namespace)) ?? []).map(({ name }) => name);
+    return [...((await this.registry.latest()).namespaces.get(namespace)?.realms.keys() ?? [])];
   }
 
   /** A namespace that is deleted has no realms: they are not those of another namespace of its name. */

@@ -1,17 +1,13 @@
 import {
-  clusterFilter,
   isRefusal,
-  CONNECTIONS_STREAM,
-  namespaceStream,
   refuse,
+  REGISTERED_FILTER,
   type ConnectionName,
   type Namespace,
   type Refusal,
-  type StoredEvent,
-  type StreamId,
 } from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
-import { EVENT_STORE } from '@fairlead/event-sourcing/jetstream';
+import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -23,8 +19,8 @@ import type {
   ProviderKinds,
 } from '../providers/provider.ports.js';
 import { PROVIDER_KINDS } from '../tokens.js';
-import { connectionsProjection, namespacesProjection, rowFrom, type ConnectionRow } from './connections.projection.js';
-import { ConnectionsQueries } from './connections.queries.js';
+import type { ConnectionRow } from './connections.projection.js';
+import { knownAfter, NOTHING_KNOWN, type Known } from './known.evolve.js';
 import { limitedProvider } from './limited.provider.js';
 
 const OPEN_MAX = 1_000;
@@ -32,40 +28,47 @@ const OPEN_MAX = 1_000;
 const connectionOf = ({ removed: _, ...connection }: ConnectionRow): Connection => connection;
 
 /**
- * Connections and namespaces by name. Their events are in another partition than a cluster's, so a row may be missing for a
- * moment when a cluster was asked for right after it; the log itself is asked before anything is called unknown.
+ * Connections and namespaces as the log has them now. A row may still have the registration before, and what is found there, e.g. that
+ * a size is not offered, or that no machine is left to delete, says nothing of the place where the connection is now.
  */
 @Injectable()
 export class RegisteredConnections implements Connections {
+  private readonly known: LatestFold<Known>;
   private readonly opened = new LRUCache<string, InfrastructureProvider>({ max: OPEN_MAX });
 
   constructor(
-    @Inject(ConnectionsQueries) private readonly queries: ConnectionsQueries,
-    @Inject(EVENT_STORE) private readonly store: EventStore,
+    @Inject(EVENT_STORE) store: EventStore,
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(PROVIDER_KINDS) private readonly kinds: ProviderKinds,
-  ) {}
+  ) {
+    this.known = new LatestFold(store, { filters: [REGISTERED_FILTER], initial: NOTHING_KNOWN, evolve: knownAfter });
+  }
 
   async namespaceExists(name: Namespace): Promise<boolean> {
-    if ((await this.queries.namespace(name)) !== undefined) return true;
-    return rowFrom(namespacesProjection, await this.log(namespaceStream(name)), name) !== undefined;
+    return (await this.known.latest()).namespaces.has(name);
   }
 
   async offered(name: ConnectionName): Promise<Connection | undefined> {
-    const row = await this.queries.connection(name);
-    const known = row === undefined || row.removed ? await this.logged(name) : row;
-    return known === undefined || known.removed ? undefined : connectionOf(known);
+    const row = await this.row(name);
+    return row === undefined || row.removed ? undefined : connectionOf(row);
+  }
+
+  async isCurrent({ name, registration }: Pick<Connection, 'name' | 'registration'>): Promise<boolean> {
+    return (await this.row(name))?.registration === registration;
   }
 
   async open(name: ConnectionName): Promise<OpenConnection | Refusal> {
-    const row = (await this.queries.connection(name)) ?? (await this.logged(name));
-    if (row === undefined) return refuse('connection.unknown', { connection: name });
-    return this.openRow(row);
+    const row = await this.row(name);
+    return row === undefined ? refuse('connection.unknown', { connection: name }) : this.openRow(row);
   }
 
-  async openLatest(name: ConnectionName): Promise<OpenConnection | Refusal | undefined> {
-    const row = await this.logged(name);
+  async openOffered(name: ConnectionName): Promise<OpenConnection | Refusal | undefined> {
+    const row = await this.row(name);
     return row === undefined || row.removed ? undefined : this.openRow(row);
+  }
+
+  private async row(name: ConnectionName): Promise<ConnectionRow | undefined> {
+    return (await this.known.latest()).connections.get(name);
   }
 
   private async openRow(row: ConnectionRow): Promise<OpenConnection | Refusal> {
@@ -90,13 +93,5 @@ export class RegisteredConnections implements Connections {
     }
     const opened = kind.open(connection, secret);
     return isRefusal(opened) ? opened : limitedProvider(opened, connection.name);
-  }
-
-  private async logged(name: ConnectionName): Promise<ConnectionRow | undefined> {
-    return rowFrom(connectionsProjection, await this.log(CONNECTIONS_STREAM), name);
-  }
-
-  private async log({ namespace, cluster }: StreamId): Promise<readonly StoredEvent[]> {
-    return (await this.store.read(clusterFilter(namespace, cluster), 0)).map(({ event }) => event);
   }
 }

@@ -1,4 +1,4 @@
-import type { Namespace, StoredEvent } from '@fairlead/contracts';
+import type { StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import type { Connection } from '../providers/provider.ports.js';
 
@@ -19,27 +19,6 @@ export const connectionsProjection: Projection<ConnectionRow> = {
         return { ...event.data, registration: event.meta.id, removed: false };
       case 'ConnectionRemoved':
         return row === undefined ? undefined : { ...row, removed: true };
-      default:
-        return row;
-    }
-  },
-};
-
-export interface NamespaceRow {
-  readonly name: Namespace;
-}
-
-/** Namespaces that exist. */
-export const namespacesProjection: Projection<NamespaceRow> = {
-  name: 'namespaces',
-  table: 'namespaces',
-  keys: (event) => (event.type === 'NamespaceCreated' || event.type === 'NamespaceDeleted' ? [event.data.name] : []),
-  evolve: (row, event) => {
-    switch (event.type) {
-      case 'NamespaceCreated':
-        return { name: event.data.name };
-      case 'NamespaceDeleted':
-        return undefined;
       default:
         return row;
     }

@@ -1,14 +1,10 @@
-import { NONE, type ConnectionName, type StoredEvent } from '@fairlead/contracts';
-import type { EventStore } from '@fairlead/event-sourcing';
+import { NONE, type StoredEvent } from '@fairlead/contracts';
 import type { Job } from '@fairlead/event-sourcing/jetstream';
 import { describe, expect, it } from '@jest/globals';
-import type { SecretStore } from '@fairlead/service-kit';
-import type { Connection, Connections, OpenConnection, ProviderKinds } from '../providers/provider.ports.js';
+import type { Connections, OpenConnection } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
-import { RegisteredConnections } from './connections.effects.js';
 import { connectionsProcess } from './connections.process.js';
-import type { ConnectionsQueries } from './connections.queries.js';
-import { ConnectionJobs, type OfAccepted, type OfConnection } from './verification.effects.js';
+import { ConnectionJobs, type OfAccepted } from './verification.effects.js';
 
 const stated = (type: string, data: object, seq = 7): StoredEvent =>
   ({ type, data, meta: { seq, namespace: NONE, cluster: NONE, context: 'request' } }) as unknown as StoredEvent;
@@ -43,36 +39,10 @@ describe('a connection', () => {
       recover: async () => void done.push(['recover']),
     };
     const open = { connection: { name: 'site' }, provider } as unknown as OpenConnection;
-    const connections = { openLatest: async () => open } as unknown as Connections;
+    const connections = { openOffered: async () => open, isCurrent: async () => true } as unknown as Connections;
     const offers = { refresh: async () => void done.push(['refresh']) } as unknown as Offers;
     const job = { data: { connection: 'site', host: 'rack-1', asOf: 42 } } as Job<OfAccepted>;
     await new ConnectionJobs(connections, offers).accept(job);
     expect(done).toEqual([['accept', 'rack-1', 42], ['refresh']]);
-  });
-
-  it('that was moved is verified where it is now, also while its row is of the registration before', async () => {
-    const registered = (endpoint: string) => ({
-      name: 'lab' as ConnectionName,
-      provider: 'lab',
-      settings: { endpoint },
-      secretRef: null,
-    });
-    const events = ['before', 'now'].map((endpoint, seq) => stated('ConnectionRegistered', registered(endpoint), seq));
-    const row = { ...registered('before'), registration: 'the first', removed: false };
-    const kind = { open: ({ settings }: Connection) => ({ verify: async () => settings['endpoint'] }) };
-    const connections = new RegisteredConnections(
-      { connection: async () => row } as unknown as ConnectionsQueries,
-      { read: async () => events.map((event) => ({ event })) } as unknown as EventStore,
-      {} as SecretStore,
-      new Map([['lab', kind]]) as unknown as ProviderKinds,
-    );
-    const asked: unknown[] = [];
-    const offers = {
-      refresh: async ({ provider }: OpenConnection) =>
-        void asked.push(await provider.verify(new AbortController().signal)),
-    } as unknown as Offers;
-    const job = { data: { connection: 'lab' } } as Job<OfConnection>;
-    await new ConnectionJobs(connections, offers).verify(job, { signal: new AbortController().signal });
-    expect(asked).toEqual(['now']);
   });
 });

@@ -10,13 +10,31 @@ export const openConnection = async (
   return orThrow(await connections.open(name), name, retryable);
 };
 
-/** As it was registered last; undefined: it is not offered any more. Rejects with WorldFailure when it cannot be opened. */
-export const openLatestConnection = async (
-  connections: Pick<Connections, 'openLatest'>,
+/** undefined: it is not offered any more. Rejects with WorldFailure when it cannot be opened. */
+export const openOfferedConnection = async (
+  connections: Pick<Connections, 'openOffered'>,
   name: ConnectionName,
 ): Promise<OpenConnection | undefined> => {
-  const open = await connections.openLatest(name);
+  const open = await connections.openOffered(name);
   return open === undefined ? undefined : orThrow(open, name, false);
+};
+
+/**
+ * undefined: the connection was registered again meanwhile. What was found where it was before, or did not answer there, says nothing of
+ * where it is now.
+ */
+export const whileCurrent = async <Found>(
+  connections: Pick<Connections, 'isCurrent'>,
+  { connection }: OpenConnection,
+  work: () => Promise<Found>,
+): Promise<Found | undefined> => {
+  try {
+    const found = await work();
+    return (await connections.isCurrent(connection)) ? found : undefined;
+  } catch (error) {
+    if (await connections.isCurrent(connection)) throw error;
+    return undefined;
+  }
 };
 
 const orThrow = (open: OpenConnection | Refusal, name: ConnectionName, retryable: boolean): OpenConnection => {

@@ -4,16 +4,13 @@ import { Controller, Inject, Injectable } from '@nestjs/common';
 import type { Connections } from '../providers/provider.ports.js';
 import type { Offers } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS } from '../tokens.js';
-import { openLatestConnection } from './open.connection.js';
+import { openOfferedConnection, whileCurrent } from './open.connection.js';
 
 export type OfConnection = { readonly connection: ConnectionName };
 
 export type OfAccepted = OfConnection & { readonly host: string; readonly asOf: number };
 
-/**
- * Asks a provider what it offers as soon as a connection to it is registered. The log says how it is reached: the row may still have the
- * registration before, and what does not answer at a former address says nothing of the new one.
- */
+/** Asks a provider what it offers as soon as a connection to it is registered. */
 @Controller()
 export class ConnectionJobs {
   constructor(
@@ -32,10 +29,12 @@ export class ConnectionJobs {
     { data: { connection }, cause }: Job<OfConnection>,
     { signal }: Pick<JobContext, 'signal'>,
   ): Promise<void> {
-    const open = await openLatestConnection(this.connections, connection);
+    const open = await openOfferedConnection(this.connections, connection);
     if (open === undefined) return;
-    await open.provider.recover?.(signal);
-    await this.offers.refresh(open, { cause, isAnswer: true });
+    await whileCurrent(this.connections, open, async () => {
+      await open.provider.recover?.(signal);
+      await this.offers.refresh(open, { cause, isAnswer: true });
+    });
   }
 
   /** Only the log changes: the host may be off. Then the connection is looked at, so that people see what is true now. */
@@ -46,10 +45,10 @@ export class ConnectionJobs {
     timeoutMs: 5 * 60_000,
   })
   async accept({ data: { connection, host, asOf }, cause }: Job<OfAccepted>): Promise<void> {
-    const open = await openLatestConnection(this.connections, connection);
+    const open = await openOfferedConnection(this.connections, connection);
     if (open === undefined) return;
     await open.provider.accept?.(host, asOf);
-    await this.offers.refresh(open, { cause, isAnswer: true });
+    await whileCurrent(this.connections, open, () => this.offers.refresh(open, { cause, isAnswer: true }));
   }
 }
 

@@ -12,7 +12,7 @@ export type IdentityCommand =
 
 export type IdentityFact = Fact<'IdentityBlocked' | 'IdentityRequested' | 'IdentityReady' | 'IdentityReleased'>;
 
-const same = (one: object | undefined, other: object): boolean =>
+export const sameClient = (one: RealmClient | undefined, other: RealmClient): boolean =>
   one !== undefined && JSON.stringify(one) === JSON.stringify(other);
 
 const decide = (state: Identity, command: IdentityCommand): readonly IdentityFact[] => {
@@ -27,12 +27,16 @@ const decide = (state: Identity, command: IdentityCommand): readonly IdentityFac
     }
     case 'Request': {
       const { uid, ...client } = command.data;
-      if (stage !== 'accepted' || same(identity.held[client.realm], client)) return nothing;
+      if (stage !== 'accepted' || sameClient(identity.held[client.realm], client)) return nothing;
       return [{ type: 'IdentityRequested', data: { uid, ...client } }];
     }
     case 'RecordReady': {
       const { uid, ...client } = command.data;
-      if (stage !== 'accepted' || !same(identity.held[client.realm], client) || same(identity.ready, client))
+      if (
+        stage !== 'accepted' ||
+        !sameClient(identity.held[client.realm], client) ||
+        sameClient(identity.ready, client)
+      )
         return nothing;
       return [{ type: 'IdentityReady', data: { uid, ...client } }];
     }

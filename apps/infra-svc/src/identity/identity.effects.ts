@@ -4,7 +4,7 @@ import { Controller, Inject } from '@nestjs/common';
 import { RealmLooks } from '../realms/looks.effects.js';
 import { RealmFailure, type DesiredIdentity } from '../realms/realm.ports.js';
 import { RegisteredRealms, type KnownRealm } from '../realms/realms.effects.js';
-import type { IdentityCommand } from './identity.decider.js';
+import { sameClient, type IdentityCommand } from './identity.decider.js';
 import { DELETE_IDENTITY, ENSURE_IDENTITY, type IdentityData } from './identity.reconciler.js';
 import type { Identity, PresentIdentity } from './identity.state.js';
 
@@ -70,7 +70,8 @@ export class IdentityEffects {
     return this.unlessFailed(task, realm.name, AGAIN_MS, async () => {
       const session = await this.looks.open(realm, task.cause);
       const client = clientAt(task, realm, selection);
-      await task.record({ type: 'Request', data: { uid, ...client } });
+      // Nothing is recorded of a cluster that was deleted meanwhile, and what would be made now, nothing would delete.
+      if (!isHeld(await task.record({ type: 'Request', data: { uid, ...client } }), uid, client)) return;
       const desired = desiredOf(task, client);
       await session.ensureGroup(desired, task.signal);
       await session.ensureClient(desired, task.signal);
@@ -137,6 +138,9 @@ export class IdentityEffects {
 
 const isAtWork = async (task: IdentityTask, key: string): Promise<boolean> =>
   (await task.othersAtWork()).some((other) => other === key || other.startsWith(`${key}/`));
+
+const isHeld = (state: Identity, uid: string, client: RealmClient): boolean =>
+  state.stage !== 'absent' && state.uid === uid && sameClient(state.identity.held[client.realm], client);
 
 const clientAt = (task: IdentityTask, realm: KnownRealm, { groupsClaim }: RealmSelection): RealmClient => {
   const { name, issuerUrl, ca } = realm;

@@ -1,13 +1,16 @@
-import type { ClusterUid, Namespace, RealmName } from '@fairlead/contracts';
+import type { ClusterUid, Namespace, RealmName, StoredEvent } from '@fairlead/contracts';
 import type { Handle } from '@fairlead/event-sourcing/jetstream';
 import { describe, expect, it } from '@jest/globals';
+import { FakeRealm } from '../../test/fake.realm.js';
 import { MemorySecrets } from '../../test/memory.service.js';
 import { readSettings } from '../config.js';
 import { RealmLooks } from '../realms/looks.effects.js';
 import { RealmFailure, type IdentityProvider } from '../realms/realm.ports.js';
 import type { KnownRealm, RegisteredRealms } from '../realms/realms.effects.js';
+import { identity, type IdentityCommand, type IdentityFact } from './identity.decider.js';
 import { AGAIN_MS, IdentityEffects, type IdentityTask } from './identity.effects.js';
-import { realm } from './identity.fixtures.js';
+import { CLIENT, realm } from './identity.fixtures.js';
+import { ABSENT, type Identity, type PresentIdentity } from './identity.state.js';
 
 const GOES_ON_WITHIN_MS = 15_000;
 
@@ -21,22 +24,27 @@ const company: KnownRealm = {
 const realms = { of: async () => [company] } as unknown as RegisteredRealms;
 const handle = (async () => ({ state: {}, seq: 1, events: [] })) as unknown as Handle;
 
-/** A task of a cluster that waits, as far as its handler looks at it. */
-const taskOf = (uid: string): IdentityTask =>
+const waiting = (uid: string): PresentIdentity => ({
+  stage: 'accepted',
+  uid: uid as ClusterUid,
+  selection: { realm: null, groupsClaim: 'groups' },
+  identity: { held: {} },
+});
+
+/** A task of a cluster that waits, as far as its handler looks at it. `later`: the cluster when the task records something. */
+const taskOf = (uid: string, later: Identity = waiting(uid)): IdentityTask =>
   ({
     namespace: 'default',
     cluster: 'demo',
     key: 'EnsureIdentity',
-    state: {
-      stage: 'accepted',
-      uid: uid as ClusterUid,
-      selection: { realm: null, groupsClaim: 'groups' },
-      identity: { held: {} },
-    },
+    state: waiting(uid),
     signal: new AbortController().signal,
     cause: { actor: 'system/infra-svc', correlationId: 'c', causationId: 'c' },
     othersAtWork: async () => [],
-    record: async () => undefined,
+    record: async (command: IdentityCommand) => {
+      const facts = [identity.decide(later, command)].flat() as readonly IdentityFact[];
+      return facts.reduce((state, fact) => identity.evolve(state, { ...fact, meta: {} } as StoredEvent), later);
+    },
     requeueAfter: (delayMs: number, reason: string) => ({ kind: 'later', delayMs, reason }),
   }) as unknown as IdentityTask;
 
@@ -73,4 +81,19 @@ describe('a cluster that waits for its realm', () => {
       message: 'realm company has not answered within 20 ms',
     });
   });
+
+  it.each([
+    ['goes on', waiting('uid-1'), [CLIENT], [`/${CLIENT}`]],
+    ['is being deleted', { ...waiting('uid-1'), stage: 'leaving' as const }, [], []],
+    ['is deleted', ABSENT, [], []],
+    ['is another one of its name', waiting('uid-2'), [], []],
+  ])(
+    'has at the realm only what is recorded as requested, when it %s while the realm is opened',
+    async (_what, later, clients, groups) => {
+      const world = new FakeRealm();
+      const looks = await looksAt(world.provider().get('keycloak')!.open, 1_000);
+      expect(await new IdentityEffects(realms, looks).ensureIdentity(taskOf('uid-1', later))).toBeUndefined();
+      expect([[...world.clients.keys()], [...world.groups.keys()]]).toEqual([clients, groups]);
+    },
+  );
 });

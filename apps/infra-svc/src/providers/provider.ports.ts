@@ -313,13 +313,15 @@ export interface OpenConnection {
   readonly provider: InfrastructureProvider;
 }
 
-/** Finds connections by name and opens their providers. */
+/** Finds connections by name, as they are registered now, and opens their providers. */
 export interface Connections {
   /** undefined: no such connection, or it is no longer offered to new clusters. */
   offered(name: ConnectionName): Promise<Connection | undefined>;
+  /** Whether it has not been registered again since. */
+  isCurrent(connection: Pick<Connection, 'name' | 'registration'>): Promise<boolean>;
   /** Also opens a connection that was removed: the clusters on it must still be deleted. */
   open(name: ConnectionName): Promise<OpenConnection | Refusal>;
-  /** As it was registered last, where `open` may still know the registration before. undefined: it is not offered any more. */
-  openLatest(name: ConnectionName): Promise<OpenConnection | Refusal | undefined>;
+  /** undefined: no such connection, or it is no longer offered. */
+  openOffered(name: ConnectionName): Promise<OpenConnection | Refusal | undefined>;
   namespaceExists(name: Namespace): Promise<boolean>;
 }

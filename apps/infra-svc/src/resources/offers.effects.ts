@@ -9,8 +9,8 @@ import type { Cause } from '@fairlead/event-sourcing';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config.js';
-import type { OpenConnection } from '../providers/provider.ports.js';
-import { SETTINGS } from '../tokens.js';
+import type { Connections, OpenConnection } from '../providers/provider.ports.js';
+import { CONNECTIONS, SETTINGS } from '../tokens.js';
 import { Coalesced } from './coalesced.effects.js';
 import { ResourcesLog } from './resources.log.effects.js';
 import type { Occasion, Offering, Offers } from './resources.ports.js';
@@ -22,6 +22,7 @@ export class ProviderOffers implements Offers {
 
   constructor(
     @Inject(ResourcesLog) private readonly log: ResourcesLog,
+    @Inject(CONNECTIONS) private readonly connections: Pick<Connections, 'isCurrent'>,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.offerings = new Coalesced(settings.offersFreshForMs);
@@ -59,7 +60,8 @@ export class ProviderOffers implements Offers {
       capabilities: { nlb, simulated },
       ...(hosts === undefined ? {} : { hosts: [...hosts] }),
     };
-    await this.state(connection.name, { offer, region }, occasion);
+    // What was offered before the connection was moved is not what it offers.
+    if (await this.connections.isCurrent(connection)) await this.state(connection.name, { offer, region }, occasion);
     return { offer, region };
   }
 

@@ -2,10 +2,10 @@ import { WorldFailure, type ConnectionName } from '@fairlead/contracts';
 import { inTime } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config.js';
-import { openConnection } from '../connections/open.connection.js';
-import type { Connections, InfrastructureProvider, ListedMachine } from '../providers/provider.ports.js';
+import { openConnection, whileCurrent } from '../connections/open.connection.js';
+import type { Connections, ListedMachine, OpenConnection } from '../providers/provider.ports.js';
 import { CONNECTIONS, SETTINGS } from '../tokens.js';
-import { compare, type Memory } from './comparison.planner.js';
+import { compare, NO_MEMORY, type Memory } from './comparison.planner.js';
 import { FindingsLog } from './findings.log.effects.js';
 import { WatchQueries } from './watch.queries.js';
 
@@ -16,7 +16,7 @@ const LISTED_MAX = 100_000;
 @Injectable()
 export class ConnectionLook {
   constructor(
-    @Inject(CONNECTIONS) private readonly connections: Pick<Connections, 'open'>,
+    @Inject(CONNECTIONS) private readonly connections: Pick<Connections, 'open' | 'isCurrent'>,
     @Inject(WatchQueries) private readonly queries: Pick<WatchQueries, 'recorded' | 'orphans'>,
     @Inject(FindingsLog) private readonly log: Pick<FindingsLog, 'record'>,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'watchTimeoutMs'>,
@@ -24,19 +24,19 @@ export class ConnectionLook {
 
   /** Resolves to what the next look needs to know of this one. Rejects when the provider has not answered completely. */
   async look(name: ConnectionName, before: Memory, signal: AbortSignal): Promise<Memory> {
-    const { provider } = await openConnection(this.connections, name, { retryable: true });
+    const open = await openConnection(this.connections, name, { retryable: true });
     // The rows come first: what was created after them is in the list and not missed, and never the other way round.
     const recorded = await this.queries.recorded(name);
     const orphans = await this.queries.orphans(name);
-    const listed = await this.list(name, provider, signal);
+    const listed = await whileCurrent(this.connections, open, () => this.list(open, signal));
+    if (listed === undefined) return NO_MEMORY;
     const comparison = compare({ recorded, listed, orphans }, before);
     await this.log.record(name, comparison);
     return comparison.memory;
   }
 
   private async list(
-    name: ConnectionName,
-    provider: InfrastructureProvider,
+    { connection: { name }, provider }: OpenConnection,
     signal: AbortSignal,
   ): Promise<readonly ListedMachine[]> {
     const listed = await inTime(this.settings.watchTimeoutMs, (late) =>

@@ -63,7 +63,8 @@ class World {
   ) {
     const handle = makeHandle(log, new FoldCache(10));
     const provider = { listMachines: async () => this.list() } as unknown as InfrastructureProvider;
-    const connections = { open: async () => ({ provider }) } as unknown as Pick<Connections, 'open'>;
+    const open = { connection: { name: LAB }, provider };
+    const connections = { open: async () => open, isCurrent: async () => true } as unknown as Connections;
     const queries = {
       recorded: async () =>
         rowsOf(log.events.slice(0, log.events.length - this.lag.events)).map((row) => recordedOf(row, UID)),

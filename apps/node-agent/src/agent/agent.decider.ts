@@ -44,6 +44,8 @@ export interface DesiredState {
   readonly revision: number;
   readonly software: SoftwareVersions;
   readonly changesAllowed: boolean;
+  /** The fact of the agent with which that permission ends; absent: it lasts until it is withdrawn. */
+  readonly changesAllowedUntil?: 'NodeReady' | undefined;
 }
 
 /** Everything that a decision needs, as the shell saw it. */
@@ -88,6 +90,15 @@ export const revisionOf = (standing: Standing): number => (standing.status === '
 export const isAgentReady = ({ standing }: Reported): boolean =>
   standing.status === 'initialized' || standing.status === 'ready' || standing.status === 'not-ready';
 
+const hasBeenReady = ({ standing }: Reported): boolean =>
+  standing.status === 'ready' || standing.status === 'not-ready';
+
+/** Whether the agent has the permission to change the node. */
+export const mayChange = (
+  reported: Reported,
+  { changesAllowed, changesAllowedUntil }: Pick<DesiredState, 'changesAllowed' | 'changesAllowedUntil'>,
+): boolean => changesAllowed && !(changesAllowedUntil === 'NodeReady' && hasBeenReady(reported));
+
 /** A failure that persists is reported at attempts 1, 2, 4, 8, ...; another failure at once. */
 const isWorthReporting = ({ failure: last }: Reported, { item, message, attempt }: ItemFailure): boolean => {
   if (last === null || last.item !== item || last.message !== message) return true;
@@ -99,7 +110,7 @@ const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact
   const { revision } = desired;
   // A service that restarts, or a host that boots, differs for a moment; that takes no node down.
   if (!seen.confirmed && isAgentReady(reported)) return [];
-  if (!desired.changesAllowed) {
+  if (!mayChange(reported, desired)) {
     if (reported.divergence === divergenceOf(revision, differences)) return [];
     return [{ type: 'NodeDiverged', data: { uid, node, revision, differences: [...differences] } }];
   }

@@ -112,6 +112,12 @@ describe('without permission an agent', () => {
       'NodeDiverged',
     ]);
   });
+  it('which ended when the node became Ready says what differs, also while the node is not Ready', () => {
+    const ended = { ...forbidden, desired: { ...WANTS_35, revision: 1, changesAllowedUntil: 'NodeReady' as const } };
+    expect(said(READY, ended)).toEqual(['NodeDiverged']);
+    const down = seen({ kubernetes: { ready: false, message: 'm', kubeletVersion: 'v1.34.4' } });
+    expect(said([...READY, down], ended)).toEqual(['NodeDiverged']);
+  });
   it('stays ready', () => expect(isAgentReady(reportedAfter(...READY, forbidden))).toBe(true));
   it('announces the change when the permission comes', () =>
     expect(said([...READY, forbidden], { ...forbidden, desired: { ...WANTS_35, revision: 3 } })).toEqual([

@@ -1,4 +1,4 @@
-import type { Observation, Reported } from './agent.decider.js';
+import { mayChange, type Observation, type Reported } from './agent.decider.js';
 
 /** What the agent does next, and why. */
 export type Step =
@@ -22,7 +22,7 @@ export interface Progress {
 export const plan = (reported: Reported, seen: Observation, { announced, retryDue }: Progress): Step => {
   if (seen.differences.length === 0) return { do: 'rest', reason: 'everything is as desired' };
   const differing = [...new Set(seen.differences.map(({ item }) => item))].join(', ');
-  if (!seen.desired.changesAllowed) return { do: 'wait', reason: `changes are not allowed (${differing})` };
+  if (!mayChange(reported, seen.desired)) return { do: 'wait', reason: `changes are not allowed (${differing})` };
   if (!retryDue) return { do: 'rest', reason: `waiting to try again (${differing})` };
   switch (reported.standing.status) {
     case 'new':

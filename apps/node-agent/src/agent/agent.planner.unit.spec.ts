@@ -5,6 +5,10 @@ import { plan, type Progress, type Step } from './agent.planner.js';
 
 const differs = seen({ differences: [difference] });
 const forbidden = seen({ differences: [difference], desired: { ...seen().desired, changesAllowed: false } });
+const untilReady = seen({
+  differences: [difference],
+  desired: { ...seen().desired, changesAllowedUntil: 'NodeReady' },
+});
 const CLEAR = { announced: true, retryDue: true };
 const READY = [seen({ kubernetes: KUBERNETES_READY })];
 
@@ -33,6 +37,18 @@ describe('the next step', () => {
     [
       'waits when the permission is withdrawn after the announcement',
       { before: [...READY, differs], now: forbidden, expected: 'wait' },
+    ],
+    [
+      'prepares a fresh host with a permission that ends when it is Ready',
+      { before: [], now: untilReady, expected: 'ensure' },
+    ],
+    [
+      'acts with that permission until the node is Ready',
+      { before: [seen(), untilReady], now: untilReady, expected: 'ensure' },
+    ],
+    [
+      'waits when that permission ended with the NodeReady of the node',
+      { before: [...READY, untilReady], now: untilReady, expected: 'wait' },
     ],
     [
       'waits for the backoff of a failed try',

@@ -15,7 +15,12 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
   const random = seededRandom(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const host = { version: '0', swapOn: true, boot: 1 };
-  let desired: DesiredState = { revision: 1, software: at('1.34.4'), changesAllowed: true };
+  let desired: DesiredState = {
+    revision: 1,
+    software: at('1.34.4'),
+    changesAllowed: true,
+    changesAllowedUntil: 'NodeReady',
+  };
   let kubernetes: Observation['kubernetes'];
   let reported = NOTHING_REPORTED;
   let acts = 0;
@@ -24,7 +29,13 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
   const story: string[] = [];
 
   const world: readonly (() => void)[] = [
-    () => (desired = { revision: desired.revision + 1, software: at(pick(VERSIONS)), changesAllowed: random() < 0.7 }),
+    () =>
+      (desired = {
+        revision: desired.revision + 1,
+        software: at(pick(VERSIONS)),
+        changesAllowed: random() < 0.7,
+        ...(random() < 0.2 ? { changesAllowedUntil: 'NodeReady' as const } : {}),
+      }),
     () => (kubernetes = { ready: random() < 0.7, message: 'm', kubeletVersion: `v${host.version}` }),
     () => (kubernetes = undefined),
     () => (host.swapOn = true),
@@ -67,7 +78,9 @@ const run = (seed: number): { readonly story: readonly string[]; readonly acts: 
     acts += 1;
     story.push('acts');
     const inLog = log.reduce(evolve, NOTHING_REPORTED).standing.status;
-    if (!desired.changesAllowed) throw new Error(`seed ${seed}: acts without permission\n${story.join('\n')}`);
+    const hasEnded = desired.changesAllowedUntil === 'NodeReady' && (inLog === 'ready' || inLog === 'not-ready');
+    if (!desired.changesAllowed || hasEnded)
+      throw new Error(`seed ${seed}: acts without permission\n${story.join('\n')}`);
     // The log shows that the node is down, or has never been up.
     if (inLog !== 'changing' && inLog !== 'new') throw new Error(`seed ${seed}: acts unannounced\n${story.join('\n')}`);
     host.swapOn = false;

@@ -14,11 +14,12 @@ export interface DesiredSourceParts {
 }
 
 const desiredOf = ({ id, data }: AgentDesiredMessage): Desired => {
-  const { revision, software, changesAllowed, change, stage, probes } = data;
+  const { revision, software, changesAllowed, changesAllowedUntil, change, stage, probes } = data;
   return {
     revision,
     software,
     changesAllowed,
+    ...(changesAllowedUntil === undefined ? {} : { changesAllowedUntil }),
     ...(change === undefined ? {} : { change }),
     ...(stage === undefined ? {} : { stage }),
     ...(probes === undefined ? {} : { probes }),

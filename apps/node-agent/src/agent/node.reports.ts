@@ -6,7 +6,7 @@ import {
   type SourceLook,
 } from '@fairlead/contracts';
 import { AGENT_VERSION } from '../version.js';
-import { isAgentReady, revisionOf, type Reported } from './agent.decider.js';
+import { isAgentReady, mayChange, revisionOf, type Reported } from './agent.decider.js';
 import type { NodeMetadata, NodeView } from './agent.ports.js';
 import type { Desired } from '../node/desired.state.js';
 
@@ -43,7 +43,7 @@ export const metadataOf = ({ uid, nodeLabels }: AgentConfig, desired: Desired, r
     annotations: {
       [NODE_ANNOTATIONS.uid]: uid,
       [NODE_ANNOTATIONS.ready]: String(isAgentReady(reported)),
-      [NODE_ANNOTATIONS.changesAllowed]: String(desired.changesAllowed),
+      [NODE_ANNOTATIONS.changesAllowed]: String(mayChange(reported, desired)),
       [NODE_ANNOTATIONS.revision]: String(revisionOf(reported.standing)),
       ...versions(desired.software, NODE_ANNOTATIONS.desiredVersion),
       ...versions(reported.software ?? {}, NODE_ANNOTATIONS.currentVersion),

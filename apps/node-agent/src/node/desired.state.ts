@@ -1,4 +1,4 @@
-import { NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
+import { ChangesAllowedUntil, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
 import { z } from 'zod';
 
 /** What is desired of the node. */
@@ -6,6 +6,7 @@ export const Desired = z.strictObject({
   revision: z.int().min(1),
   software: SoftwareVersions,
   changesAllowed: z.boolean(),
+  changesAllowedUntil: ChangesAllowedUntil.optional(),
   change: NodeChange.strip().optional(),
   stage: z.strictObject({ id: z.string(), software: SoftwareVersions }).optional(),
   probes: z.array(Probe.strip()).optional(),

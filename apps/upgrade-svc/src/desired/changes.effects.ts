@@ -29,8 +29,9 @@ export class ChangesEffects {
     await Promise.all(
       nodes.map((node) =>
         limit(() => {
-          const { software = {}, changesAllowed = false } = cluster.nodes[node]?.desired ?? {};
-          const desired = { uid, node, software, changesAllowed, stage };
+          const { software = {}, changesAllowed = false, changesAllowedUntil } = cluster.nodes[node]?.desired ?? {};
+          const until = changesAllowedUntil === undefined ? {} : { changesAllowedUntil };
+          const desired = { uid, node, software, changesAllowed, ...until, stage };
           return sayToNode(this.handle, task, node, { type: 'SetDesiredVersions', data: desired });
         }),
       ),

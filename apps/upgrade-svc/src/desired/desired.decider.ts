@@ -68,6 +68,7 @@ const sameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) 
 const isSame = (before: DesiredVersions, desired: DesiredVersions): boolean =>
   sameSoftware(before.software, desired.software) &&
   before.changesAllowed === desired.changesAllowed &&
+  before.changesAllowedUntil === desired.changesAllowedUntil &&
   before.change?.id === desired.change?.id &&
   before.change?.kubeadm === desired.change?.kubeadm &&
   sameText(before.stage, desired.stage) &&

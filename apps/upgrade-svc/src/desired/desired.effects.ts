@@ -20,7 +20,7 @@ export class DesiredEffects {
     const { uid, software } = task.data;
     await this.forEach(task, (node) => ({
       type: 'SetDesiredVersions',
-      data: { uid, node, software, changesAllowed: true },
+      data: { uid, node, software, changesAllowed: true, changesAllowedUntil: 'NodeReady' },
     }));
   }
 

@@ -23,7 +23,7 @@ export type Desired =
       /** What surge nodes must have beyond the release: by the operations that ask for them, and of the surges under way. */
       readonly bookings: Readonly<Record<string, SoftwareVersions>>;
       readonly surges: Readonly<Record<string, SoftwareVersions>>;
-      /** Nodes whose agents may change them without an upgrade having allowed it: they are being made. */
+      /** Nodes whose agents may change them without an upgrade having allowed it, by the word of an earlier release: its permissions did not end by themselves. */
       readonly inTheMaking: readonly NodeName[];
       /** Nodes that could not join and were kept: their agents keep their permission for the next try. */
       readonly kept: readonly NodeName[];
@@ -79,8 +79,11 @@ const madeWithout = ({ made }: Known, gone: NodeName): Named =>
       .filter(([, nodes]) => nodes.length > 0),
   );
 
-const set = (state: Known, { node, changesAllowed, change }: EventData<'DesiredVersionsSet'>): Known => {
-  const isInTheMaking = changesAllowed && change === undefined;
+const set = (
+  state: Known,
+  { node, changesAllowed, changesAllowedUntil, change }: EventData<'DesiredVersionsSet'>,
+): Known => {
+  const isInTheMaking = changesAllowed && changesAllowedUntil === undefined && change === undefined;
   const others = without(state.inTheMaking, node);
   return {
     ...state,
@@ -194,8 +197,8 @@ const withdrawing = (uid: ClusterUid, id: string, nodes: readonly NodeName[]): T
 };
 
 /**
- * New machines get the versions of their cluster as soon as all of them run. While they are made their agents may change
- * them; that permission ends when the cluster is Ready.
+ * New machines get the versions of their cluster as soon as all of them run. Their agents may change them until they are Ready. What an
+ * earlier release permitted is withdrawn when the cluster is Ready.
  */
 export const desiredReconciler: Reconciler<Desired, never, never> = {
   name: 'desired-versions',

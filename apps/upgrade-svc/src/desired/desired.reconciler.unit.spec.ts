@@ -65,7 +65,22 @@ describe('the versions of new machines', () => {
     ]);
   });
 
-  it('may be changed by their agents until the cluster is Ready, and no longer', () => {
+  it('come with a permission that ends by itself, so that nothing is left to withdraw', () => {
+    const set: Fact = {
+      type: 'DesiredVersionsSet',
+      data: {
+        uid,
+        node: 'demo-w-1-aaaaa' as NodeName,
+        revision: 1,
+        software: SOFTWARE_1_34,
+        changesAllowed: true,
+        changesAllowedUntil: 'NodeReady',
+      },
+    };
+    expect(tasksAfter(clusterRequested(), set, { type: 'ClusterReady', data: { uid } })).toEqual([]);
+  });
+
+  it('which an earlier release set may be changed by their agents until the cluster is Ready, and no longer', () => {
     const set = (name: string, revision: number, changesAllowed: boolean): Fact => ({
       type: 'DesiredVersionsSet',
       data: { uid, node: name as NodeName, revision, software: SOFTWARE_1_34, changesAllowed },

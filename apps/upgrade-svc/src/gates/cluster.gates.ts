@@ -23,11 +23,13 @@ const withoutExcused = async (
   });
 };
 
-/** B2, short form. Twice where much depends on it: before a control plane, and before the first worker. */
+/**
+ * B2. Before a node its short form (C1): once, for the survey before the plan saw the cluster healthy twice, and every node since then has
+ * passed its own gates. Twice where a step of the plan ends (C9), as before the first worker.
+ */
 export const clusterHealthy: Gate = async (look) => {
   const { excused } = look;
-  const passesMin =
-    look.node === null || look.known.nodes[look.node]?.role === 'control-plane' ? HEALTHY_PASSES_MIN : 1;
+  const passesMin = look.node === null ? HEALTHY_PASSES_MIN : 1;
   for (let passes = 1; ; passes += 1) {
     const { nodes, system } = await look.survey.health(look);
     const facts = {

@@ -77,10 +77,11 @@ describe('The gates of a rollout', () => {
     expect(await ask(gate)).toMatchObject({ holds: true });
   });
 
-  it('cluster-healthy is asked twice before a control plane, once before a worker', async () => {
+  it('cluster-healthy is asked once before each node, and twice before the first worker', async () => {
     await ask('cluster-healthy', CP);
-    expect(rests).toEqual(['passes']);
     await ask('cluster-healthy', worker(1));
+    expect(rests).toEqual([]);
+    await ask('cluster-healthy', null);
     expect(rests).toEqual(['passes']);
   });
 

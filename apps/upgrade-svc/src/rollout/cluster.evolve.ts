@@ -201,8 +201,10 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   const { time } = event.meta;
   switch (event.type) {
     case 'DesiredVersionsSet': {
-      const { node, revision, software, changesAllowed, probes = [] } = event.data;
-      return withNode(cluster, node, time, () => ({ desired: { revision, software, changesAllowed, probes } }));
+      const { node, revision, software, changesAllowed, changesAllowedUntil, probes = [] } = event.data;
+      const until = changesAllowedUntil === undefined ? {} : { changesAllowedUntil };
+      const desired = { revision, software, changesAllowed, ...until, probes };
+      return withNode(cluster, node, time, () => ({ desired }));
     }
     case 'NodeInitialized':
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.software }));

@@ -29,6 +29,7 @@ export interface RolloutNode {
     readonly revision: number;
     readonly software: SoftwareVersions;
     readonly changesAllowed: boolean;
+    readonly changesAllowedUntil?: EventData<'DesiredVersionsSet'>['changesAllowedUntil'];
     readonly probes: readonly Probe[];
   } | null;
   readonly software: SoftwareVersions;

@@ -19,19 +19,25 @@ export const DesiredSoftware = z.record(
   z.string().regex(/^[A-Za-z0-9][A-Za-z0-9.+~:_-]{0,127}$/),
 );
 
+/** The fact of its agent with which a permission to change the node ends by itself. */
+export const ChangesAllowedUntil = z
+  .literal('NodeReady')
+  .describe('With this fact of the agent the permission ends; absent: it lasts until it is withdrawn');
+
 /** What is desired of nodes and whether they are there. Written by upgrade-svc. */
 export const rolloutEvents = {
   DesiredVersionsSet: defineEvent({
     version: 1,
     writer: 'upgrade-svc',
     context: 'desired-<node>',
-    doc: 'The node is to run exactly this software; its agent may change the node only while changesAllowed.',
+    doc: 'The node is to run exactly this software; its agent may change the node only while changesAllowed, and no longer than changesAllowedUntil.',
     data: z.strictObject({
       uid,
       node,
       revision: z.int().min(1),
       software: DesiredSoftware,
       changesAllowed: z.boolean(),
+      changesAllowedUntil: ChangesAllowedUntil.optional(),
       change: NodeChange.optional().describe('More than software: done once, before the node is Ready again'),
       stage: z
         .strictObject({ id: z.string(), software: DesiredSoftware })

@@ -22,7 +22,8 @@ import { sshKind } from './ssh.kind.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
 const SEED_FIRST = Number(process.env['SIM_SEED'] ?? 1);
-const TIMEOUT_MS = 300_000;
+/** Seconds on a machine of its own; patience for one that others use. */
+const LIMIT_MS = 600_000;
 const HOSTS = 6;
 const TRIES_MAX = 200;
 
@@ -279,6 +280,6 @@ describe(`over ${SEEDS} seeds of dead hosts, lost calls, twin deliveries and cra
         }
       }
     },
-    TIMEOUT_MS,
+    LIMIT_MS,
   );
 });
