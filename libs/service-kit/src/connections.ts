@@ -111,6 +111,8 @@ const connectDatabase = async (
     application_name: `${definition.name}-partitions`,
     keepAlive: true,
     Client: SteadyClient,
+    // By key, all of them. PostgreSQL would plan each again at every use, because it expects fewer rows of the arrays that it is given.
+    options: '-c plan_cache_mode=force_generic_plan',
   });
   pool.on('error', lost);
   return { pool, database };

@@ -24,9 +24,35 @@ export const readBatch = (
   return directGet(nc, { ...start, next_by_subj: filter, batch: limit });
 };
 
-/** The last message of EVENTS on each subject that matches one of the filters, in order. The server refuses more than 1024 subjects. */
-export const readLastOfEach = (nc: NatsConnection, filters: readonly string[]): Promise<RawEvent[]> =>
-  directGet(nc, { multi_last: filters, batch: READ_BATCH });
+/**
+ * The last message of EVENTS on each subject that matches one of the filters, in order, up to `limit` of them. The server refuses more than
+ * 1024 subjects.
+ */
+export const readLastOfEach = (
+  nc: NatsConnection,
+  filters: readonly string[],
+  limit = READ_BATCH,
+): Promise<RawEvent[]> => directGet(nc, { multi_last: filters, batch: limit });
+
+/**
+ * The sequence of the last message of EVENTS that matches a subject filter; 0: none does. The server has it in an index. To find what
+ * follows a message, it looks at each one of up to 8 MB of the log.
+ */
+export const readLastSeq = async (nc: NatsConnection, filter: string): Promise<number> => {
+  const request = nc.request(GET, JSON.stringify({ last_by_subj: filter }), { timeout: READ_TIMEOUT_MS });
+  const answer = await request.catch((error: unknown) => {
+    throw failure(String(error));
+  });
+  const { code, description, seq } = headOf(answer);
+  if (code === NOT_FOUND) return 0;
+  if (code !== 0) throw failure(`${code} ${description}`.trim());
+  return seq;
+};
+
+const GET = `$JS.API.DIRECT.GET.${STREAMS.events}`;
+
+const failure = (message: string): WorldFailure =>
+  new WorldFailure({ operation: 'read events', target: STREAMS.events, message });
 
 /** Answers to the direct gets of a connection. They share one subscription: each of its own would cost the server two more orders. */
 class Answers {
@@ -84,7 +110,7 @@ const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
     };
     const failed = (message: string): void => {
       close();
-      reject(new WorldFailure({ operation: 'read events', target: STREAMS.events, message }));
+      reject(failure(message));
     };
     const reply = answers.open((error, message) => {
       if (error !== null) return failed(error.message);
@@ -101,7 +127,7 @@ const directGet = (nc: NatsConnection, request: object): Promise<RawEvent[]> =>
     });
     const timer = setTimeout(() => failed('timeout'), READ_TIMEOUT_MS);
     try {
-      nc.publish(`$JS.API.DIRECT.GET.${STREAMS.events}`, JSON.stringify(request), { reply });
+      nc.publish(GET, JSON.stringify(request), { reply });
     } catch (error) {
       failed(String(error));
     }

@@ -1,4 +1,12 @@
-import { streamSubject, WorldFailure, wordsOf, type Fact, type StoredEvent, type StreamId } from '@fairlead/contracts';
+import {
+  FIRST_PREVHASH,
+  streamSubject,
+  WorldFailure,
+  wordsOf,
+  type Fact,
+  type StoredEvent,
+  type StreamId,
+} from '@fairlead/contracts';
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 import {
   requireRoomForElsewhere,
@@ -9,7 +17,7 @@ import {
   type LogEntry,
   type StreamPosition,
 } from '../store.js';
-import { readAll } from './direct.reader.js';
+import { readAll, readLastOfEach, readLastSeq } from './direct.reader.js';
 import { encode, entryOf, toStored, type EncodedEvent } from './envelope.codec.js';
 
 export interface JetStreamStoreOptions {
@@ -42,6 +50,19 @@ const expect = (header: MsgHdrs, stream: StreamId, seq: number): void => {
   header.set('Nats-Expected-Last-Subject-Sequence-Subject', `${streamSubject(stream)}.>`);
 };
 
+/** A cluster has fewer subjects than this until its first host is reached. */
+const FEW_MAX = 16;
+
+/** The hashes of each stream lead from its last message to its first one. */
+const isWhole = (entries: readonly LogEntry[]): boolean => {
+  const last = new Map<string, string>();
+  return entries.every(({ context, event, hash }) => {
+    const follows = event?.meta.prevHash === (last.get(context) ?? FIRST_PREVHASH);
+    last.set(context, hash);
+    return follows;
+  });
+};
+
 /** The event log on JetStream: stream EVENTS, one subject per type, optimistic concurrency per deciding context. */
 export class JetStreamStore implements EventStore {
   constructor(private readonly options: JetStreamStoreOptions) {}
@@ -52,11 +73,28 @@ export class JetStreamStore implements EventStore {
   }
 
   async entries(filter: string, afterSeq: number): Promise<readonly LogEntry[]> {
+    const { nc } = this.options;
+    const known =
+      afterSeq === 0 ? await this.few(filter) : (await readLastSeq(nc, filter)) <= afterSeq ? [] : undefined;
+    if (known !== undefined) return known;
     const found: LogEntry[] = [];
-    for await (const batch of readAll(this.options.nc, filter, afterSeq)) {
+    for await (const batch of readAll(nc, filter, afterSeq)) {
       for (const message of batch) found.push(entryOf(message));
     }
     return found;
+  }
+
+  /**
+   * All that matches, where it is so little that the last message of each subject is everything. To find all, the server looks at each
+   * message since the first; for the last ones it has an index. undefined: it may be more.
+   */
+  private async few(filter: string): Promise<readonly LogEntry[] | undefined> {
+    try {
+      const entries = (await readLastOfEach(this.options.nc, [filter], FEW_MAX)).map(entryOf);
+      return entries.length < FEW_MAX && isWhole(entries) ? entries : undefined;
+    } catch {
+      return undefined; // Too many subjects; and what else there may be, the read of all meets again.
+    }
   }
 
   async append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {

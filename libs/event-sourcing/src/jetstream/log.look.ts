@@ -28,7 +28,8 @@ export class LogLook {
     const upTo = Math.max(0, ...partitions().map((consumer) => consumer.position()));
     try {
       const next = await nextAfter(Math.max(this.lookedUpTo, lastPushed()));
-      if (next === undefined) return;
+      // One that was on its way when the log was asked has come before the answer.
+      if (next === undefined || next <= lastPushed()) return;
       onKnown(next);
       partitions().forEach((consumer) => consumer.look());
       this.lookedUpTo = Math.max(next, upTo);

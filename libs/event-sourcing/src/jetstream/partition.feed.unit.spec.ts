@@ -233,7 +233,12 @@ describe('the look at the log', () => {
   const lookAt = (log: readonly number[], pushed: number, position = pushed) => {
     const calls: string[] = [];
     const recent = new RecentEntries();
-    for (const seq of log.filter((one) => one <= pushed)) recent.push(messageOf(seq), 1);
+    let lastPushed = 0;
+    const push = (seq: number): void => {
+      lastPushed = seq;
+      recent.push(messageOf(seq), 1);
+    };
+    for (const seq of log.filter((one) => one <= pushed)) push(seq);
     const consumer = {
       position: () => position,
       look: () => void calls.push('look'),
@@ -241,7 +246,7 @@ describe('the look at the log', () => {
     };
     const asked: number[] = [];
     const look = new LogLook({
-      lastPushed: () => pushed,
+      lastPushed: () => lastPushed,
       partitions: () => [consumer],
       nextAfter: (seq) => {
         asked.push(seq);
@@ -251,7 +256,7 @@ describe('the look at the log', () => {
       warn: (message) => void calls.push(message),
     });
     const found = () => recent.after(`evt.${PARTITION}.default.demo.>`, 0)?.map(({ seq }) => seq);
-    return { look, calls, asked, found };
+    return { look, calls, asked, push, found };
   };
 
   it('finds an event that was stored and pushed to no one: partitions read the log, and so does the next decision', async () => {
@@ -270,6 +275,14 @@ describe('the look at the log', () => {
     const { look, calls, found } = lookAt([1, 2], 2);
     await look.look();
     expect([calls, found()]).toEqual([['look if ahead'], [1, 2]]);
+  });
+
+  it('costs partitions no read for an event that is pushed while the log is asked', async () => {
+    const { look, calls, push, found } = lookAt([1, 2, 3], 2);
+    const looking = look.look();
+    push(3);
+    await looking;
+    expect([calls, found()]).toEqual([['look if ahead'], [1, 2, 3]]);
   });
 
   it('ends where the partitions have come, however much was not pushed', async () => {
