@@ -21,6 +21,17 @@ import {
 export const changeIdOf = ({ change, id }: PlanOperation, rollingBack: boolean): string =>
   `${change?.id ?? id}${rollingBack ? '/rollback' : ''}`;
 
+/** From its start on: an operation that fails or is aborted has marked some of its nodes, and records none. */
+const mayMark = (upgrade: Upgrade, id: string): Upgrade => {
+  const started = operationsOf(upgrade).find(({ operation }) => operation.id === id)?.operation;
+  return started?.kind === 'mark-workers' ? withMarks(upgrade, started.nodes) : upgrade;
+};
+
+const withMarks = (upgrade: Upgrade, nodes: readonly NodeName[]): Upgrade => ({
+  ...upgrade,
+  marked: [...new Set([...upgrade.marked, ...nodes])],
+});
+
 /** What the node must report to be done: the packages that the operation is about. */
 export const packagesOf = ({ from, to }: PlanOperation, rollingBack: boolean): SoftwareVersions =>
   rollingBack ? Object.fromEntries(Object.entries(from).filter(([, version]) => version !== 'none')) : to;
@@ -218,7 +229,11 @@ export const OPERATION_FACTS = {
   ...gateFacts,
   ...nodeFacts,
   OperationStarted: (upgrade, { data, meta }) =>
-    withOperation(upgrade, data.operation, () => ({ status: 'open', startedAt: meta.time, failure: null })),
+    withOperation(mayMark(upgrade, data.operation), data.operation, () => ({
+      status: 'open',
+      startedAt: meta.time,
+      failure: null,
+    })),
   OperationPostponed: (upgrade, { data }) =>
     withOperation(upgrade, data.operation, (state) => ({
       ...NEW_OPERATION,
@@ -236,10 +251,7 @@ export const OPERATION_FACTS = {
     data.operation === null
       ? upgrade
       : withOperation(upgrade, data.operation, () => ({ effect: true, effectAt: meta.time })),
-  NodesMarked: (upgrade, event) => ({
-    ...effectSeen(upgrade, event),
-    marked: [...new Set([...upgrade.marked, ...event.data.nodes])],
-  }),
+  NodesMarked: (upgrade, event) => withMarks(effectSeen(upgrade, event), event.data.nodes),
   NodesUnmarked: (upgrade, { data }) => ({
     ...upgrade,
     marked: upgrade.marked.filter((node) => !data.nodes.includes(node)),
