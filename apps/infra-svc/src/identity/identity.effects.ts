@@ -67,15 +67,18 @@ export class IdentityEffects {
       );
     }
     if (await isAtWork(task, `${DELETE_IDENTITY}/${realm.name}`)) return task.requeueAfter(BUSY_AGAIN_MS, 'deleting');
-    return this.unlessFailed(task, realm.name, AGAIN_MS, async () => {
+    return this.unlessFailed(task, realm, AGAIN_MS, async () => {
       const session = await this.looks.open(realm, task.cause);
       const client = clientAt(task, realm, selection);
       // Nothing is recorded of a cluster that was deleted meanwhile, and what would be made now, nothing would delete.
-      if (!isHeld(await task.record({ type: 'Request', data: { uid, ...client } }), uid, client)) return;
+      if (!isHeld(await task.record({ type: 'Request', data: { uid, ...client } }), uid, client)) return undefined;
+      // From now on, a realm that a cluster has a client at is registered nowhere else.
+      if (!(await this.isCurrent(realm))) return registeredAgain(task);
       const desired = desiredOf(task, client);
       await session.ensureGroup(desired, task.signal);
       await session.ensureClient(desired, task.signal);
       await task.record({ type: 'RecordReady', data: { uid, ...client } });
+      return undefined;
     });
   }
 
@@ -91,12 +94,13 @@ export class IdentityEffects {
       await task.record({ type: 'RecordRelease', data: { uid, realm: client.realm, left: true } });
       return undefined;
     }
-    return this.unlessFailed(task, client.realm, DELETION_AGAIN_MS, async () => {
+    return this.unlessFailed(task, realm, DELETION_AGAIN_MS, async () => {
       const session = await this.looks.open(realm, task.cause);
       const desired = desiredOf(task, client);
       await session.deleteClient(desired, task.signal);
       await session.deleteGroup(desired, task.signal);
       await task.record({ type: 'RecordRelease', data: { uid, realm: client.realm } });
+      return undefined;
     });
   }
 
@@ -108,21 +112,26 @@ export class IdentityEffects {
     return realms.find(({ name }) => name === ready?.realm) ?? realms.find(({ name }) => name in held) ?? realms.at(0);
   }
 
+  /** A realm that does not answer where it was says nothing of where it is registered now. */
   private async unlessFailed(
     task: IdentityTask,
-    realm: RealmName,
+    realm: KnownRealm,
     again: typeof AGAIN_MS,
-    work: () => Promise<void>,
+    work: () => Promise<RequeueAfter | undefined>,
   ): Promise<RequeueAfter | undefined> {
     try {
-      await work();
-      return undefined;
+      return await work();
     } catch (error) {
       task.signal.throwIfAborted();
       if (!(error instanceof RealmFailure)) throw error;
+      if (!(await this.isCurrent(realm))) return registeredAgain(task);
       const { reason, message } = error;
-      return this.blocked(task, { realm, reason, message }, again);
+      return this.blocked(task, { realm: realm.name, reason, message }, again);
     }
+  }
+
+  private async isCurrent({ namespace, name, registration }: KnownRealm): Promise<boolean> {
+    return (await this.realms.one(namespace, name))?.registration === registration;
   }
 
   private async blocked(
@@ -135,6 +144,9 @@ export class IdentityEffects {
     return task.requeueAfter(spread(uid, again), block.message);
   }
 }
+
+const registeredAgain = (task: IdentityTask): RequeueAfter =>
+  task.requeueAfter(BUSY_AGAIN_MS, 'its realm was registered again meanwhile');
 
 const isAtWork = async (task: IdentityTask, key: string): Promise<boolean> =>
   (await task.othersAtWork()).some((other) => other === key || other.startsWith(`${key}/`));

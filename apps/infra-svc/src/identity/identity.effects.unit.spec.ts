@@ -21,7 +21,7 @@ const company: KnownRealm = {
   registration: 'r1',
   since: 1,
 };
-const realms = { of: async () => [company] } as unknown as RegisteredRealms;
+const realms = { of: async () => [company], one: async () => company } as unknown as RegisteredRealms;
 const handle = (async () => ({ state: {}, seq: 1, events: [] })) as unknown as Handle;
 
 const waiting = (uid: string): PresentIdentity => ({
@@ -94,6 +94,30 @@ describe('a cluster that waits for its realm', () => {
       const looks = await looksAt(world.provider().get('keycloak')!.open, 1_000);
       expect(await new IdentityEffects(realms, looks).ensureIdentity(taskOf('uid-1', later))).toBeUndefined();
       expect([[...world.clients.keys()], [...world.groups.keys()]]).toEqual([clients, groups]);
+    },
+  );
+
+  it.each([
+    ['answers', undefined],
+    ['does not answer', 'RealmUnreachable' as const],
+  ])(
+    'is asked for again, and nothing is said of its realm, when that is moved before it %s',
+    async (_what, problem) => {
+      const world = new FakeRealm();
+      world.problem = problem;
+      const moved = { ...company, registration: 'r2' };
+      const known = { of: async () => [company], one: async () => moved } as unknown as RegisteredRealms;
+      const looks = await looksAt(world.provider().get('keycloak')!.open, 1_000);
+      const said: string[] = [];
+      const task = taskOf('uid-1');
+      const record: IdentityTask['record'] = (command) => {
+        said.push(command.type);
+        return task.record(command);
+      };
+      const again = await new IdentityEffects(known, looks).ensureIdentity({ ...task, record });
+      expect(again?.delayMs).toBeLessThan(AGAIN_MS.min);
+      expect([world.clients.size, world.groups.size]).toEqual([0, 0]);
+      expect(said).toEqual(problem === undefined ? ['Request'] : []);
     },
   );
 });

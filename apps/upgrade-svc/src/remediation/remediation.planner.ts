@@ -79,9 +79,15 @@ interface Suspension extends UnhealthyCount {
   readonly reason: SuspensionReason;
 }
 
-/** E1: above this share of all nodes our own view is more likely wrong than the nodes. */
-const meltdownOf = ({ members }: Known): UnhealthyCount | undefined => {
-  const nodes = Object.values(members).filter(({ everReady, leaving }) => everReady && !leaving);
+/**
+ * E1: above this share of all nodes our own view is more likely wrong than the nodes. A node that someone removes falls silent as it should;
+ * one that leaves because it looks dead is still one of those.
+ */
+const meltdownOf = ({ members, open }: Known): UnhealthyCount | undefined => {
+  const remediated = new Set<string>(Object.values(open).map(({ node }) => node));
+  const nodes = Object.values(members).filter(
+    ({ name, everReady, leaving }) => everReady && (!leaving || remediated.has(name)),
+  );
   const [total, unhealthy] = [nodes.length, nodes.filter((node) => !isWell(node)).length];
   return e1Meltdown(total, unhealthy) ? { unhealthy, total, limit: Math.floor(total * MELTDOWN_SHARE) } : undefined;
 };

@@ -210,6 +210,23 @@ describe('remediation of a pool', () => {
     expect(typesOf(story.settle())).toEqual(['RemediationResumed', 'RemediationRequested']);
   });
 
+  it('is suspended by E1 also where one of the nodes that look dead is being replaced for it', () => {
+    const story = new Story({ web: 3, other: 6 }, { web: { ...CHECK, remediation: 'replace', maxUnhealthy: '100%' } });
+    story.lost('web-1', 'other-1', 'other-2', 'other-3').after(5 * MINUTES);
+    expect(typesOf(story.settle())).toEqual(['RemediationRequested']);
+    story.lost('web-2').after(5 * MINUTES);
+    expect(story.settle()).toMatchObject([
+      { type: 'RemediationSuspended', data: { reason: 'Meltdown', unhealthy: 5, total: 12, limit: 4 } },
+    ]);
+  });
+
+  it('counts no node as dead that someone removes: it falls silent as it should (E1)', () => {
+    const story = new Story({ web: 3, other: 6 }, { web: { ...CHECK, maxUnhealthy: '100%' } });
+    story.say(nodeFact('NodeRemovalRequested', 'other-1', {}));
+    story.lost('web-1', 'other-1', 'other-2', 'other-3', 'other-4').after(5 * MINUTES);
+    expect(typesOf(story.settle())).toEqual(['RemediationRequested']);
+  });
+
   it.each([
     ['UpgradeInProgress', 'RolloutStarted', 'RolloutCompleted'],
     ['UpgradeInProgress', 'RolloutStarted', 'RolloutAborted'],
