@@ -1,4 +1,4 @@
-// What `npm test` leaves out, in the order of what each shows: lint and the other checks, long stories, all seeds of the simulations, stories of real Kubernetes on real
+// What `npm test` leaves out, in the order of what each shows: lint and the other checks, all seeds of the simulations, long stories, stories of real Kubernetes on real
 // hosts where this machine can have them, the most that one machine holds, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and reports it.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { join } from 'node:path';
@@ -46,8 +46,8 @@ const PARTS = [
     minutes: 3,
     run: () => sum([lintStep(), ...checkSteps()].map((step) => checked(run(...step)))),
   },
-  { title: 'stories: the long ones', minutes: 24, run: () => jestWithRerun('stories: the long ones', LONG) },
   { title: 'simulations: all seeds', minutes: 8, run: () => jestWithRerun('simulations: all seeds', SEEDED) },
+  { title: 'stories: the long ones', minutes: 24, run: () => jestWithRerun('stories: the long ones', LONG) },
   ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, run: realHosts }] : []),
   { title: 'stories: the large one', minutes: 18, run: () => jestWithRerun('stories: the large one', LARGE) },
   {
