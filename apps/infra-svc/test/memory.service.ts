@@ -26,7 +26,7 @@ import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
 import { readSettings } from '../src/config.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
 import { connectionsProcess } from '../src/connections/connections.process.js';
-import { rowFrom } from '../src/connections/connections.projection.js';
+import { rowFrom } from './rows.js';
 import { LogTenancy } from '../src/connections/tenancy.effects.js';
 import { ConnectionFailures, ConnectionJobs, type OfConnection } from '../src/connections/verification.effects.js';
 import { IDENTITY_POLICY, IdentityEffects, type IdentityTask } from '../src/identity/identity.effects.js';

@@ -1,4 +1,3 @@
-import type { StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import type { Connection } from '../providers/provider.ports.js';
 
@@ -24,13 +23,3 @@ export const connectionsProjection: Projection<ConnectionRow> = {
     }
   },
 };
-
-/** The row as events that are not projected yet would make it. */
-export const rowFrom = <Row>(
-  projection: Projection<Row>,
-  events: readonly StoredEvent[],
-  key: string,
-): Row | undefined =>
-  events
-    .filter((event) => projection.keys(event).includes(key))
-    .reduce<Row | undefined>((row, event) => projection.evolve(row, event, key), undefined);

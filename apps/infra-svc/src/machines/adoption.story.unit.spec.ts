@@ -2,7 +2,7 @@ import type { EventData, Fact, NodeName } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { LAB, LATER_UID, nodeSet, requested, UID } from '../../test/fixtures.js';
 import { Story } from '../../test/story.js';
-import { rowFrom } from '../connections/connections.projection.js';
+import { rowFrom } from '../../test/rows.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import { resourcesProjection } from '../resources/resources.projection.js';
 import { machineName } from './machines.planner.js';

@@ -6,7 +6,7 @@ import { clusterSpec, LAB, nodeSet, requested, UID } from '../../test/fixtures.j
 import { MemoryLog } from '../../test/memory.log.js';
 import { planCluster } from '../machines/machines.planner.js';
 import type { Connections, InfrastructureProvider } from '../providers/provider.ports.js';
-import { rowFrom } from '../connections/connections.projection.js';
+import { rowFrom } from '../../test/rows.js';
 import { resourcesProjection } from '../resources/resources.projection.js';
 import { resourcesStream } from '../resources/resources.decider.js';
 import { orphans, ORPHANS_MAX } from './orphans.decider.js';

@@ -23,7 +23,7 @@ export type Desired =
       /** What surge nodes must have beyond the release: by the operations that ask for them, and of the surges under way. */
       readonly bookings: Readonly<Record<string, SoftwareVersions>>;
       readonly surges: Readonly<Record<string, SoftwareVersions>>;
-      /** Nodes whose agents may change them without an upgrade having allowed it, by the word of an earlier release: its permissions did not end by themselves. */
+      /** Nodes with a permission that does not end by itself and that no upgrade gave: an earlier release gave it to new nodes. */
       readonly inTheMaking: readonly NodeName[];
       /** Nodes that could not join and were kept: their agents keep their permission for the next try. */
       readonly kept: readonly NodeName[];

@@ -80,7 +80,7 @@ describe('the versions of new machines', () => {
     expect(tasksAfter(clusterRequested(), set, { type: 'ClusterReady', data: { uid } })).toEqual([]);
   });
 
-  it('which an earlier release set may be changed by their agents until the cluster is Ready, and no longer', () => {
+  it('that an earlier release set may be changed by their agents until the cluster is Ready, and no longer', () => {
     const set = (name: string, revision: number, changesAllowed: boolean): Fact => ({
       type: 'DesiredVersionsSet',
       data: { uid, node: name as NodeName, revision, software: SOFTWARE_1_34, changesAllowed },

@@ -92,8 +92,9 @@ export class JetStreamStore implements EventStore {
     try {
       const entries = (await readLastOfEach(this.options.nc, [filter], FEW_MAX)).map(entryOf);
       return entries.length < FEW_MAX && isWhole(entries) ? entries : undefined;
-    } catch {
-      return undefined; // Too many subjects; and what else there may be, the read of all meets again.
+    } catch (error) {
+      if (error instanceof WorldFailure) return undefined; // Too many subjects, or the log is away: then the next read fails, too.
+      throw error;
     }
   }
 

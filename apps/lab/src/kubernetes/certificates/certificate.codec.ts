@@ -31,7 +31,7 @@ const sequence = (...value: Structure[]): asn1.Sequence => new asn1.Sequence({ v
 const tagged = (tagNumber: number, structure: Structure): asn1.Constructed =>
   new asn1.Constructed({ idBlock: { tagClass: CONTEXT_SPECIFIC, tagNumber }, value: [structure] });
 
-/** A structure that others have written. @throws {Error} for what is none. */
+/** Parses DER. Throws Error when it is not DER. */
 export const structureOf = (der: ArrayBuffer): Structure => {
   const { offset, result } = asn1.fromBER(der);
   if (offset === -1) throw new Error(`not DER: ${result.error}`);
