@@ -2,7 +2,7 @@ import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { c8QuorumWithout, quorumOf } from '../rules/control-plane.rules.js';
 import { b3EtcdHealthy } from '../rules/etcd.rules.js';
 import type { NodeName } from '@fairlead/contracts';
-import type { Gate, GateLook } from './gate.js';
+import type { Gate } from './gate.js';
 import { byFindings, fails, holds, nodeOf } from './verdict.js';
 
 /** A member that follows takes in what comes; a thousand entries behind it has not caught up yet (B3 draws the same line). */
