@@ -17,6 +17,7 @@ import {
   installKubelet,
   isStartedAsDesired,
   packageVersion,
+  ownServerOf,
   pointKubelet,
 } from './kubelet.exchange.js';
 
@@ -93,23 +94,26 @@ const prepareExchange = async (
 };
 
 /**
- * Does what kubeadm would wait for, without its waits; kubeadm then finds the static pods as it expects them. While this node's etcd and
- * API server are exchanged, its kubelet talks to the others: by its own it could not even delete the mirror pod of what has stopped
- * (docs/adr).
+ * Does what kubeadm would wait for, without its waits; kubeadm then finds the static pods as it expects them. A kubelet that stays while
+ * this node's API server and etcd are exchanged talks to the others: by its own it could not even delete the mirror pod of what has
+ * stopped. One that is exchanged with them, after they have stopped, keeps its own (docs/adr).
  */
 const upgrade = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { change } = task;
   if (change.kubernetes !== null) await parts.software.packages.install({ kubeadm: packageVersion(change.kubernetes) });
   if (change.emulatedVersion !== null) await writeEmulationPatches(parts.host, change.emulatedVersion);
-  const { ownServer, settlesMs } = await pointKubelet(parts, task);
+  const ownServer = await ownServerOf(parts, task);
   // A kubelet of a newer minor version may talk to this node's own API server only: the others are older (A).
   const kubeletGoes = ownServer !== null && (await restartsStaticPods(parts, task));
+  // A later try, which may find the new kubelet, does not point it at them either.
+  if (kubeletGoes) await task.remember({ ownServer });
   const etcd = change.kubernetes === null ? undefined : await unitEtcdUpgrade(parts, change.kubernetes);
   const [desired] = await Promise.all([
     prepareExchange(parts, task, kubeletGoes),
     etcd?.prepare(),
-    settlesMs === 0 ? undefined : parts.sleep(settlesMs),
+    kubeletGoes ? undefined : pointKubelet(parts, task),
   ]);
+  if (kubeletGoes && desired === undefined) await pointKubelet(parts, task);
   const unitEtcd = etcd === undefined ? {} : { unitEtcd: etcd.exchange };
   const kubelet = kubeletGoes ? { kubelet: () => installKubelet(parts, task, ownServer) } : {};
   if (desired !== undefined) await exchangeStaticPods(parts, desired, { ...kubelet, ...unitEtcd });

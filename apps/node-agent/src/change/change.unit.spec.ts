@@ -120,7 +120,9 @@ describe('a change of a control plane', () => {
   });
 
   it('lets a kubelet that has just started settle before a manifest leaves: it would keep that pod for two minutes', async () => {
-    for (const host of [new ModelHost(), new ModelHost().asByKubeadm]) {
+    const patch = new ModelHost().asByKubeadm;
+    patch.versions.set('kubelet', '1.34.1');
+    for (const host of [new ModelHost(), patch]) {
       const target = change({ stopApiServerFirst: true, reboot: false, renewCertificates: false });
       await host.changes().ensure(desired({ change: target }), host.bootId, nothing);
       expect(host.manifestsAtSleep.length).toBeGreaterThan(0);
@@ -180,7 +182,7 @@ describe('a change of a control plane', () => {
     const host = new ModelHost().asByKubeadm;
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
-    expect(host.kubelets).toEqual([`1.33.13 at ${BALANCED}, 4 static pods`, `1.34.4 at ${OWN}, 0 static pods`]);
+    expect(host.kubelets).toEqual([`1.34.4 at ${OWN}, 0 static pods`]);
     const came = host.manifestsAfterRename.map((names) => names.length);
     expect(came.filter((count, index) => count === 4 && came[index - 1] === 3)).toHaveLength(1);
     const commands = host.commands.filter((line) => /^kubeadm (upgrade|certs)|^install kubelet/.test(line));
@@ -193,12 +195,23 @@ describe('a change of a control plane', () => {
     ]);
   });
 
+  it('leaves a kubelet that is exchanged at its own API server, also where kubeadm has to be asked again [ADR 82]', async () => {
+    const host = new ModelHost().asByKubeadm;
+    host.failing.set('kubeadm upgrade apply', 'etcdserver: request timed out');
+    const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
+    expect((await host.changes().ensure(step, host.bootId, nothing))?.message).toContain('request timed out');
+    host.failing.clear();
+    expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
+    expect(host.kubelets.length).toBeGreaterThan(0);
+    for (const kubelet of host.kubelets) expect(kubelet).toContain(` at ${OWN}`);
+  });
+
   it('starts that kubelet once more where kubeadm has written something else for it since', async () => {
     const host = new ModelHost().asByKubeadm;
     host.writing.set('kubeadm upgrade apply', ['/var/lib/kubelet/config.yaml', 'maxPods: 110']);
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
-    expect(host.kubelets.slice(1)).toEqual([`1.34.4 at ${OWN}, 0 static pods`, `1.34.4 at ${OWN}, 4 static pods`]);
+    expect(host.kubelets).toEqual([`1.34.4 at ${OWN}, 0 static pods`, `1.34.4 at ${OWN}, 4 static pods`]);
   });
 
   it('continues with the new version where the new kubelet could not be installed while the static pods were away', async () => {

@@ -26,35 +26,34 @@ const installedOf = async ({ software }: PhaseParts): Promise<string | undefined
  */
 const SETTLES_MS = 3_000;
 
-export interface Pointed {
-  /** What kubelet.conf named before, as far as it named another one. */
-  readonly ownServer: string | null;
-  /** For so long no manifest may leave. */
-  readonly settlesMs: number;
-}
+/** What kubelet.conf names besides the balanced API server, or named before an earlier try; null: none. */
+export const ownServerOf = async ({ host }: PhaseParts, { ownServer, change }: PhaseTask): Promise<string | null> => {
+  if (ownServer !== null || change.balancedEndpoint === null) return ownServer;
+  const text = await host.readFile(KUBELET_CONFIGURATION);
+  const named = text === undefined ? undefined : serverIn(text);
+  return named === undefined || named === change.balancedEndpoint ? null : named;
+};
 
 /**
- * Points the kubelet at the balanced API server, where there is one. Does nothing where it is there already, and where an earlier try
- * has exchanged it: a newer kubelet may not talk to the API servers that are still older (A).
+ * Points the kubelet at the balanced API server, where there is one; from then on manifests may leave. Does nothing where it is there
+ * already, and where an earlier try has exchanged it: a newer kubelet may not talk to the API servers that are still older (A).
  */
-export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<Pointed> => {
+export const pointKubelet = async (parts: PhaseParts, task: PhaseTask): Promise<void> => {
   const { host } = parts;
   const { ownServer, change, remember } = task;
-  const asItIs: Pointed = { ownServer, settlesMs: 0 };
   const server = change.balancedEndpoint;
-  if (server === null) return asItIs;
-  if (ownServer !== null && (await installedOf(parts)) === desiredOf(task)) return asItIs;
+  if (server === null) return;
+  if (ownServer !== null && (await installedOf(parts)) === desiredOf(task)) return;
   const text = await host.readFile(KUBELET_CONFIGURATION);
   const before = text === undefined ? undefined : serverIn(text);
-  if (text === undefined || before === undefined || before === server) return asItIs;
+  if (text === undefined || before === undefined || before === server) return;
   // What was kept in an earlier try is the truth.
   if (ownServer === null) await remember({ ownServer: before });
   await replaceFile(host, KUBELET_CONFIGURATION, withServer(text, server), PRIVATE);
   // What does not answer now cannot be waited for.
   const answers = await isWell(parts, KUBELET);
   await restartKubelet(host);
-  const settles = answers && (await untilWell(parts, KUBELET));
-  return { ownServer: ownServer ?? before, settlesMs: settles ? SETTLES_MS : 0 };
+  if (answers && (await untilWell(parts, KUBELET))) await parts.sleep(SETTLES_MS);
 };
 
 /** Whether the static pods of this node begin again with its new kubelet, and others answer for its API server meanwhile. */

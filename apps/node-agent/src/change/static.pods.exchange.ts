@@ -28,6 +28,8 @@ const API_SERVER = 'kube-apiserver';
  * after two minutes (seen once). An API server that was asked to end reports itself not ready; a second SIGTERM would cut it short.
  */
 const TELL_AFTER_MS = 3_000;
+/** A second SIGTERM changes nothing for etcd, and a kubelet that has only just started it takes its time to ask. */
+const TELL_ETCD_AFTER_MS = 1_000;
 /** etcd, the controller manager and the scheduler end within a second of SIGTERM. */
 const KILL_AFTER_MS = 20_000;
 
@@ -43,20 +45,26 @@ const signal = async ({ host }: StaticPodParts, ids: readonly string[], name: 'S
 const answersAtAll = async ({ ask }: StaticPodParts, { health }: { readonly health: string }): Promise<boolean> =>
   (await ask(health, LOOK_EVERY_MS)).kind === 'answered';
 
-/** It has its containers asked for only where their ids are needed, or what answered is silent: each look is two programs. */
+/** Its containers are asked for only once it is silent, or their ids are needed: each look at them is two programs. */
 const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: number): Promise<void> => {
   const pod = podOf(name);
-  for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += LOOK_EVERY_MS) {
-    const isDue = waitedMs === TELL_AFTER_MS || waitedMs === killAfterMs;
-    if (!isDue && pod !== undefined && (await answersAtAll(parts, pod))) {
-      await parts.sleep(LOOK_EVERY_MS);
-      continue;
+  const begunMs = performance.now();
+  const signals = [
+    { kind: 'SIGTERM', afterMs: name === ETCD ? TELL_ETCD_AFTER_MS : TELL_AFTER_MS },
+    { kind: 'SIGKILL', afterMs: killAfterMs },
+  ] as const;
+  let sent = 0;
+  for (let restedMs = 0; restedMs < STOP_LIMIT_MS; restedMs += LOOK_EVERY_MS) {
+    const next = signals[sent];
+    // On a machine that is busy the looks take longer than the rests between them.
+    const isDue = next !== undefined && Math.max(restedMs, performance.now() - begunMs) >= next.afterMs;
+    if (isDue || pod === undefined || !(await answersAtAll(parts, pod))) {
+      const ids = await runningContainers(parts.host, name);
+      if (ids.length === 0) return;
+      if (isDue && (next.kind === 'SIGKILL' || (pod !== undefined && (await isWell(parts, pod)))))
+        await signal(parts, ids, next.kind);
+      if (isDue) sent += 1;
     }
-    const ids = await runningContainers(parts.host, name);
-    if (ids.length === 0) return;
-    if (waitedMs === TELL_AFTER_MS && pod !== undefined && (await isWell(parts, pod)))
-      await signal(parts, ids, 'SIGTERM');
-    if (waitedMs === killAfterMs) await signal(parts, ids, 'SIGKILL');
     await parts.sleep(LOOK_EVERY_MS);
   }
   const message = `it did not stop within ${STOP_LIMIT_MS / 1_000} s`;
