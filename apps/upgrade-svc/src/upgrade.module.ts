@@ -125,9 +125,14 @@ const providersOf = (settings: Settings): Provider[] => [
   },
   {
     provide: PresenceEffects,
-    useFactory: (nodes: WatchedNodes, access: ClusterAccess, handle: Handle, metrics: ServiceMetrics) =>
-      new PresenceEffects({ nodes, access, handle, metrics, settings }),
-    inject: [WatchedNodes, CLUSTER_ACCESS, HANDLE, METRICS],
+    useFactory: (
+      nodes: WatchedNodes,
+      heartbeats: HeartbeatListener,
+      access: ClusterAccess,
+      handle: Handle,
+      metrics: ServiceMetrics,
+    ) => new PresenceEffects({ nodes, heartbeats, access, handle, metrics, settings }),
+    inject: [WatchedNodes, HeartbeatListener, CLUSTER_ACCESS, HANDLE, METRICS],
   },
   { provide: JOB_FAILURES, useValue: logFailure },
 ];

@@ -5,6 +5,9 @@ const BYTES_MAX = 16 * 1024;
 /** The memory for one heartbeat has room for one that is somewhat longer. */
 const BYTES_STEP = 128;
 
+/** As JSON has it; inside of a string its quotes would be escaped. */
+const NO_NODE = Buffer.from('"kubernetesReady":null');
+
 /** What the last heartbeat of a node says beside that it lives. */
 export interface ReadHeartbeat {
   readonly heartbeat: Heartbeat;
@@ -27,6 +30,12 @@ export class LastHeartbeat {
       this.bytes = Buffer.allocUnsafeSlow(Math.ceil(data.length / BYTES_STEP) * BYTES_STEP);
     this.bytes.set(data);
     this.length = data.length;
+  }
+
+  /** The agent sees no Node object of its node. Found without parsing, for each heartbeat is asked. */
+  get lacksNode(): boolean {
+    const at = this.bytes.indexOf(NO_NODE);
+    return at >= 0 && at + NO_NODE.length <= this.length;
   }
 
   /** It was received then; undefined: it is none. */
