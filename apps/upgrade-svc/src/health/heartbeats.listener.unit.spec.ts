@@ -4,7 +4,7 @@ import { HeartbeatListener } from './heartbeats.listener.js';
 
 const SUBJECT = 'hb.default.demo.demo-w-1';
 
-/** A listener, and what it was told of nodes whose agents lost sight of the Node object. */
+/** A listener, and the subjects that it reports: of agents that lost sight of their Node object. */
 const listening = () => {
   let hear: (error: null, message: Msg) => void = () => undefined;
   const nats = {

@@ -18,7 +18,7 @@ const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
 /** Of one replica. A look costs some milliseconds, most of them for TLS: with very many clusters, each is looked at less often. */
 const LOOKS_PER_SECOND_MAX = 1;
-/** Where nothing is amiss and all agents are heard, which say when they lose sight of their Node objects. */
+/** Where nothing is amiss and no agent is silent: agents say when they lose sight of their Node objects. */
 const QUIET_LOOKS_PER_SECOND_MAX = 0.5;
 /** Where something is amiss the next look comes sooner, so many times at most: a tenant can make any cluster look so. */
 const SOONER_MAX = 8;
