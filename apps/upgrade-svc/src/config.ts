@@ -26,7 +26,7 @@ const Environment = z.object({
     .describe('A Node without a machine that is not Ready for longer is deleted'),
   UPGRADE_LOOK_EVERY_MS: milliseconds(500).describe('How often a drain or a gate is checked again while it waits'),
   UPGRADE_PASS_INTERVAL_MS: milliseconds(10_000).describe('Between two checks whether a cluster is healthy (B2)'),
-  UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Between two checks whether leases are renewed (C5)'),
+  UPGRADE_LEASE_INTERVAL_MS: milliseconds(3_000).describe('Within which leases must be renewed (C5)'),
   UPGRADE_USER_GATE_EVERY_MS: milliseconds(30_000).describe("How often a user's gate is checked again (D7)"),
   GATE_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that user gates may connect to'),
   HOOK_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that hooks of manifests may be at'),

@@ -5,6 +5,7 @@ import { began, failed, nextStep, phasesOf, recordFor, succeeded } from './chang
 import { serverIn, withServer } from './kubelet.server.js';
 
 const nothing = (): Promise<void> => Promise.resolve();
+const RENEWED = 'kubeadm certs renew all --config /etc/kubernetes/fairlead-kubeadm.yaml';
 
 describe('the phases of a change', () => {
   it('are those that it asks for, in the one order', () => {
@@ -136,7 +137,7 @@ describe('a change of a control plane', () => {
       expect(host.files.get(`/etc/kubernetes/manifests/${name}.yaml`)).toContain(`image: ${name}:v1.34.4`);
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
     const upgraded = host.commands.findIndex((line) => line.startsWith('kubeadm upgrade apply'));
-    expect(host.commands.slice(0, upgraded)).toContain('kubeadm certs renew all');
+    expect(host.commands.slice(0, upgraded)).toContain(RENEWED);
     expect(
       [...host.files.keys()].filter((path) => /manifests\/[\w-]+\.yaml\.|fairlead-[\w-]+\.yaml$/.test(path)),
     ).toEqual(['/etc/kubernetes/fairlead-kubeadm.yaml']);
@@ -148,7 +149,31 @@ describe('a change of a control plane', () => {
         host.bootId,
         nothing,
       );
-    expect(host.commands.slice(before)).not.toContain('kubeadm certs renew all');
+    expect(host.commands.slice(before)).not.toContain(RENEWED);
+  });
+
+  it('renews certificates while the API server ends, and starts nothing of the new before they are there', async () => {
+    const host = new ModelHost().asByKubeadm;
+    host.failing.set(RENEWED, 'no space left on device');
+    const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
+    expect((await host.changes().ensure(step, host.bootId, nothing))?.message).toContain('no space left on device');
+    expect(host.starts).toEqual([]);
+    const renewed = host.commands.indexOf(RENEWED);
+    const stopped = host.commands.findIndex((line) => line.startsWith('ctr '));
+    expect(renewed).toBeGreaterThan(-1);
+    expect(renewed).toBeLessThan(stopped);
+    host.failing.clear();
+    expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
+    expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
+  });
+
+  it('asks containerd of a static pod that still answers only when it is due to be told, or killed', async () => {
+    const host = new ModelHost().asByKubeadm;
+    host.untold.add('kube-apiserver');
+    const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
+    expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
+    const asked = host.commands.filter((line) => line.startsWith('ctr ') && line.includes('"==kube-apiserver'));
+    expect(asked).toHaveLength(2);
   });
 
   it('exchanges a kubelet of another minor version while its static pods are away for their own exchange: they begin once', async () => {
@@ -162,7 +187,7 @@ describe('a change of a control plane', () => {
     expect(commands.map((line) => line.replace(/ \[.*/, ''))).toEqual([
       'kubeadm upgrade node phase kubelet-config',
       'kubeadm upgrade node phase post-upgrade',
-      'kubeadm certs renew all',
+      RENEWED,
       'install kubelet kubectl',
       'kubeadm upgrade apply v1.34.4 --yes --ignore-preflight-errors=CreateJob',
     ]);

@@ -7,7 +7,8 @@ import { etcdUnitOn } from './unit.etcd.js';
 const ADMIN = '/etc/kubernetes/admin.conf';
 /** Beside the folder that the kubelet watches, on its file system. */
 const FOLDER = '/etc/kubernetes/fairlead-manifests';
-const CONFIG = '/etc/kubernetes/fairlead-kubeadm.yaml';
+/** What the manifests were made of: this node's part, and the cluster's own at the new version. */
+export const KUBEADM_CONFIG = '/etc/kubernetes/fairlead-kubeadm.yaml';
 const PRIVATE = 0o600;
 const TIMEOUT_MS = 30_000;
 
@@ -77,11 +78,11 @@ export const writeNewManifests = async (
   const cluster = await mustRun(host, 'kubectl', ['--kubeconfig', ADMIN, ...get, ...output], TIMEOUT_MS);
   const text = configurationOf(own, cluster, version);
   if (text === undefined) throw foreign('the configuration of the cluster');
-  await host.writeFile(CONFIG, text, PRIVATE);
+  await host.writeFile(KUBEADM_CONFIG, text, PRIVATE);
   // kubeadm writes none for an external etcd.
   for (const phase of [['control-plane', 'all'], ...(unit === undefined ? [['etcd', 'local']] : [])]) {
     const words = [`KUBEADM_INIT_DRYRUN_DIR=${FOLDER}`, 'kubeadm', 'init', 'phase', ...phase];
-    await mustRun(host, 'env', [...words, '--config', CONFIG, '--dry-run'], TIMEOUT_MS);
+    await mustRun(host, 'env', [...words, '--config', KUBEADM_CONFIG, '--dry-run'], TIMEOUT_MS);
   }
   const names = STATIC_PODS.map(({ name }) => name).filter((name) => unit === undefined || name !== 'etcd');
   return new Map(

@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { mustRun } from '../software/item.js';
 import { hasNoSnapshot, leadsTo36, withSnapshotSoon } from './etcd.first.snapshot.js';
-import { newManifestOf } from './kubeadm.manifests.js';
+import { KUBEADM_CONFIG, newManifestOf } from './kubeadm.manifests.js';
 import { runningContainers } from './running.containers.js';
 import { isWell, manifestOf, asidePathOf, STATIC_PODS, untilWell, type StaticPodParts } from './static.pods.js';
 
@@ -39,9 +39,19 @@ const signal = async ({ host }: StaticPodParts, ids: readonly string[], name: 'S
     await host.run('ctr', [...CONTAINERS, 'tasks', 'kill', '--signal', name, id], { timeoutMs: STOP_LIMIT_MS });
 };
 
+/** Whatever it says: an API server that ends reports itself not ready. */
+const answersAtAll = async ({ ask }: StaticPodParts, { health }: { readonly health: string }): Promise<boolean> =>
+  (await ask(health, LOOK_EVERY_MS)).kind === 'answered';
+
+/** It has its containers asked for only where their ids are needed, or what answered is silent: each look is two programs. */
 const untilGone = async (parts: StaticPodParts, name: string, killAfterMs: number): Promise<void> => {
   const pod = podOf(name);
   for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += LOOK_EVERY_MS) {
+    const isDue = waitedMs === TELL_AFTER_MS || waitedMs === killAfterMs;
+    if (!isDue && pod !== undefined && (await answersAtAll(parts, pod))) {
+      await parts.sleep(LOOK_EVERY_MS);
+      continue;
+    }
     const ids = await runningContainers(parts.host, name);
     if (ids.length === 0) return;
     if (waitedMs === TELL_AFTER_MS && pod !== undefined && (await isWell(parts, pod)))
@@ -168,6 +178,19 @@ const awayFor = (
 };
 
 /**
+ * As an upgrade by kubeadm does (rule F), while the API server ends; whatever reads them begins again afterwards. By the configuration
+ * that the new manifests were made of: the cluster is not asked for it while one of its API servers goes. Answers with its end.
+ */
+const renewCertificates = (host: StaticPodParts['host']): (() => Promise<void>) => {
+  const arguments_ = ['certs', 'renew', 'all', '--config', KUBEADM_CONFIG];
+  const ended = Promise.allSettled([mustRun(host, 'kubeadm', arguments_, RENEW_TIMEOUT_MS)]);
+  return async () => {
+    const [outcome] = await ended;
+    if (outcome.status === 'rejected') throw outcome.reason;
+  };
+};
+
+/**
  * Exchanges the static pods of this node for what kubeadm would make of them, so that it finds them done. The API server ends before
  * its etcd (C3) and comes back when that answers; what needs it comes after it. Each new pod begins when its old one is gone: notified of
  * both at once, as kubeadm does, the kubelet waits 10 to 15 s before it looks again. May be repeated after a crash at any point.
@@ -185,14 +208,14 @@ export const exchangeStaticPods = async (
   const changing = await whatDiffers(parts, desired);
   if (changing.size === 0 && unitEtcd === undefined) return;
   const away = awayFor(changing, desired, beside);
+  const renewal = renewCertificates(host);
   await stopBeforeEtcd(parts, away);
   if (away.has(ETCD)) {
     await letEtcdWriteFirstSnapshot(parts, desired.get(ETCD) ?? '');
     await stop(parts, ETCD);
   }
   await unitEtcd?.();
-  // As an upgrade by kubeadm does (rule F); all that reads them begins again.
-  await mustRun(host, 'kubeadm', ['certs', 'renew', 'all'], RENEW_TIMEOUT_MS);
+  await renewal();
   // A kubelet that begins now has nothing to tidy up.
   if (kubelet === undefined) await sleep(SETTLE_MS);
   await inOrder(away, (name) => replaceQuarantined(parts, name));

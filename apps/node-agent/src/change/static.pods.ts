@@ -25,7 +25,7 @@ export const KUBELET: Answering = { name: 'kubelet', health: 'http://127.0.0.1:1
 /** The kubelet looks every 20 s at the latest (fileCheckFrequency), and a pod may take its 30 s of grace. */
 const STOP_LIMIT_MS = 90_000;
 const START_LIMIT_MS = 180_000;
-const ASK_EVERY_MS = 500;
+const ASK_EVERY_MS = 250;
 const ASK_TIMEOUT_MS = 2_000;
 
 export interface StaticPodParts {

@@ -128,18 +128,21 @@ const byFiles = ({ config, host, files, source, architecture, log }: FilesHostOp
   const firstImages = async (version: string): Promise<readonly MirrorImage[]> => (await imagesOf(version)).first;
 
   const packages = bothOf(binaries, theirs);
+  const stageImages = async (kubelet: string): Promise<void> => {
+    const images = await allImages(`v${kubelet}`);
+    const running = (await packages.installed(['kubelet'])).get('kubelet')?.version;
+    const present = running === undefined ? [] : await allImages(`v${running}`);
+    await store.import(await store.missing(images), STAGE_AT_ONCE);
+    await store.unpinOthers([...images, ...present]);
+  };
   return {
     packages,
 
     stage: async (desired) => {
-      await packages.stage(desired);
       const kubelet = desired['kubelet'];
-      if (kubelet === undefined) return;
-      const images = await allImages(`v${kubelet}`);
-      const running = (await packages.installed(['kubelet'])).get('kubelet')?.version;
-      const present = running === undefined ? [] : await allImages(`v${running}`);
-      await store.import(await store.missing(images), STAGE_AT_ONCE);
-      await store.unpinOthers([...images, ...present]);
+      const staged = [packages.stage(desired), ...(kubelet === undefined ? [] : [stageImages(kubelet)])];
+      const failed = (await Promise.allSettled(staged)).find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
     },
 
     view: (options) => {

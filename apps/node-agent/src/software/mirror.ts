@@ -39,7 +39,7 @@ export interface TrustedSource {
  */
 export class Mirror {
   private loaded: Promise<MirrorCatalogue | undefined> | undefined;
-  /** Files that were found right where they are, by what they were then. */
+  /** Files of the host that were found right: what they were then, and the SHA-256 that they had. */
   private readonly verified = new Map<string, string>();
 
   constructor(
@@ -89,7 +89,7 @@ export class Mirror {
   /** Brings the file to exactly this path of the host in one piece; nothing is there before it is verified. */
   async place(path: string, to: string, mode: number): Promise<void> {
     const sha256 = await this.sha256Of(path);
-    if ((await this.files.stat(to)) !== undefined && (await this.files.sha256(to)) === sha256) return;
+    if ((await this.foundAt(to, sha256)) === sha256) return;
     const beside = `${to}.fairlead-new`;
     const found = await this.from.files.get(path, beside, mode);
     if (found !== sha256) {
@@ -97,6 +97,7 @@ export class Mirror {
       throw this.mismatch(path, sha256, found);
     }
     await this.host.rename(beside, to);
+    await this.keep(to, sha256);
   }
 
   /** The file for a command to read: where it lies, or downloaded. */
@@ -120,13 +121,26 @@ export class Mirror {
   }
 
   private async verifyInPlace(path: string, place: string): Promise<void> {
-    const stat = await this.files.stat(place);
-    if (stat === undefined) throw this.failure('read', path, 'there is no such file');
-    if (this.verified.get(place) === stat.identity) return;
     const desired = await this.sha256Of(path);
-    const found = await this.files.sha256(place);
+    const found = await this.foundAt(place, desired);
+    if (found === undefined) throw this.failure('read', path, 'there is no such file');
     if (found !== desired) throw this.mismatch(path, desired, found);
-    this.verified.set(place, stat.identity);
+  }
+
+  /** The SHA-256 of a file of the host; one that was found right, and is the same file since, is not read again. */
+  private async foundAt(place: string, desired: string): Promise<string | undefined> {
+    const stat = await this.files.stat(place);
+    if (stat === undefined) return undefined;
+    if (this.verified.get(place) === `${stat.identity} ${desired}`) return desired;
+    const found = await this.files.sha256(place);
+    if (found === desired) this.verified.set(place, `${stat.identity} ${desired}`);
+    return found;
+  }
+
+  /** After a rename, by which a file becomes another one for the file system. */
+  private async keep(place: string, sha256: string): Promise<void> {
+    const stat = await this.files.stat(place);
+    if (stat !== undefined) this.verified.set(place, `${stat.identity} ${sha256}`);
   }
 
   private async readCatalogue(): Promise<MirrorCatalogue | undefined> {

@@ -2,14 +2,11 @@ import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { c8QuorumWithout, quorumOf } from '../rules/control-plane.rules.js';
 import { b3EtcdHealthy } from '../rules/etcd.rules.js';
 import type { NodeName } from '@fairlead/contracts';
-import type { Gate, GateLook } from './gate.js';
+import type { Gate } from './gate.js';
 import { byFindings, fails, holds, nodeOf } from './verdict.js';
 
 /** A member that follows takes in what comes; a thousand entries behind it has not caught up yet (B3 draws the same line). */
 const BEHIND_MAX = 1_000;
-
-/** Read from etcd itself at each look, by the names of the nodes that the cluster has. */
-const factsOf = ({ etcd, known }: GateLook): Promise<EtcdFacts> => etcd.facts(Object.values(known.nodes));
 
 /**
  * While control planes are changed one after the other their members run two versions; B3 minds that only at rest. Members on
@@ -23,7 +20,7 @@ const asAtRest = ({ members, ...etcd }: EtcdFacts, excused: readonly NodeName[])
 });
 
 export const etcdHealthy: Gate = async (look) => {
-  const etcd = await factsOf(look);
+  const etcd = await look.etcd();
   const { excused } = look;
   const nodes = Object.values(look.known.nodes).filter(({ name }) => !excused.includes(name));
   const facts = { nodes, etcd: asAtRest(etcd, excused) };
@@ -36,12 +33,12 @@ export const etcdHealthy: Gate = async (look) => {
 };
 
 export const etcdQuorum: Gate = async (look) => {
-  const etcd = await factsOf(look);
+  const etcd = await look.etcd();
   return byFindings(c8QuorumWithout(etcd, nodeOf(look) as NodeName), { ...quorumOf(etcd) });
 };
 
 export const etcdLeader: Gate = async (look) => {
-  const leader = (await factsOf(look)).members.find((member) => member.leader);
+  const leader = (await look.etcd()).members.find((member) => member.leader);
   return leader?.node === undefined || leader.node === null
     ? fails('etcd has no leader among the nodes of the cluster', { leader: leader?.name ?? null })
     : holds({ leader: leader.node });
@@ -49,7 +46,7 @@ export const etcdLeader: Gate = async (look) => {
 
 export const etcdMember: Gate = async (look) => {
   const node = nodeOf(look);
-  const member = (await factsOf(look)).members.find((one) => one.node === node);
+  const member = (await look.etcd()).members.find((one) => one.node === node);
   if (member === undefined) return fails(`etcd has no member on ${node}`);
   const { healthy, learner, behind, version } = member;
   const facts = { version, behind };

@@ -1,13 +1,14 @@
 import type { KubernetesRelease, NodeName, SoftwareVersions } from '@fairlead/contracts';
-import type { Etcd } from '../etcd/etcd.effects.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { ClusterSurvey } from '../preflight/cluster.survey.effects.js';
 import type { ClusterState } from '../rollout/rollout.state.js';
+import type { EtcdFacts } from '../rules/cluster.facts.js';
 
 /** What a gate may look at. */
 export interface GateLook {
   readonly cluster: UpgradeCluster;
-  readonly etcd: Etcd;
+  /** All members of etcd, as they see each other. */
+  readonly etcd: () => Promise<EtcdFacts>;
   readonly survey: ClusterSurvey;
   readonly known: ClusterState;
   /** Need be neither Ready nor healthy members of etcd. */

@@ -11,10 +11,12 @@ import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { operationOf, recordFacts, viewOf, whereOf, type RolloutContext } from '../rollout/rollout.context.js';
 import type { CheckGates, UpgradeAddons } from '../rollout/rollout.tasks.js';
 import { CLUSTER_ACCESS, GATE_SOURCES, SETTINGS } from '../tokens.js';
+import { LEASE_LOOKS_MAX } from './cluster.gates.js';
 import type { GateLook, Verdict } from './gate.js';
 import { ownGate, ruleOfGate } from './gates.js';
 import type { GateSources } from './gates.ports.js';
 import { askUserGate } from './user.gates.js';
+import { sharedRead } from './shared.read.js';
 import { fails } from './verdict.js';
 
 const WAITS_MAX = 10_000;
@@ -105,14 +107,21 @@ export class GatesEffects {
 
   private look(task: RolloutContext<CheckGates>, cluster: UpgradeCluster): GateLook {
     const { signal, data } = task;
+    const known = viewOf(task).cluster;
+    const etcd = new Etcd(cluster, signal);
     const operation = operationOf(task)?.operation;
     const kubernetes = operation?.change?.kubernetes ?? operation?.to['kubernetes'];
-    const intervals = { passes: this.settings.passIntervalMs, leases: this.settings.leaseIntervalMs };
+    const { passIntervalMs: passes, leaseIntervalMs } = this.settings;
+    const intervals = { passes, leases: leaseIntervalMs / LEASE_LOOKS_MAX };
     return {
       cluster,
-      etcd: new Etcd(cluster, signal),
+      etcd: sharedRead(
+        () => etcd.facts(Object.values(known.nodes)),
+        this.settings.lookEveryMs,
+        () => this.nowMs(),
+      ),
       survey: this.sources.survey,
-      known: viewOf(task).cluster,
+      known,
       excused: data.excused,
       node: data.node ?? null,
       software: data.software,

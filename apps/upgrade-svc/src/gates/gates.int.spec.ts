@@ -37,7 +37,7 @@ describe('The gates of a rollout', () => {
 
   const lookAt = (node: string | null, version: string, excused: readonly string[] = []): GateLook => ({
     cluster: lab.cluster,
-    etcd: new Etcd(lab.cluster, signal),
+    etcd: () => new Etcd(lab.cluster, signal).facts(Object.values(knownCluster(...NODES).nodes)),
     survey: new ClusterSurvey({
       store: new MemoryStore(),
       heartbeats: { last: async () => null },
@@ -52,7 +52,7 @@ describe('The gates of a rollout', () => {
     rest: async (why) => {
       rests.push(why);
       // Leases of the simulation move every two seconds.
-      await sleep(why === 'leases' ? 2_100 : 1);
+      await sleep(why === 'leases' ? 250 : 1);
     },
   });
 
@@ -152,6 +152,22 @@ describe('The gates of a rollout', () => {
     await lab.listeners.get(CP)?.close();
     expect(await ask('api-server')).toMatchObject({ holds: false, message: expect.stringContaining('refused') });
     expect(await ask('api-answers')).toMatchObject({ holds: true });
+  });
+
+  it('leases holds as soon as both have moved, and is asked no longer', async () => {
+    const looks = new Map<string, number>();
+    const lease = async (name: string) => {
+      looks.set(name, (looks.get(name) ?? 0) + 1);
+      const movesAt = name === 'kube-scheduler' ? 3 : 2;
+      return { name, renewedAt: looks.get(name)! < movesAt ? 'before' : 'after' };
+    };
+    const look: GateLook = {
+      ...lookAt(CP, VERSION),
+      cluster: Object.create(lab.cluster, { lease: { value: lease } }),
+      rest: async (why) => void rests.push(why),
+    };
+    expect(await ownGate('leases')!(look)).toMatchObject({ holds: true });
+    expect(rests).toEqual(['leases', 'leases']);
   });
 
   it('leases fails when no one renews them', async () => {

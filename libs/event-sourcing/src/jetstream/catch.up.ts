@@ -20,8 +20,11 @@ const GATHER_MS = 30;
 const GATHER_MANY_MS = 1_000;
 /** On a busy machine the batches of all partitions take seconds. */
 const RECENT_MS = 5_000;
-/** A partition that is so far behind the others would let them wait. */
-const APART_MAX = 20_000;
+/**
+ * A partition that is further behind the others would let them wait for more than about a second. They come apart before a pass: a batch
+ * takes one on by 16,000.
+ */
+const APART_MAX = 100_000;
 /** What is kept for a partition that takes nothing. It leaves the pass then, so that no other waits for it. */
 const WAITING_MAX = 4 * READ_BATCH;
 
@@ -67,9 +70,15 @@ export class CatchUp {
     return new Promise((answer) => {
       this.gathered.set(partition, { after, answer });
       clearTimeout(this.timer);
-      if (this.near().length >= SHARING_MIN) this.begin();
-      else this.timer = setTimeout(() => this.begin(), behind < SHARING_MIN ? GATHER_MS : GATHER_MANY_MS);
+      const isLong = behind >= SHARING_MIN;
+      if (this.near().length >= SHARING_MIN) this.begin(isLong);
+      else this.timer = setTimeout(() => this.begin(isLong), isLong ? GATHER_MANY_MS : GATHER_MS);
     });
+  }
+
+  /** It has read all that follows, so no other waits for it. */
+  hasAll(partition: number): void {
+    this.askedAtMs.delete(partition);
   }
 
   /** It waits for nothing more. */
@@ -91,7 +100,7 @@ export class CatchUp {
     return places.filter((after) => Math.max(...places) - after <= APART_MAX);
   }
 
-  private begin(): void {
+  private begin(wasLong: boolean): void {
     const { gathered } = this;
     const near = this.near();
     this.gathered = new Map();
@@ -106,8 +115,8 @@ export class CatchUp {
         .catch((error: unknown) => this.options.warn(error))
         .finally(() => this.end());
     } else {
-      // The others were waited for in vain.
-      for (const partition of [...this.askedAtMs.keys()])
+      // The others were waited for in vain. Where that was for a moment only, they may be at work on a batch.
+      for (const partition of wasLong ? [...this.askedAtMs.keys()] : [])
         if (!gathered.has(partition)) this.askedAtMs.delete(partition);
     }
     for (const [partition, { after, answer }] of gathered)

@@ -109,6 +109,33 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([]);
   });
 
+  it('share a pass although a busy machine lets them ask one after the other, and come apart', async () => {
+    const { catchUp, passes } = world(LAST);
+    for (const partition of ENOUGH.slice(1)) {
+      const alone = catchUp.next(partition, 0);
+      await jest.advanceTimersByTimeAsync(100);
+      expect(await alone).toBeUndefined();
+    }
+    // Each has read a batch or several by itself since.
+    const placeOf = (partition: number): number => (partition % 4) * READ_BATCH * PARTITION_COUNT;
+    const taken = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, placeOf(partition))));
+    await settle();
+    expect(await taken).toEqual(ENOUGH.map((partition) => expected(partition, placeOf(partition), LAST)));
+    expect(passes).toEqual([0]);
+  });
+
+  it('do not wait for others that have read all since', async () => {
+    const { catchUp, passes } = world(LAST);
+    for (const partition of ENOUGH) {
+      const alone = catchUp.next(partition, 0);
+      await jest.advanceTimersByTimeAsync(100);
+      expect(await alone).toBeUndefined();
+      if (partition > 0) catchUp.hasAll(partition);
+    }
+    expect(await catchUp.next(0, 1_000)).toBeUndefined(); // No timer has to pass.
+    expect(passes).toEqual([]);
+  });
+
   it('join a pass that has begun', async () => {
     const { catchUp, passes } = world(LAST);
     const early = Promise.all(ENOUGH.map((partition) => takeAll(catchUp, partition, 0)));
@@ -120,13 +147,13 @@ describe('partitions that are far behind', () => {
   });
 
   it('do not wait for one that is much further behind', async () => {
-    const { catchUp, passes } = world(LAST);
-    const FAR = 50_000;
+    const FAR = 150_000;
+    const { catchUp, passes } = world(FAR + LAST);
     const last = catchUp.next(0, 0);
     const others = Promise.all(PARTITIONS.slice(1).map((partition) => takeAll(catchUp, partition, FAR)));
     await settle();
     expect(await last).toBeUndefined();
-    expect((await others)[0]).toEqual(expected(1, FAR, LAST));
+    expect((await others)[0]).toEqual(expected(1, FAR, FAR + LAST));
     expect(passes).toEqual([FAR]);
   });
 

@@ -31,7 +31,7 @@ export interface PartitionConsumerOptions {
   readonly nc: NatsConnection;
   readonly store: PartitionStore;
   readonly consumers: Consumers;
-  readonly catchUp: Pick<CatchUp, 'next' | 'leave'>;
+  readonly catchUp: Pick<CatchUp, 'next' | 'hasAll' | 'leave'>;
   /** undefined when the service has none. */
   readonly handlers: EventHandlers | undefined;
   readonly log: PartitionLog;
@@ -281,6 +281,7 @@ export class PartitionConsumer {
     const after = this.cursor.lowest();
     const shared = this.isBehind ? await this.options.catchUp.next(this.partition, after) : undefined;
     const taken = shared === undefined ? await this.read(after) : { raw: shared, isWhole: false, isPushed: false };
+    if (this.isBehind && taken.isWhole) this.options.catchUp.hasAll(this.partition);
     this.isBehind = !taken.isWhole;
     this.feed.readTo(taken.raw.at(-1)?.seq ?? after, taken.isWhole);
     return taken;
