@@ -4,10 +4,10 @@ import { KubernetesClient } from './kubernetes.client.js';
 
 const CLIENTS_MAX = 2_000;
 /**
- * Longer than between two looks at the Nodes of a cluster, which are up to 1,100 s apart with 1,000 clusters, so that its kubeconfig is not
+ * Longer than between two looks at the Nodes of a cluster, which are up to 2,200 s apart with 1,000 clusters, so that its kubeconfig is not
  * checked again for each. Connections are closed much sooner; the next one resumes the session of the one before.
  */
-const CLIENT_KEPT_MS = 20 * 60_000;
+const CLIENT_KEPT_MS = 40 * 60_000;
 
 /** How a cluster's API is reached: as its administrator, through the load balancer. */
 export interface KubernetesAccess {

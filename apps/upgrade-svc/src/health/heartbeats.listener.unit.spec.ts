@@ -17,7 +17,7 @@ const listening = () => {
   listener.start();
   const heard = (kubernetesReady: unknown, more: object = {}): void => {
     const data = Buffer.from(JSON.stringify({ ...more, kubernetesReady, software: {} }));
-    hear(null, { subject: SUBJECT, data } as Msg);
+    hear(null, { subject: SUBJECT, data } as unknown as Msg);
   };
   return { heard, gone };
 };
