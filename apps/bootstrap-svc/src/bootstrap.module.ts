@@ -61,9 +61,15 @@ export interface Adapters {
   readonly hooks?: () => HookHttp;
 }
 
+/**
+ * A cluster is asked by one step of its creation or upgrade after the other, and then no more. Each client has some 50 KB, most of them
+ * outside of V8's heap.
+ */
+const CLIENT_KEPT_MS = 60_000;
+
 const realAdapters = (settings: Settings): Adapters => ({
   shell: () => new NodeSshShell(settings.ssh),
-  kubernetes: () => new ClientNodeKubernetes(),
+  kubernetes: () => new ClientNodeKubernetes(CLIENT_KEPT_MS),
 });
 
 const hookHttpOf = ({ hookAddressesAllowed: allowed }: Settings): HookHttp =>

@@ -8,7 +8,7 @@ const KEPT_MS = 60_000;
 
 /** Caches opened secrets briefly: consecutive steps of one cluster need the same ones. */
 export class RememberedSecrets {
-  private readonly values = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS });
+  private readonly values = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS, ttlAutopurge: true });
 
   constructor(private readonly store: SecretStore) {}
 

@@ -1,6 +1,7 @@
 import {
   AGENT_PATHS,
   AgentConfig,
+  agentSyncSubject,
   heartbeatSubject,
   NODE_ANNOTATIONS,
   type Fact,
@@ -116,6 +117,26 @@ describe('an agent at a real log', () => {
     await eventuallyPasses(() => expect(heartbeatOf(config)?.ready).toBe(true));
     expect(host.changes).toHaveLength(changes);
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
+  });
+
+  it('asks what is desired once for each connection, and a first start names it as the cause of what it states', async () => {
+    const config = newConfig();
+    const host = new MemoryHost();
+    const asked: unknown[] = [];
+    const questions = log.admin.subscribe(agentSyncSubject(config), {
+      callback: (_error, message) => void asked.push(message.json<{ recover: boolean }>().recover),
+    });
+    const request = await desire(config, 2, '1.34.5');
+    const first = await start(config, host);
+    await expectTypes(config, 'NodeInitialized');
+    const [initialized] = await eventsOf(config);
+    expect(initialized?.data).toMatchObject({ revision: 2, software: at('1.34.5') });
+    expect(initialized?.meta.causationId).toBe(request);
+    expect(asked).toEqual([true]);
+    await first.stop();
+    await start(config, host);
+    await eventuallyPasses(() => expect(asked).toEqual([true, false]));
+    questions.unsubscribe();
   });
 
   it('renews its credential before it ends, by a key that stays on the host, and goes on after the old one has ended', async () => {
@@ -406,6 +427,8 @@ describe('an agent at a real log', () => {
     const api = await newApi(config);
     await start(config, host);
     await expectTypes(config, 'NodeInitialized');
+    // The log has it a moment before the agent has the answer.
+    await eventuallyPasses(() => expect(JSON.parse(host.files.get(AGENT_PATHS.state)!).outbox).toEqual([]));
     await log.killNats();
     api.setNode(config.node, true, 'v1.34.4');
     await join(host, api);

@@ -14,6 +14,9 @@ import { remediationReconciler } from './remediation/remediation.reconciler.js';
 import { rolloutReconciler } from './rollout/rollout.reconciler.js';
 import { upgradeModule } from './upgrade.module.js';
 
+/** Of the steps of a new cluster, one waits for a commit of this service. */
+const COMMITS_WAIT_MS = 100;
+
 /** Everything that makes upgrade-svc this service. */
 export const upgradeService = (settings: Settings): ServiceDefinition =>
   defineService({
@@ -34,4 +37,5 @@ export const upgradeService = (settings: Settings): ServiceDefinition =>
     ],
     migrations: [Nodes1790000000000],
     jobConcurrency: settings.jobConcurrency,
+    commitsWaitMs: COMMITS_WAIT_MS,
   });

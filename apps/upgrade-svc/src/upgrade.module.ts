@@ -63,6 +63,15 @@ const logFailure: RecordJobFailure = async (job, { cause, attempt, attemptsMax }
     `${job.type} of ${job.namespace}/${job.cluster}: ${cause.message} (attempt ${attempt} of ${attemptsMax})`,
   );
 
+type PresenceParts = readonly [WatchedNodes, HeartbeatListener, ClusterAccess, Handle, ServiceMetrics];
+
+const presenceProvider = (settings: Settings): Provider => ({
+  provide: PresenceEffects,
+  useFactory: (...[nodes, heartbeats, access, handle, metrics]: PresenceParts) =>
+    new PresenceEffects({ nodes, heartbeats, access, handle, metrics, settings }),
+  inject: [WatchedNodes, HeartbeatListener, CLUSTER_ACCESS, HANDLE, METRICS],
+});
+
 const providersOf = (settings: Settings): Provider[] => [
   NodesQueries,
   HeartbeatListener,
@@ -123,12 +132,7 @@ const providersOf = (settings: Settings): Provider[] => [
       }),
     inject: [EVENT_STORE, HeartbeatListener, CLOCK],
   },
-  {
-    provide: PresenceEffects,
-    useFactory: (nodes: WatchedNodes, access: ClusterAccess, handle: Handle, metrics: ServiceMetrics) =>
-      new PresenceEffects({ nodes, access, handle, metrics, settings }),
-    inject: [WatchedNodes, CLUSTER_ACCESS, HANDLE, METRICS],
-  },
+  presenceProvider(settings),
   { provide: JOB_FAILURES, useValue: logFailure },
 ];
 

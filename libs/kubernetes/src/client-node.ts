@@ -8,10 +8,13 @@ import type { KubernetesAccess, KubernetesClients } from './kubernetes.clients.j
 export class ClientNodeKubernetes implements ClusterApis {
   private clients: KubernetesClients | undefined;
 
+  /** `clientKeptMs`: how long the client of a cluster is kept without use; undefined: as long as looks at all clusters may be apart. */
+  constructor(private readonly clientKeptMs?: number) {}
+
   async of(access: KubernetesAccess): Promise<ClusterApi> {
     const { KubernetesClients } = await import('./kubernetes.clients.js');
     const { ClientNodeCluster } = await import('./cluster/client-node.cluster.js');
-    this.clients ??= new KubernetesClients();
+    this.clients ??= new KubernetesClients(this.clientKeptMs);
     return new ClientNodeCluster(this.clients.of(access));
   }
 

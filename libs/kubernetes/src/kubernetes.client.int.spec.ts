@@ -1,5 +1,5 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { createServer as createTlsServer, type Server } from 'node:https';
@@ -94,6 +94,28 @@ describe('a client of a cluster whose control plane is hostile', () => {
     expect(of({ server, caCertHash: `sha256:${'0'.repeat(64)}` })).toThrow('certificate authority is not the one');
     expect(of({ server, caCertHash })).not.toThrow();
     expect(answered).toEqual([]);
+  });
+
+  it('is kept while it is used, and closed after its time without use', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    // The cache has kept the clock that was there when it was loaded.
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => Date.now());
+    try {
+      const keptMs = 60_000;
+      const short = new KubernetesClients(keptMs);
+      const client = short.of({ uid: 'uid', cluster: 'demo', kubeconfig: sealed });
+      for (let uses = 0; uses < 4; uses += 1) {
+        await jest.advanceTimersByTimeAsync(keptMs * 0.9);
+        await client.call('list nodes', async () => undefined);
+      }
+      expect(short.of({ uid: 'uid', cluster: 'demo', kubeconfig: sealed }) === client).toBe(true);
+      const close = jest.spyOn(client, 'close');
+      await jest.advanceTimersByTimeAsync(keptMs * 1.1);
+      expect(close).toHaveBeenCalledTimes(1);
+    } finally {
+      clock.mockRestore();
+      jest.useRealTimers();
+    }
   });
 
   it('follows no redirect of a hostile API server: no request leaves', async () => {

@@ -4,10 +4,10 @@ import { KubernetesClient } from './kubernetes.client.js';
 
 const CLIENTS_MAX = 2_000;
 /**
- * Longer than between two looks at the Nodes of a cluster, which are up to 1,100 s apart with 1,000 clusters, so that its kubeconfig is not
+ * Longer than between two looks at the Nodes of a cluster, which are up to 2,200 s apart with 1,000 clusters, so that its kubeconfig is not
  * checked again for each. Connections are closed much sooner; the next one resumes the session of the one before.
  */
-const CLIENT_IDLE_MS = 20 * 60_000;
+const CLIENT_KEPT_MS = 40 * 60_000;
 
 /** How a cluster's API is reached: as its administrator, through the load balancer. */
 export interface KubernetesAccess {
@@ -21,13 +21,18 @@ export interface KubernetesAccess {
 
 /** The clients of many clusters; each keeps its connections while it is used. */
 export class KubernetesClients {
-  private readonly clients = new LRUCache<string, KubernetesClient>({
-    max: CLIENTS_MAX,
-    ttl: CLIENT_IDLE_MS,
-    ttlAutopurge: true,
-    updateAgeOnGet: true,
-    dispose: (client) => client.close(),
-  });
+  private readonly clients: LRUCache<string, KubernetesClient>;
+
+  /** `keptMs`: without use. */
+  constructor(keptMs = CLIENT_KEPT_MS) {
+    this.clients = new LRUCache({
+      max: CLIENTS_MAX,
+      ttl: keptMs,
+      ttlAutopurge: true,
+      updateAgeOnGet: true,
+      dispose: (client) => client.close(),
+    });
+  }
 
   of({ uid, cluster, kubeconfig, recorded }: KubernetesAccess): KubernetesClient {
     const known = this.clients.get(uid);

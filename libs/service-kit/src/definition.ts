@@ -19,6 +19,8 @@ export interface ServiceDefinition {
   readonly jobConcurrency: number;
   /** How many of them may belong to the same concurrency group (see Task.groups). Absent: no task of this service has one. */
   readonly groupLimit?: number;
+  /** Milliseconds. Absent: short, since a step of a new cluster waits for most of its commits. See PartitionStoreOptions. */
+  readonly commitsWaitMs?: number;
   /** Requests carry tokens, so beyond loopback they require TLS, unless the configuration says otherwise. */
   readonly takesTokens?: true;
   /** It acts on nothing: it goes on answering reads when its installation was handed over. */

@@ -286,6 +286,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
       handle: world.handle,
       recent: world.recent,
       positionsAfterMs: definition.answersReads === true ? POSITIONS_READ_AFTER_MS : POSITIONS_AFTER_MS,
+      commitsWaitMs: definition.commitsWaitMs,
       progress: world.progress,
       recordJobFailure: failuresOf(app),
       jobConcurrency: definition.jobConcurrency,

@@ -65,7 +65,11 @@ const said = async <Answer>(operation: string, target: string, work: () => Promi
  */
 export class NatsSecrets implements SecretStore {
   private readonly buckets = new Map<string, Promise<KV>>();
-  private readonly keys = new LRUCache<string, Uint8Array>({ max: KEYS_CACHED_MAX, ttl: KEY_CACHED_MS });
+  private readonly keys = new LRUCache<string, Uint8Array>({
+    max: KEYS_CACHED_MAX,
+    ttl: KEY_CACHED_MS,
+    ttlAutopurge: true,
+  });
 
   private readonly masterKeys: MasterKeySource;
 

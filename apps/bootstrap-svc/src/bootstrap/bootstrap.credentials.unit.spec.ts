@@ -3,7 +3,7 @@ import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { bootstrap, revokeCredentials } from './bootstrap.decider.js';
 import { evolve } from './bootstrap.evolve.js';
-import { cp, OTHER_UID, requested, UID, w, wholeCluster } from './bootstrap.fixtures.js';
+import { cp, created, machinesOf, OTHER_UID, requested, UID, w, wholeCluster } from './bootstrap.fixtures.js';
 import { ABSENT, credentialsOf, type Bootstrap } from './bootstrap.state.js';
 
 const { given } = specification(bootstrap);
@@ -35,6 +35,22 @@ describe('the credential of an agent', () => {
     given(...wholeCluster(), issued(w(1), userOf(0)))
       .when(issue(w(1), userOf(0)))
       .thenNothing();
+  });
+
+  it('is stated together with the first answer of its host, which counts once', () => {
+    const hosts = [requested(1, 1), created(machinesOf(1, 1))];
+    const answer = { hostKey: 'SHA256:2', attempts: 3 };
+    const reached: Fact<'HostReached'> = { type: 'HostReached', data: { uid: UID, node: w(1), ...answer } };
+    const { type, data } = issue(w(1), userOf(0));
+    given(...hosts)
+      .when({ type, data: { ...data, reached: answer } })
+      .then(reached, issued(w(1), userOf(0)));
+    given(...hosts, reached)
+      .when({ type, data: { ...data, reached: { hostKey: 'SHA256:3', attempts: 1 } } })
+      .then(issued(w(1), userOf(0)));
+    given(...hosts, issued(w(1), userOf(0)))
+      .when({ type, data: { ...data, reached: answer } })
+      .then(reached);
   });
 
   it.each<[string, Fact[], NodeName, typeof UID]>([

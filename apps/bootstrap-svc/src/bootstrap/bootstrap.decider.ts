@@ -137,9 +137,17 @@ export type RequestAgentUpdate = Command<'RequestAgentUpdate', DesiredAgent>;
 export type TakeOverCluster = Command<'TakeOverCluster', TakeOver>;
 
 /** The agent of a node gets this user; refused where the node is not, or no longer, part of the cluster. */
+export type HostAnswer = Pick<EventData<'HostReached'>, 'hostKey' | 'attempts'>;
 export type IssueCredential = Command<
   'IssueCredential',
-  { readonly uid: ClusterUid; readonly node: NodeName; readonly user: string; readonly lifetimeSeconds: number }
+  {
+    readonly uid: ClusterUid;
+    readonly node: NodeName;
+    readonly user: string;
+    readonly lifetimeSeconds: number;
+    /** How the host answered, where it is reached for the first time. */
+    readonly reached?: HostAnswer | undefined;
+  }
 >;
 /** An outcome is a command, too: it is stated if it changes the state. */
 export type BootstrapCommand = IssueCredential | RequestAgentUpdate | TakeOverCluster | FinishCluster | Outcome;
@@ -259,19 +267,22 @@ const USERS_OF_HOST_MAX = 8;
 
 const issueCredential = (
   state: Bootstrap,
-  { uid, node, user, lifetimeSeconds }: IssueCredential['data'],
+  { uid, node, user, lifetimeSeconds, reached }: IssueCredential['data'],
 ): readonly BootstrapFact[] | Refusal => {
   const isThere = present(state, uid) && state.status !== 'deleting' && state.status !== 'dismantled';
   const host = isThere ? state.cluster.hosts[node] : undefined;
   const notNeeded = refuse('bootstrap.step-not-needed', { step: `IssueCredential/${node}`, cluster: uid });
   if (!isThere || host === undefined) return notNeeded;
+  const answer: readonly BootstrapFact[] =
+    reached === undefined ? nothing : record(state, { type: 'HostReached', data: { uid, node, ...reached } });
   const owner = hostsOf(state.cluster).find(({ credentials }) => credentials?.users.includes(user));
-  if (owner === host) return nothing;
+  if (owner === host) return answer;
   // A user of two hosts would be revoked with either.
   if (owner !== undefined) return notNeeded;
   const { users, lifetimeSeconds: longest } = host.credentials ?? { users: [], lifetimeSeconds };
   const tooMany = users.slice(0, Math.max(0, users.length + 1 - USERS_OF_HOST_MAX));
   return [
+    ...answer,
     ...revocationOf(uid, { users: tooMany, lifetimeSeconds: longest }),
     { type: 'AgentCredentialIssued', data: { uid, node, user, lifetimeSeconds } },
   ];

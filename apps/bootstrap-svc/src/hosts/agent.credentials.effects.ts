@@ -42,7 +42,11 @@ const requestIn = (message: Msg): AgentRenewMessage | undefined => {
 @Injectable()
 export class AgentCredentialsEffects implements OnApplicationBootstrap {
   private readonly log = new Logger('agent-credentials');
-  private readonly askedAtMs = new LRUCache<string, number>({ max: NODES_REMEMBERED_MAX });
+  /** By size, for with a number of entries it sets room aside for all of them. */
+  private readonly askedAtMs = new LRUCache<string, number>({
+    maxSize: NODES_REMEMBERED_MAX,
+    sizeCalculation: () => 1,
+  });
   private started = false;
 
   constructor(

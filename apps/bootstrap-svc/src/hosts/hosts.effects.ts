@@ -3,6 +3,7 @@ import { claimsOfCreds } from '@fairlead/embedded/credentials';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
 import { renderStep, type PrepareInput, type PrepareResult } from '@fairlead/node-scripts';
 import { Controller, Inject } from '@nestjs/common';
+import type { HostAnswer } from '../bootstrap/bootstrap.decider.js';
 import { hostOf, streamOf, type Step } from '../bootstrap/step.js';
 import { AGENT_KIT, HOST_ACCESS, SETTINGS } from '../bootstrap/tokens.js';
 import type { Settings } from '../config.js';
@@ -33,11 +34,8 @@ export class HostsEffects {
       const { name } = hostOf(step).machine;
       const { hostKey, attempts } = worker.session;
       const { uid } = step.state.cluster;
-      await step.record({
-        type: 'HostReached',
-        data: { uid, node: name, hostKey, attempts: Math.max(attempts, 1) },
-      });
-      const { sha256, version } = await this.startAgent(step, worker);
+      const reached = { hostKey, attempts: Math.max(attempts, 1) };
+      const { sha256, version } = await this.startAgent(step, worker, { reached });
       await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
     });
   }
@@ -121,12 +119,12 @@ export class HostsEffects {
   private async startAgent(
     step: Step,
     worker: HostWorker,
-    options: Pick<PrepareInput, 'restart'> = {},
+    { reached, ...options }: Pick<PrepareInput, 'restart'> & { readonly reached?: HostAnswer } = {},
   ): Promise<{ sha256: string; version: string }> {
     const host = hostOf(step);
     const { sha256, version } = await this.kit.bundle();
     const input = { ...(await this.kit.prepareInput(streamOf(step), step.state.cluster, host)), ...options };
-    if (input.credentials !== null) await this.issue(step, claimsOfCreds(input.credentials).sub);
+    await this.recordBefore(step, input, reached);
     const prepare = renderStep('prepare', input);
     const found = await worker.run(prepare);
     if (found.agent === 'started') return { sha256, version };
@@ -139,11 +137,18 @@ export class HostsEffects {
     });
   }
 
-  /** Before the host has it: a user that is not recorded could not be revoked. */
-  private async issue(step: Step, user: string): Promise<void> {
+  /** Before the host is sent anything: a user that is not recorded could not be revoked. */
+  private async recordBefore(
+    step: Step,
+    { credentials }: PrepareInput,
+    reached: HostAnswer | undefined,
+  ): Promise<void> {
     const { credentialLifetimeSeconds: lifetimeSeconds } = this.kit;
-    const data = { uid: step.state.cluster.uid, node: hostOf(step).machine.name, user, lifetimeSeconds };
-    await step.record({ type: 'IssueCredential', data });
+    const of = { uid: step.state.cluster.uid, node: hostOf(step).machine.name };
+    if (credentials !== null) {
+      const { sub: user } = claimsOfCreds(credentials);
+      await step.record({ type: 'IssueCredential', data: { ...of, user, lifetimeSeconds, reached } });
+    } else if (reached !== undefined) await step.record({ type: 'HostReached', data: { ...of, ...reached } });
   }
 
   private async bring(found: PrepareResult, step: Step, { session }: HostWorker): Promise<void> {

@@ -23,8 +23,11 @@ import { heartbeatOf, metadataOf } from './node.reports.js';
 const RESYNC_MS = 60_000;
 /** Certificates live for days and years: those that are as they were reported are read again after this, or after a change of the host. */
 const CERTIFICATES_EVERY_MS = 10 * 60_000;
-/** The desired state is pushed when it is decided; this finds what was pushed while a connection broke. */
-const ASK_AGAIN_MS = 5 * 60_000;
+/**
+ * The desired state is pushed when it is decided, and asked for after each connect. This finds what was lost between the two; it costs the
+ * services some milliseconds each.
+ */
+const ASK_AGAIN_MS = 10 * 60_000;
 /** Of an interval: agents that began together drift apart. */
 const RESYNC_JITTER = 0.1;
 /** A difference without a request must last so long before a node is taken down for it. */

@@ -18,9 +18,11 @@ export interface Platform {
   isConnected(): boolean;
   /** Resolves when the fact is in the log (`rejected` null), or to why it never will be. */
   state(type: EventType, fact: AgentFactMessage): Promise<AgentFactAnswer>;
-  /** What is desired of the node, and, to recover lost state, what it stated last. */
+  /** What is desired of the node, which listeners get as well, and, to recover lost state, what it stated last. */
   sync(recover: boolean): Promise<AgentStateMessage>;
-  /** What is desired of the node, as soon as it is decided; missing some while away is possible. */
+  /** An answer to `sync` came over the connection that there is: what is decided since is received, or will be. */
+  isSynced(): boolean;
+  /** What is desired of the node, as soon as it is decided, also what came before; missing some while away is possible. */
   onDesired(callback: (desired: AgentDesiredMessage) => void): void;
   /** Dropped while away. */
   sendHeartbeat(heartbeat: Heartbeat): void;

@@ -6,7 +6,7 @@ import type { Journal } from './journal.js';
 
 export interface DesiredSourceParts {
   readonly config: AgentConfig;
-  readonly platform: Pick<Platform, 'onDesired' | 'onConnected' | 'isConnected' | 'sync'>;
+  readonly platform: Pick<Platform, 'onDesired' | 'onConnected' | 'isConnected' | 'isSynced' | 'sync'>;
   readonly journal: Pick<Journal, 'desired' | 'setDesired'>;
   readonly log: AgentLog;
   /** Called with each new revision. */
@@ -44,16 +44,21 @@ export class DesiredSource {
   async start(): Promise<void> {
     const { platform } = this.parts;
     platform.onDesired((desired) => void this.receive(desired));
-    await this.ask();
-    platform.onConnected(() => void this.ask());
+    await this.askOnce();
+    platform.onConnected(() => void this.askOnce());
   }
 
+  /** Once for each connection: what comes over it later is received. */
+  private async askOnce(): Promise<void> {
+    if (!this.parts.platform.isSynced()) await this.ask();
+  }
+
+  /** The answer is received like what is sent. */
   async ask(): Promise<void> {
     const { platform, log } = this.parts;
     if (!platform.isConnected()) return;
     try {
-      const { desired } = await platform.sync(false);
-      if (desired !== null) await this.take(desired);
+      await platform.sync(false);
     } catch (error) {
       log('warn', 'the desired state could not be read; asking again later', { cause: String(error) });
     }

@@ -32,6 +32,7 @@ const sourceWith = async (keep: () => Promise<void> = () => Promise.resolve()) =
       },
       onConnected: () => undefined,
       isConnected: () => false,
+      isSynced: () => false,
       sync: () => Promise.reject(new Error('not connected')),
     },
     journal: {

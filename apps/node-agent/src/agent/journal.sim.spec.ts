@@ -109,6 +109,7 @@ class Life {
     return {
       onConnected: (callback) => platform.onConnected(() => this.alive && callback()),
       isConnected: () => platform.connected,
+      isSynced: () => false,
       state: (type, message) => whileAlive(() => platform.state(type, message)),
       sync: () => whileAlive(() => platform.sync()),
       onDesired: () => undefined,

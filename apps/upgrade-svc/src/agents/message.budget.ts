@@ -25,7 +25,8 @@ const refilled = ({ messages, bytes, atMs }: Bucket, nowMs: number): Bucket => {
 
 /** How much each node may still say: a token bucket of messages and one of bytes. Times come in as milliseconds. */
 export class MessageBudget {
-  private readonly buckets = new LRUCache<string, Bucket>({ max: NODES_REMEMBERED_MAX });
+  /** By size, for with a number of entries it sets room aside for all of them. */
+  private readonly buckets = new LRUCache<string, Bucket>({ maxSize: NODES_REMEMBERED_MAX, sizeCalculation: () => 1 });
 
   /** False: the node has said too much, and this counts for nothing. */
   take(node: string, bytes: number, nowMs: number): boolean {

@@ -7,6 +7,8 @@ import { LastHeartbeat, type ReadHeartbeat } from './last.heartbeat.js';
 interface Heard {
   /** On the clock of performance.now(). */
   atMs: number;
+  /** The last one said that there is no Node object. */
+  lacksNode: boolean;
   readonly last: LastHeartbeat;
 }
 
@@ -20,6 +22,7 @@ export class HeartbeatListener {
   private subscription: Subscription | undefined;
   private since: number | undefined;
   private total = 0;
+  private onNodeGone: (subject: string) => void = () => undefined;
 
   constructor(
     @Inject(NATS) private readonly nats: NatsConnection,
@@ -32,10 +35,13 @@ export class HeartbeatListener {
         if (error !== null) return;
         this.total += 1;
         const { subject, data } = message;
-        const heard = this.heard.get(subject) ?? { atMs: 0, last: new LastHeartbeat() };
+        const heard = this.heard.get(subject) ?? { atMs: 0, lacksNode: true, last: new LastHeartbeat() };
         if (heard.atMs === 0) this.heard.set(subject, heard);
         heard.atMs = performance.now();
         heard.last.keep(data);
+        const hadNode = !heard.lacksNode;
+        heard.lacksNode = heard.last.lacksNode;
+        if (hadNode && heard.lacksNode) this.onNodeGone(subject);
       },
     });
     this.since = performance.now();
@@ -45,6 +51,11 @@ export class HeartbeatListener {
   stop(): void {
     this.subscription?.unsubscribe();
     this.since = undefined;
+  }
+
+  /** `callback`: an agent that saw the Node object of its node sees none any more; with the subject of its heartbeats. */
+  whenNodeGone(callback: (subject: string) => void): void {
+    this.onNodeGone = callback;
   }
 
   /** On the clock of performance.now(); undefined: nothing on this subject since the start. */

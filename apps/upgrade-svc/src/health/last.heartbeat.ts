@@ -5,6 +5,9 @@ const BYTES_MAX = 16 * 1024;
 /** The memory for one heartbeat has room for one that is somewhat longer. */
 const BYTES_STEP = 128;
 
+/** As JSON has it; inside of a string its quotes would be escaped. */
+const NO_NODE = Buffer.from('"kubernetesReady":null');
+
 /** What the last heartbeat of a node says beside that it lives. */
 export interface ReadHeartbeat {
   readonly heartbeat: Heartbeat;
@@ -14,7 +17,8 @@ export interface ReadHeartbeat {
 
 /**
  * The last heartbeat of a node, as it came: thousands come each second, and hardly one is ever read. What is kept is a copy, in memory that
- * the next one takes over, because the bytes of a message are a piece of what the socket has read.
+ * the next one takes over, because the bytes of a message are a piece of what the socket has read. It is no piece of anything larger: of Node's
+ * pool, one heartbeat would keep eight kilobytes.
  */
 export class LastHeartbeat {
   private bytes = Buffer.alloc(0);
@@ -23,9 +27,15 @@ export class LastHeartbeat {
   keep(data: Uint8Array): void {
     if (data.length > BYTES_MAX) return;
     if (this.bytes.length < data.length)
-      this.bytes = Buffer.allocUnsafe(Math.ceil(data.length / BYTES_STEP) * BYTES_STEP);
+      this.bytes = Buffer.allocUnsafeSlow(Math.ceil(data.length / BYTES_STEP) * BYTES_STEP);
     this.bytes.set(data);
     this.length = data.length;
+  }
+
+  /** The agent sees no Node object of its node. Found without parsing, for each heartbeat is asked. */
+  get lacksNode(): boolean {
+    const at = this.bytes.indexOf(NO_NODE);
+    return at >= 0 && at + NO_NODE.length <= this.length;
   }
 
   /** It was received then; undefined: it is none. */

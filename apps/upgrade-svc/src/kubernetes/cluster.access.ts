@@ -9,7 +9,7 @@ const KEPT_MS = 60_000;
 
 /** Opens clusters as their administrator, with the kubeconfig that bootstrap-svc has sealed (ADR 7): read, never written. */
 export class ClusterAccess {
-  private readonly kubeconfigs = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS });
+  private readonly kubeconfigs = new LRUCache<string, string>({ max: ENTRIES_MAX, ttl: KEPT_MS, ttlAutopurge: true });
 
   constructor(
     private readonly api: KubernetesApi,

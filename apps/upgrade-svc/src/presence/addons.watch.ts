@@ -3,10 +3,10 @@ import { agreed, isSuspect, lookOf, workloadsOf, type AddonFindings, type AddonL
 import type { ListedNode } from './presence.planner.js';
 
 /**
- * Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected; more often where there
- * are so many clusters that looks are further apart than the setting has it.
+ * Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected; with each look where
+ * there are so many clusters that looks are further apart than the setting has it. The connection is open then, which is the most of a look.
  */
-const LOOKS_PER_ADDON_LOOK = { usual: 5, seldom: 3 };
+const LOOKS_PER_ADDON_LOOK = { usual: 5, seldom: 1 };
 
 /** A look at the Nodes of the cluster, with which its addons may be looked at. */
 export interface NodesLook {

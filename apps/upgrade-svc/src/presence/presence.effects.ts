@@ -3,10 +3,11 @@ import { untilSharedAfter, type Handle } from '@fairlead/event-sourcing/jetstrea
 import type { ServiceMetrics } from '@fairlead/service-kit';
 import { Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Settings } from '../config.js';
+import type { HeartbeatListener } from '../health/heartbeats.listener.js';
 import type { WatchedNodes } from '../health/watched.nodes.js';
 import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
-import type { NodeRow } from '../nodes/nodes.projection.js';
+import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import type { AddonFindings } from './addons.planner.js';
 import { AddonWatch } from './addons.watch.js';
 import { deletable, presence } from './presence.decider.js';
@@ -17,6 +18,8 @@ const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
 /** Of one replica. A look costs some milliseconds, most of them for TLS: with very many clusters, each is looked at less often. */
 const LOOKS_PER_SECOND_MAX = 1;
+/** Where nothing is amiss and no agent is silent: agents say when they lose sight of their Node objects. */
+const QUIET_LOOKS_PER_SECOND_MAX = 0.5;
 /** Where something is amiss the next look comes sooner, so many times at most: a tenant can make any cluster look so. */
 const SOONER_MAX = 8;
 const TICK_MAX_MS = 1_000;
@@ -25,7 +28,8 @@ const TICKS_PER_INTERVAL = 10;
 const QUIET_TICKS_MAX = 5;
 
 export interface PresenceWorld {
-  readonly nodes: Pick<WatchedNodes, 'byCluster'>;
+  readonly nodes: Pick<WatchedNodes, 'byCluster' | 'get'>;
+  readonly heartbeats: Pick<HeartbeatListener, 'whenNodeGone'>;
   readonly access: Pick<ClusterAccess, 'of'>;
   readonly handle: Handle;
   readonly metrics: Pick<ServiceMetrics, 'addCounter'>;
@@ -35,6 +39,8 @@ export interface PresenceWorld {
 /** A cluster, as this replica looks at it. */
 interface Looked {
   nextAtMs: number;
+  /** When the last look began. */
+  lookedAtMs: number;
   underWay: Promise<void> | undefined;
   memory: Memory;
   readonly addons: AddonWatch;
@@ -42,17 +48,27 @@ interface Looked {
   recorded: string | undefined;
 }
 
-const fresh = (nextAtMs: number): Looked => ({
+const fresh = (nextAtMs: number, nowMs: number): Looked => ({
   nextAtMs,
+  lookedAtMs: nowMs,
   underWay: undefined,
   memory: NO_MEMORY,
   addons: new AddonWatch(),
   recorded: undefined,
 });
 
+interface Intervals {
+  readonly intervalMs: number;
+  readonly quietMs: number;
+}
+
 /** Between two looks at a cluster, of so many that this replica looks at. */
 export const lookIntervalMs = (clusters: number, settingMs: number): number =>
   Math.max(settingMs, (clusters * 1_000) / LOOKS_PER_SECOND_MAX);
+
+/** The same where nothing gives a reason to look sooner. */
+export const quietIntervalMs = (clusters: number, settingMs: number): number =>
+  Math.max(settingMs, (clusters * 1_000) / QUIET_LOOKS_PER_SECOND_MAX);
 
 /** The same where what a look has seen has to be confirmed, or may soon be over. */
 export const soonerMs = (intervalMs: number, settingMs: number): number => Math.max(settingMs, intervalMs / SOONER_MAX);
@@ -88,6 +104,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   onApplicationBootstrap(): void {
     // Nest calls this once for the HTTP part of the application and once for its transport.
     if (this.timer !== undefined) return;
+    this.world.heartbeats.whenNodeGone((subject) => this.lookSoon(subject));
     this.wait();
   }
 
@@ -116,27 +133,45 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   private tick(): void {
     const groups = this.world.nodes.byCluster();
     const nowMs = performance.now();
-    const intervalMs = lookIntervalMs(groups.size, this.world.settings.nodesWatchIntervalMs);
+    const { nodesWatchIntervalMs: settingMs } = this.world.settings;
+    const intervalMs = lookIntervalMs(groups.size, settingMs);
+    const quietMs = quietIntervalMs(groups.size, settingMs);
     for (const key of this.clusters.keys()) if (!groups.has(key)) this.clusters.delete(key);
     for (const [key, rows] of groups) {
-      const looked = this.clusters.get(key) ?? fresh(firstLookAt(nowMs, intervalMs, Math.random()));
+      const looked = this.clusters.get(key) ?? fresh(firstLookAt(nowMs, quietMs, Math.random()), nowMs);
       this.clusters.set(key, looked);
+      // A silent agent says nothing of its Node object.
+      if (rows.some(({ lost }) => lost)) looked.nextAtMs = Math.min(looked.nextAtMs, looked.lookedAtMs + intervalMs);
       if (looked.underWay === undefined && looked.nextAtMs <= nowMs && this.looking < LOOKS_AT_ONCE_MAX)
-        this.begin(looked, rows, intervalMs);
+        this.begin(looked, rows, { intervalMs, quietMs });
     }
   }
 
-  private begin(looked: Looked, rows: readonly NodeRow[], intervalMs: number): void {
-    looked.nextAtMs = nextLookAt(performance.now(), intervalMs, Math.random());
+  /**
+   * The agent says that the Node object of its node is gone, or that it cannot see it: the next tick looks. An agent that says so again and
+   * again gets no more looks than a cluster in which something is amiss.
+   */
+  private lookSoon(subject: string): void {
+    const row = this.world.nodes.get(subject)?.row;
+    const looked = row && this.clusters.get(clusterKey(row.namespace, row.cluster));
+    if (looked === undefined) return;
+    const { nodesWatchIntervalMs: settingMs } = this.world.settings;
+    const afterMs = soonerMs(lookIntervalMs(this.clusters.size, settingMs), settingMs);
+    looked.nextAtMs = Math.min(looked.nextAtMs, Math.max(performance.now(), looked.lookedAtMs + afterMs));
+  }
+
+  private begin(looked: Looked, rows: readonly NodeRow[], intervals: Intervals): void {
+    looked.lookedAtMs = performance.now();
+    looked.nextAtMs = nextLookAt(looked.lookedAtMs, intervals.quietMs, Math.random());
     this.looking += 1;
-    looked.underWay = this.look(looked, rows, intervalMs).finally(() => {
+    looked.underWay = this.look(looked, rows, intervals).finally(() => {
       looked.underWay = undefined;
       this.looking -= 1;
     });
   }
 
   /** The rows come first: a node that joins meanwhile is in the list and not in the rows, never the other way round. */
-  private async look(looked: Looked, rows: readonly NodeRow[], intervalMs: number): Promise<void> {
+  private async look(looked: Looked, rows: readonly NodeRow[], { intervalMs, quietMs }: Intervals): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
     try {
@@ -144,7 +179,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       const listed = await api.nodes();
       const recorded = rows.map(({ node, providerId }) => ({ name: node, providerId }));
       const { strangerLimitMs: limitMs, nodesWatchIntervalMs: settingMs } = this.world.settings;
-      const isSeldom = intervalMs > settingMs;
+      const isSeldom = quietMs > settingMs;
       const comparison = compare(recorded, listed, { before: looked.memory, nowMs: performance.now(), limitMs });
       const raisesQuestion = isUnsettled(comparison, looked.memory);
       looked.memory = comparison.memory;
@@ -160,6 +195,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
       // Two answers in a row must agree: one before an outage and one after it do not.
       looked.memory = NO_MEMORY;
       looked.addons.forget();
+      looked.nextAtMs = Math.min(looked.nextAtMs, looked.lookedAtMs + intervalMs);
       this.count({ outcome: 'failed' });
       this.logger.debug(`the Nodes of ${first.namespace}/${first.cluster} were not listed: ${wordsOf(error)}`);
     }

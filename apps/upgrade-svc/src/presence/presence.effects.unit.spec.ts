@@ -5,7 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@j
 import { Logger } from '@nestjs/common';
 import type { Watched } from '../health/watched.nodes.js';
 import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
-import type { NodeRow } from '../nodes/nodes.projection.js';
+import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import { presence, type RecordPresence } from './presence.decider.js';
 import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
 import type { ListedNode } from './presence.planner.js';
@@ -36,6 +36,8 @@ class Fleet {
   readonly counted: string[] = [];
   readonly deleted: string[] = [];
   readonly effects: PresenceEffects;
+  /** The agent of that key says that it sees no Node object any more. */
+  losesSight: (key: string) => void = () => undefined;
 
   /** `state`: of the one cluster whose decisions matter. */
   constructor(
@@ -51,9 +53,13 @@ class Fleet {
       return { kind: 'decided', state: this.state };
     }) as unknown as Handle;
     const groups = new Map<string, NodeRow[]>();
-    for (const { row } of nodes) groups.set(row.cluster, [...(groups.get(row.cluster) ?? []), row]);
+    for (const { row } of nodes) {
+      const key = clusterKey(row.namespace, row.cluster);
+      groups.set(key, [...(groups.get(key) ?? []), row]);
+    }
     this.effects = new PresenceEffects({
-      nodes: { byCluster: () => groups },
+      nodes: { byCluster: () => groups, get: (key) => nodes.find((node) => node.key === key) },
+      heartbeats: { whenNodeGone: (callback) => void (this.losesSight = callback) },
       access: {
         of: async (_uid, cluster) =>
           ({
@@ -91,34 +97,71 @@ describe('the Nodes of clusters', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  /** With that many one replica looks at each every 1,000 s. */
-  const thousand = (): Fleet => {
+  /** With that many one replica looks at each every 2,000 s, and at one that gives a reason every 1,000 s. */
+  const thousand = (lost: readonly string[] = []): Fleet => {
     const clusters = Array.from({ length: 1_000 }, (_, index) => `c-${index}`);
-    const fleet = new Fleet(clusters.map((cluster) => watched(cluster, `${cluster}-w-1`)));
+    const fleet = new Fleet(
+      clusters.map((cluster) => {
+        const { row, ...rest } = watched(cluster, `${cluster}-w-1`);
+        return { ...rest, row: { ...row, lost: lost.includes(cluster) } };
+      }),
+    );
     for (const cluster of clusters) fleet.listed.set(cluster, ready(`${cluster}-w-1`));
     return fleet;
   };
-  const THOUSAND_SECONDS = 1_000_000 / INTERVAL_MS;
+  const FIRST_ROUND = 2_000_000 / INTERVAL_MS;
 
-  it('are listed once a second in all by a replica that looks at very many clusters', async () => {
-    const { looks } = await thousand().after(THOUSAND_SECONDS * 1.2);
+  it('are listed once in two seconds in all by a replica that looks at very many clusters', async () => {
+    const { looks } = await thousand().after(FIRST_ROUND * 1.2);
     expect(looks.length).toBeGreaterThan(1_000);
     expect(looks.length).toBeLessThan(1_400);
     expect(new Set(looks).size).toBe(1_000);
   });
 
-  it('are listed again much sooner where one is missing, so that among a thousand clusters it is stated within 1,300 s', async () => {
-    const fleet = await thousand().after(THOUSAND_SECONDS * 1.2);
+  it('are listed at once where the agent of one sees it no more, so that among a thousand clusters it is stated within 270 s', async () => {
+    const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const [looks, recorded] = [fleet.looks.length, fleet.recorded.length];
+    fleet.listed.set('c-7', []);
+    fleet.losesSight('c-7/c-7-w-1');
+    await fleet.after(270_000 / INTERVAL_MS);
+    expect(fleet.recorded.slice(recorded).flatMap(({ missing }) => missing)).toContain('c-7-w-1');
+    const ofOthers = fleet.looks.slice(looks).filter((cluster) => cluster !== 'c-7');
+    expect(ofOthers.length).toBeLessThan(200);
+  });
+
+  it('are stated as missing within 1,300 s among a thousand clusters where an agent is silent', async () => {
+    const fleet = await thousand(['c-7']).after(FIRST_ROUND * 1.2);
+    const recorded = fleet.recorded.length;
     fleet.listed.set('c-7', []);
     await fleet.after(1_300_000 / INTERVAL_MS);
     expect(fleet.recorded.slice(recorded).flatMap(({ missing }) => missing)).toContain('c-7-w-1');
-    const ofOthers = fleet.looks.slice(looks).filter((cluster) => cluster !== 'c-7');
-    expect(ofOthers.length).toBeLessThan(1_600);
+  });
+
+  it('are listed again within 1,100 s among a thousand clusters after the API did not answer', async () => {
+    const fleet = await thousand().after(FIRST_ROUND * 1.2);
+    fleet.listed.set('c-7', 'no answer');
+    fleet.losesSight('c-7/c-7-w-1');
+    await fleet.after(1);
+    const looksOf = (): number => fleet.looks.filter((cluster) => cluster === 'c-7').length;
+    const before = looksOf();
+    await fleet.after(1_100_000 / INTERVAL_MS);
+    expect(looksOf()).toBe(before + 1);
+  });
+
+  it('are listed eight times as often as others at most where an agent loses sight of its Node again and again', async () => {
+    const fleet = await thousand().after(FIRST_ROUND * 1.2);
+    const before = fleet.looks.length;
+    for (let minutes = 0; minutes < 40; minutes += 1) {
+      fleet.losesSight('c-7/c-7-w-1');
+      await fleet.after(1);
+    }
+    const looks = fleet.looks.slice(before).filter((cluster) => cluster === 'c-7').length;
+    expect(looks).toBeGreaterThan(10);
+    expect(looks).toBeLessThanOrEqual((40 * INTERVAL_MS * 8) / 1_000_000 + 1);
   });
 
   it('are listed eight times as often at most where a tenant has them look different at each look', async () => {
-    const fleet = await thousand().after(THOUSAND_SECONDS * 1.2);
+    const fleet = await thousand().after(FIRST_ROUND * 1.2);
     const before = fleet.looks.length;
     let strangers = 0;
     while (strangers < 40) {
@@ -131,7 +174,7 @@ describe('the Nodes of clusters', () => {
   });
 
   it('are listed with one call for each cluster and interval, and recorded with every fifth of them while nothing changes', async () => {
-    const names = Array.from({ length: 40 }, (_, index) => `c-${index}`);
+    const names = Array.from({ length: 30 }, (_, index) => `c-${index}`);
     const fleet = new Fleet(names.flatMap((name) => [watched(name, 'w-1'), watched(name, 'w-2')]));
     for (const name of names) fleet.listed.set(name, ready('w-1', 'w-2'));
     await fleet.after(10);

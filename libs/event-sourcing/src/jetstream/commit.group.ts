@@ -1,5 +1,3 @@
-/** How long a commit waits for those of other partitions while many clusters are in progress and the processors are saturated. */
-const LINGER_MS = 20;
 /** Partitions that had a commit in this time are busy. One cluster, however large, keeps one of them busy. */
 const BUSY_MS = 1_000;
 const BUSY_MIN = 6;
@@ -24,6 +22,8 @@ export interface CommitGroupOptions<Batch> {
   readonly isOfOne: (error: unknown) => boolean;
   /** How loaded the process and its machine are, between 0 and 1. */
   readonly load: () => number;
+  /** How long a commit waits for those of other partitions under load. */
+  readonly waitMs: number;
 }
 
 /**
@@ -42,7 +42,7 @@ export class CommitGroup<Batch extends OfPartition> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ changes, resolve, reject });
       if (this.waiting.length > 1) return;
-      if (this.isWorthWaiting(nowMs)) setTimeout(() => void this.flush(), LINGER_MS);
+      if (this.isWorthWaiting(nowMs)) setTimeout(() => void this.flush(), this.options.waitMs);
       else void this.flush();
     });
   }

@@ -7,6 +7,7 @@ const groupUnder = (load: number, unwritable: readonly number[] = []) => {
   const written: (readonly number[])[] = [];
   const group = new CommitGroup<{ readonly partition: number }>({
     load: () => load,
+    waitMs: 20,
     isOfOne: (error) => (error as Error).message === 'a fault of one',
     write: async (batches) => {
       const partitions = batches.map(({ partition }) => partition);

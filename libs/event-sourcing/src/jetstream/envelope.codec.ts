@@ -44,8 +44,9 @@ export type Decoded =
 const AGENT_BYTES_MAX = 64 * 1_024;
 const SERVICE_BYTES_MAX = 1_024 * 1_024;
 
-const SUBJECTS_CACHED_MAX = 20_000;
-/** Subjects come again and again: one per cluster, context and type. */
+/** Some 700 bytes each. */
+const SUBJECTS_CACHED_MAX = 2_000;
+/** A subject is of one cluster, context and type: it comes again when its event is read for a decision, which is soon or hardly ever. */
 const addresses = new Map<string, EventAddress | Rejection | undefined>();
 
 const knownAddressOf = (subject: string): EventAddress | Rejection | undefined => {

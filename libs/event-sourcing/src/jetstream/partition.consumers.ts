@@ -25,6 +25,7 @@ export interface PartitionConsumersOptions {
   readonly consumers: Consumers;
   readonly recent: RecentEntries;
   readonly positionsAfterMs: PartitionConsumerOptions['positionsAfterMs'];
+  readonly commitsWaitMs?: number | undefined;
   readonly handlers: EventHandlers | undefined;
   readonly announceQuarantined: (consumer: string, poison: Poison) => Promise<void>;
   readonly onReconciled: PartitionConsumerOptions['onReconciled'];
@@ -65,7 +66,8 @@ export class PartitionConsumers implements Partitions {
   private stopLooking = (): void => undefined;
 
   constructor(private readonly options: PartitionConsumersOptions) {
-    this.store = new PartitionStore(options.pool);
+    const { pool, commitsWaitMs } = options;
+    this.store = new PartitionStore(pool, { commitsWaitMs });
     this.feed = new LogFeed({
       nc: options.nc,
       onMessage: (partition, message, from) => {

@@ -187,7 +187,7 @@ describe('the commit of a batch', () => {
   });
 
   it('is together with those of other partitions under load, unless it is large; a lost partition and a refused row are of their own partition only', async () => {
-    const loaded = new PartitionStore(pool, () => 1);
+    const loaded = new PartitionStore(pool, { load: () => 1 });
     const partitions = Array.from({ length: 8 }, (_, at) => 10 + at);
     for (const partition of partitions) await store.positions(partition, CONSUMERS);
     const commitAll = (from: number, to: number, docOf: (partition: number) => unknown) =>

@@ -400,6 +400,15 @@ interface QuarantinedRow {
   readonly announced: boolean;
 }
 
+/** In each of some ten steps of a new cluster something waits for a commit. */
+const COMMITS_WAIT_MS = 20;
+
+export interface PartitionStoreOptions {
+  readonly load?: () => number;
+  /** How long commits of partitions wait for each other while many clusters are in progress and the processors are saturated. */
+  readonly commitsWaitMs?: number | undefined;
+}
+
 /** What partitions ask of the service's database. */
 export class PartitionStore {
   private readonly apart = pLimit(1);
@@ -407,12 +416,13 @@ export class PartitionStore {
 
   constructor(
     readonly pool: Pool,
-    load = currentLoad,
+    { load = currentLoad, commitsWaitMs = COMMITS_WAIT_MS }: PartitionStoreOptions = {},
   ) {
     this.group = new CommitGroup({
       write: (batches) => this.writePlain(batches),
       isOfOne: (error) => isWrongCount(error) || isDataError(error),
       load,
+      waitMs: commitsWaitMs,
     });
   }
 

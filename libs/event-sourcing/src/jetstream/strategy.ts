@@ -45,6 +45,7 @@ export interface StrategyOptions {
   readonly handle: Handle;
   readonly recent: RecentEntries;
   readonly positionsAfterMs: number;
+  readonly commitsWaitMs?: number | undefined;
   readonly progress: JobsProgress;
   readonly recordJobFailure: RecordJobFailure;
   readonly jobConcurrency: number;
@@ -93,7 +94,8 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { service, nc, pool, databaseUrl, consumers, recent, positionsAfterMs, log, meter } = this.options;
+    const { service, nc, pool, databaseUrl, consumers, recent, positionsAfterMs, commitsWaitMs, log, meter } =
+      this.options;
     const runner = this.jobRunner();
     const { reconcilers, jobConcurrency: concurrency, progress } = this.options;
     const groups = new ConcurrencyGroups(this.options.groupLimit);
@@ -107,6 +109,7 @@ export class JetStreamStrategy extends Server implements CustomTransportStrategy
       consumers,
       recent,
       positionsAfterMs,
+      commitsWaitMs,
       log,
       meter,
       handlers: this.eventHandlers(),

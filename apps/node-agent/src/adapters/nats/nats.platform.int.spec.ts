@@ -1,4 +1,4 @@
-import type { AgentConfig, Heartbeat } from '@fairlead/contracts';
+import type { AgentConfig, ClusterUid, Heartbeat, NodeName } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -103,8 +103,25 @@ describe("an agent's connection to NATS", () => {
     await close();
   });
 
+  it('keeps what comes before there is a listener, also an answer to the recovery of the state', async () => {
+    await open();
+    const { namespace, cluster, uid } = node;
+    const content = { sshd: { hardening: true, tcpForwarding: false } } as const;
+    const data = { uid: uid as ClusterUid, node: node.node as NodeName, revision: '0123456789abcdef', attempt: 1 };
+    const stream = { namespace, cluster, context: `desired-${node.node}` };
+    const id = await environment.append(stream, { type: 'DesiredNetworkSet', data: { ...data, ...content } });
+    await platform.sync(true);
+    const taken: unknown[] = [];
+    platform.onNetwork((message, asked) => taken.push([message.id, message.data.sshd, asked]));
+    expect(taken).toEqual([[id, content.sshd, true]]);
+    await close();
+  });
+
   it('is made again when a server that is gone without a word has not answered two pings', async () => {
     await open(PING_EVERY_MS);
+    expect(platform.isSynced()).toBe(false);
+    await platform.sync(false);
+    expect(platform.isSynced()).toBe(true);
     let connects = 0;
     platform.onConnected(() => (connects += 1));
     const beating = setInterval(beatOnce, PING_EVERY_MS + 10);
@@ -114,6 +131,8 @@ describe("an agent's connection to NATS", () => {
       path.freeze();
       await eventually(() => path.connections === 2 && platform.isConnected());
       expect(connects).toBe(2);
+      // What was decided meanwhile was not received.
+      expect(platform.isSynced()).toBe(false);
     } finally {
       clearInterval(beating);
       await close();

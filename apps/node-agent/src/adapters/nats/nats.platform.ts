@@ -32,6 +32,8 @@ const PINGS_UNANSWERED_MAX = 2;
 /** The library's own pings have timers and packets of their own; it takes no zero. The longest that a timer can wait. */
 const NO_PINGS_MS = 2 ** 31 - 1;
 const CHECK_MS = 10_000;
+/** Of messages that come before there is a listener: a few at a start, of which the newest count. */
+const EARLY_MAX = 10;
 
 export interface NatsPlatformOptions {
   readonly config: Pick<AgentConfig, 'namespace' | 'cluster' | 'node' | 'uid' | 'natsUrls' | 'natsCa'>;
@@ -72,6 +74,22 @@ const answerIn = (output: string, json: unknown): Answer | undefined => {
   }
 };
 
+/** What comes before there is a listener is kept for it. */
+class BufferedListener<Values extends readonly unknown[]> {
+  private early: Values[] = [];
+  private listener: ((...values: Values) => void) | undefined;
+
+  emit(...values: Values): void {
+    if (this.listener !== undefined) return this.listener(...values);
+    this.early = [...this.early, values].slice(-EARLY_MAX);
+  }
+
+  listen(listener: (...values: Values) => void): void {
+    this.listener = listener;
+    for (const values of this.early.splice(0)) listener(...values);
+  }
+}
+
 const jsonIn = (message: Msg): unknown => {
   try {
     return message.json();
@@ -87,6 +105,7 @@ const jsonIn = (message: Msg): unknown => {
 export class NatsPlatform implements Platform, NetworkPlatform {
   private nc: NatsConnection | undefined;
   private connected = false;
+  private synced = false;
   private closing = false;
   private endPause = (): void => undefined;
   /** Failed connects in a row. */
@@ -95,8 +114,8 @@ export class NatsPlatform implements Platform, NetworkPlatform {
   /** PEM; undefined: TLS is not required. */
   private authorities: string | undefined;
   private readonly onConnects: (() => void)[] = [];
-  private hearDesired: (desired: AgentDesiredMessage) => void = () => undefined;
-  private hearNetwork: Parameters<NetworkPlatform['onNetwork']>[0] = () => undefined;
+  private readonly desired = new BufferedListener<[AgentDesiredMessage]>();
+  private readonly network = new BufferedListener<Parameters<Parameters<NetworkPlatform['onNetwork']>[0]>>();
   private readonly waiting = new Set<Waiting>();
   private readonly pingEveryMs: number;
   private pingsUnanswered = 0;
@@ -117,6 +136,10 @@ export class NatsPlatform implements Platform, NetworkPlatform {
 
   isConnected(): boolean {
     return this.connected;
+  }
+
+  isSynced(): boolean {
+    return this.connected && this.synced;
   }
 
   async state(type: EventType, fact: AgentFactMessage): Promise<AgentFactAnswer> {
@@ -149,11 +172,11 @@ export class NatsPlatform implements Platform, NetworkPlatform {
   }
 
   onDesired(callback: (desired: AgentDesiredMessage) => void): void {
-    this.hearDesired = callback;
+    this.desired.listen(callback);
   }
 
   onNetwork(callback: Parameters<NetworkPlatform['onNetwork']>[0]): void {
-    this.hearNetwork = callback;
+    this.network.listen(callback);
   }
 
   /** Whether a new connection is accepted now. */
@@ -260,6 +283,7 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     this.attempt = 0;
     this.pingsUnanswered = 0;
     this.connected = true;
+    this.synced = false;
     for (const callback of this.onConnects) callback();
   }
 
@@ -285,17 +309,19 @@ export class NatsPlatform implements Platform, NetworkPlatform {
     const output = message.subject.slice(message.subject.lastIndexOf('.') + 1);
     const json = jsonIn(message);
     const desired = output === 'desired' ? AgentDesiredMessage.safeParse(json).data : undefined;
-    if (desired !== undefined) return this.hearDesired(desired);
+    if (desired !== undefined) return this.desired.emit(desired);
     const network = output === 'network' ? AgentNetworkMessage.safeParse(json).data : undefined;
-    if (network !== undefined) return this.hearNetwork(network, false);
+    if (network !== undefined) return this.network.emit(network, false);
     const answer = answerIn(output, json);
     if (answer === undefined) return this.options.log('error', 'a message that cannot be read is ignored', { output });
     if (answer.kind === 'state') this.hearState(answer.message);
     for (const waiting of this.waiting) if (waiting.accepts(answer)) waiting.resolve(answer);
   }
 
-  private hearState({ network }: AgentStateMessage): void {
-    if (network !== undefined && network !== null) this.hearNetwork(network, true);
+  private hearState({ desired, network }: AgentStateMessage): void {
+    this.synced = true;
+    if (desired !== null) this.desired.emit(desired);
+    if (network !== undefined && network !== null) this.network.emit(network, true);
   }
 
   private request(subject: string, body: unknown, accepts: (answer: Answer) => boolean): Promise<Answer> {
