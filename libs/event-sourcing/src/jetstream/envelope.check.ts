@@ -1,5 +1,4 @@
 import { Envelope } from '@fairlead/contracts';
-import { DEPTH_MAX, isDeeper, jsonOf } from './message.text.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -48,52 +47,4 @@ export const isUsualEnvelope = (value: unknown): value is Envelope => {
     USUAL_TIME.test(value['time']) &&
     isRecord(value['data'])
   );
-};
-
-/** What a JSON string can contain as it is. */
-const PLAIN = '[^"\\\\\\p{Cc}]';
-/** The beginning of a message, by the values of its fields in the order in which `encode` writes them. */
-const VALUES = {
-  specversion: '"1\\.0"',
-  id: `"(${PLAIN}+)"`,
-  time: `"(${USUAL_TIME.source.slice(1, -1)})"`,
-  datacontenttype: '"application/json"',
-  streamversion: '([1-9]\\d{0,14})',
-  data: '(?=\\{)',
-};
-const valueIn = (field: string): string => (field in VALUES ? VALUES[field as keyof typeof VALUES] : `"(${PLAIN}*)"`);
-const HEAD = new RegExp(`^\\{${FIELDS.map((field) => `"${field}":${valueIn(field)}`).join(',')}`, 'u');
-
-/** What is taken out of a text keeps the whole of it in memory. */
-const LENGTH_MAX = 1_024;
-
-/**
- * The envelope in a message as `encode` writes it; undefined: it is another one, or none. Only its data is parsed, so it takes half as long
- * as to parse the whole: a replay reads every message of the log.
- */
-export const writtenEnvelope = (text: string): Envelope | undefined => {
-  if (text.length > LENGTH_MAX || !text.endsWith('}') || text.includes('\\u')) return undefined;
-  const found = HEAD.exec(text);
-  if (found === null) return undefined;
-  // The data, and nothing after it: otherwise this is no JSON.
-  const data = jsonOf(text.slice(found[0].length, -1))?.value as Envelope['data'] | undefined;
-  if (data === undefined || isDeeper(data, DEPTH_MAX - 1)) return undefined;
-  const [, id, source, type, subject, time, dataschema, correlationid, causationid, actor, version, prevhash] =
-    found as unknown as readonly string[];
-  return {
-    specversion: '1.0',
-    id: id!,
-    source: source!,
-    type: type!,
-    subject: subject!,
-    time: time!,
-    datacontenttype: 'application/json',
-    dataschema: dataschema!,
-    correlationid: correlationid!,
-    causationid: causationid!,
-    actor: actor!,
-    streamversion: Number(version),
-    prevhash: prevhash!,
-    data,
-  };
 };

@@ -12,8 +12,8 @@ import { addressOf, envelopeFault, isRejection, type EventAddress, type Rejectio
 import type { Cause, LogEntry, StreamPosition } from '../store.js';
 import { lift } from '../upcast.js';
 import type { RawEvent } from './direct.reader.js';
-import { isUsualEnvelope, writtenEnvelope } from './envelope.check.js';
-import { DEPTH_MAX, parseMessage, textOf } from './message.text.js';
+import { isUsualEnvelope } from './envelope.check.js';
+import { DEPTH_MAX, parseMessage } from './message.text.js';
 
 export const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
 
@@ -108,10 +108,7 @@ export const read = (subject: string, seq: number, bytes: Uint8Array): Decoded =
   if (isRejection(address)) return { kind: 'rejected', rejection: address };
   const limit = bytesMaxOf(address.definition);
   if (bytes.length > limit) return rejected('too-large', `${bytes.length} bytes are more than ${limit}`);
-  const text = textOf(bytes);
-  const written = text === undefined ? undefined : writtenEnvelope(text);
-  if (written !== undefined) return readEnvelope(address, seq, written);
-  const parsed = text === undefined ? 'not-json' : parseMessage(text);
+  const parsed = parseMessage(bytes);
   if (parsed === 'not-json') return rejected('not-json', 'it is not JSON in UTF-8');
   if (parsed === 'too-deep') return rejected('too-deep', `it is nested deeper than ${DEPTH_MAX} levels`);
   if (isUsualEnvelope(parsed.value)) return readEnvelope(address, seq, parsed.value);

@@ -14,7 +14,7 @@ import {
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { writerOf } from '../spec.js';
-import { isUsualEnvelope, writtenEnvelope } from './envelope.check.js';
+import { isUsualEnvelope } from './envelope.check.js';
 import { decode, read } from './envelope.codec.js';
 import { isDataError } from './data.errors.js';
 
@@ -247,56 +247,6 @@ describe('the short way to an envelope', () => {
     expect(isUsualEnvelope(envelopeOf('NodeReady', ready))).toBe(true);
     for (const day of ['01-31', '02-28', '04-30', '12-31'])
       expect(isUsualEnvelope(envelopeOf('NodeReady', ready, { time: `2026-${day}T23:59:59.999Z` }))).toBe(true);
-  });
-});
-
-describe('the shortest way to an envelope', () => {
-  const written = JSON.stringify(envelopeOf('NodeReady', ready));
-
-  it('finds in a text what JSON.parse finds, and nothing that the schema refuses', () => {
-    const text = fc.string({ unit: fc.constantFrom(...'ab1 {}[]",:\\\\\n\u0000\u007fé\u{1f600}') });
-    const field = fc.constantFrom(...Object.keys(envelopeOf('NodeReady', ready)));
-    const another = fc.oneof(text, fc.integer({ min: -1, max: 2 }), fc.constant('2026-02-30T00:00:00.000Z'));
-    const changed = fc
-      .dictionary(field, another)
-      .map((values) => JSON.stringify({ ...JSON.parse(written), ...values }));
-    const inserted = fc
-      .tuple(fc.nat(written.length), fc.nat(3), text)
-      .map(([at, removed, between]) => written.slice(0, at) + between + written.slice(at + removed));
-    let found = 0;
-    fc.assert(
-      fc.property(fc.oneof(changed, inserted), (message) => {
-        const envelope = writtenEnvelope(message);
-        if (envelope === undefined) return;
-        found += 1;
-        expect(envelope).toEqual(JSON.parse(message));
-        expect(Envelope.safeParse(envelope).success).toBe(true);
-      }),
-      { numRuns: 5_000 },
-    );
-    expect(found).toBeGreaterThan(100);
-  });
-
-  it('takes what services and agents write, of every type', () => {
-    for (const type of TYPES) {
-      const envelope = envelopeOf(type, sampleOf(type));
-      const message = JSON.stringify(envelope);
-      if (message.length < 1_000) expect(writtenEnvelope(message)).toEqual(envelope);
-    }
-  });
-
-  it.each([
-    ['with something after it', `${written}1`],
-    ['with a space after it', `${written} `],
-    ['with another end', `${written.slice(0, -1)}]`],
-    ['with a field twice', written.replace('{', '{"id":"e-0",')],
-    ['with a field after its data', `${written.slice(0, -1)},"id":"e-2"}`],
-    ['with an escape that no database stores', written.replace('e-1', '\\u0000')],
-    ['with an escape in its data', written.replace('"data":{', '"data":{"x":"\\u0000",')],
-    ['with data that is a list', written.replace(/"data":.*/, '"data":[]}')],
-    ['with data that is too deep', written.replace(/"data":.*/, `"data":${'{"a":'.repeat(64)}1${'}'.repeat(64)}}`)],
-  ])('leaves one %s to the others', (_which, message) => {
-    expect(writtenEnvelope(message)).toBeUndefined();
   });
 });
 

@@ -15,7 +15,7 @@ const storable = (value: unknown): unknown => {
 };
 
 /** Whether anything lies deeper than so many arrays and objects. Every message is asked, so it allocates nothing. */
-export const isDeeper = (value: unknown, levels: number): boolean => {
+const isDeeper = (value: unknown, levels: number): boolean => {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   for (const key in value) {
@@ -29,28 +29,16 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export const DEPTH_MAX = 64;
 
-/** undefined: it is not UTF-8. */
-export const textOf = (bytes: Uint8Array): string | undefined => {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
-};
-
-/** undefined: it is not JSON. */
-export const jsonOf = (text: string): { readonly value: unknown } | undefined => {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-};
-
 /** The JSON value of a message, in which every string can be stored by a database. */
-export const parseMessage = (text: string): { readonly value: unknown } | 'not-json' | 'too-deep' => {
-  const parsed = jsonOf(text);
-  if (parsed === undefined) return 'not-json';
-  if (isDeeper(parsed.value, DEPTH_MAX)) return 'too-deep';
-  return text.includes('\\u') && SUSPECT.test(text) ? { value: storable(parsed.value) } : parsed;
+export const parseMessage = (bytes: Uint8Array): { readonly value: unknown } | 'not-json' | 'too-deep' => {
+  let text: string;
+  let value: unknown;
+  try {
+    text = utf8.decode(bytes);
+    value = JSON.parse(text);
+  } catch {
+    return 'not-json';
+  }
+  if (isDeeper(value, DEPTH_MAX)) return 'too-deep';
+  return { value: text.includes('\\u') && SUSPECT.test(text) ? storable(value) : value };
 };
