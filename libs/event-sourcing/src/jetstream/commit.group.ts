@@ -1,8 +1,9 @@
 /** Partitions that had a commit in this time are busy. One cluster, however large, keeps one of them busy. */
 const BUSY_MS = 1_000;
 const BUSY_MIN = 6;
-/** With 1,000 clusters in progress the load is nearly 1. At 200 events/s on an otherwise idle machine, single samples exceed 0.5. */
-const LOAD_MIN = 0.85;
+/** A mean: with 1,000 clusters in progress it is above 0.7; single moments of an otherwise idle machine are as loaded. */
+const LOAD_MIN = 0.6;
+const MEAN_OF_MS = 1_000;
 
 /** What a partition changes. */
 interface OfPartition {
@@ -22,6 +23,8 @@ export interface CommitGroupOptions<Batch> {
   readonly isOfOne: (error: unknown) => boolean;
   /** How loaded the process and its machine are, between 0 and 1. */
   readonly load: () => number;
+  /** Milliseconds of a clock that is never set back. */
+  readonly nowMs: () => number;
   /** How long a commit waits for those of other partitions under load. */
   readonly waitMs: number;
 }
@@ -33,11 +36,17 @@ export interface CommitGroupOptions<Batch> {
 export class CommitGroup<Batch extends OfPartition> {
   private waiting: Waiting<Batch>[] = [];
   private readonly committedAtMs = new Map<number, number>();
+  private meanLoad: number;
+  private sampledAtMs: number;
 
-  constructor(private readonly options: CommitGroupOptions<Batch>) {}
+  constructor(private readonly options: CommitGroupOptions<Batch>) {
+    this.sampledAtMs = options.nowMs();
+    this.meanLoad = options.load();
+  }
 
   commit(changes: Batch): Promise<void> {
-    const nowMs = performance.now();
+    const nowMs = this.options.nowMs();
+    this.sample(nowMs);
     this.committedAtMs.set(changes.partition, nowMs);
     return new Promise((resolve, reject) => {
       this.waiting.push({ changes, resolve, reject });
@@ -49,7 +58,14 @@ export class CommitGroup<Batch extends OfPartition> {
 
   private isWorthWaiting(nowMs: number): boolean {
     const busy = [...this.committedAtMs.values()].filter((atMs) => nowMs - atMs < BUSY_MS).length;
-    return busy >= BUSY_MIN && this.options.load() > LOAD_MIN;
+    return busy >= BUSY_MIN && this.meanLoad > LOAD_MIN;
+  }
+
+  /** The mean of about the last second. */
+  private sample(nowMs: number): void {
+    const weight = 1 - Math.exp((this.sampledAtMs - nowMs) / MEAN_OF_MS);
+    this.meanLoad += (this.options.load() - this.meanLoad) * weight;
+    this.sampledAtMs = nowMs;
   }
 
   private async flush(): Promise<void> {

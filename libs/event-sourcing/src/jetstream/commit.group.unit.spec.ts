@@ -4,9 +4,11 @@ import { CommitGroup } from './commit.group.js';
 const PARTITIONS = Array.from({ length: 8 }, (_, partition) => partition);
 
 const groupUnder = (load: number, unwritable: readonly number[] = []) => {
+  let [nowMs, current] = [0, load];
   const written: (readonly number[])[] = [];
   const group = new CommitGroup<{ readonly partition: number }>({
-    load: () => load,
+    load: () => current,
+    nowMs: () => nowMs,
     waitMs: 20,
     isOfOne: (error) => (error as Error).message === 'a fault of one',
     write: async (batches) => {
@@ -21,12 +23,17 @@ const groupUnder = (load: number, unwritable: readonly number[] = []) => {
       () => 'written',
       (error: Error) => error.message,
     );
-  /** Many partitions are busy from now on. */
+  /** Many partitions are busy from now on, and the load has been as it is for five seconds. */
   const busy = async (): Promise<void> => {
+    nowMs += 5_000;
     await Promise.all(PARTITIONS.map(commit));
     written.length = 0;
   };
-  return { written, commit, busy };
+  const moment = (other: number, ms: number): void => {
+    current = other;
+    nowMs += ms;
+  };
+  return { written, commit, busy, moment };
 };
 
 describe('commits of partitions', () => {
@@ -38,6 +45,19 @@ describe('commits of partitions', () => {
     const loaded = groupUnder(1);
     await Promise.all([1, 1, 2].map(loaded.commit));
     expect(loaded.written).toEqual([[1], [1], [2]]);
+  });
+
+  it('wait for nothing in a moment of load, and go on waiting in a moment without it', async () => {
+    const idle = groupUnder(0.2);
+    await idle.busy();
+    idle.moment(1, 200);
+    await Promise.all([1, 2].map(idle.commit));
+    expect(idle.written).toEqual([[1], [2]]);
+    const loaded = groupUnder(1);
+    await loaded.busy();
+    loaded.moment(0.2, 200);
+    await Promise.all([1, 2].map(loaded.commit));
+    expect(loaded.written).toEqual([[1, 2]]);
   });
 
   it('wait for each other under load, and are written at once', async () => {

@@ -422,6 +422,7 @@ export class PartitionStore {
       write: (batches) => this.writePlain(batches),
       isOfOne: (error) => isWrongCount(error) || isDataError(error),
       load,
+      nowMs: () => performance.now(),
       waitMs: commitsWaitMs,
     });
   }
