@@ -154,16 +154,17 @@ describe('a change of a control plane', () => {
     expect(host.commands.slice(before)).not.toContain(RENEWED);
   });
 
-  it('renews certificates while the API server ends, and starts nothing of the new before they are there', async () => {
+  it('renews certificates while etcd ends, when the API server has ended, and starts nothing of the new before they are there', async () => {
     const host = new ModelHost().asByKubeadm;
     host.failing.set(RENEWED, 'no space left on device');
     const step = desired({ change: change({ reboot: false, renewCertificates: false }) });
     expect((await host.changes().ensure(step, host.bootId, nothing))?.message).toContain('no space left on device');
     expect(host.starts).toEqual([]);
     const renewed = host.commands.indexOf(RENEWED);
-    const stopped = host.commands.findIndex((line) => line.startsWith('ctr '));
-    expect(renewed).toBeGreaterThan(-1);
-    expect(renewed).toBeLessThan(stopped);
+    const looksAt = (name: string): readonly number[] =>
+      host.commands.flatMap((line, at) => (line.startsWith('ctr ') && line.includes(`"==${name}`) ? [at] : []));
+    expect(renewed).toBeGreaterThan(looksAt('kube-apiserver').at(-1)!);
+    expect(renewed).toBeLessThan(looksAt('etcd')[0]!);
     host.failing.clear();
     expect(await host.changes().ensure(step, host.bootId, nothing)).toBeUndefined();
     expect(host.starts).toEqual(['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);

@@ -186,8 +186,9 @@ const awayFor = (
 };
 
 /**
- * As an upgrade by kubeadm does (rule F), while the API server ends; whatever reads them begins again afterwards. By the configuration
- * that the new manifests were made of: the cluster is not asked for it while one of its API servers goes. Answers with its end.
+ * As an upgrade by kubeadm does (rule F), while etcd ends; whatever reads them begins again afterwards. Not sooner: an API server that ends
+ * answers that it is not ready, for longer where new keys take the processors. By the configuration that the new manifests were made of,
+ * so that the cluster is not asked for it. Answers with its end.
  */
 const renewCertificates = (host: StaticPodParts['host']): (() => Promise<void>) => {
   const arguments_ = ['certs', 'renew', 'all', '--config', KUBEADM_CONFIG];
@@ -216,8 +217,8 @@ export const exchangeStaticPods = async (
   const changing = await whatDiffers(parts, desired);
   if (changing.size === 0 && unitEtcd === undefined) return;
   const away = awayFor(changing, desired, beside);
-  const renewal = renewCertificates(host);
   await stopBeforeEtcd(parts, away);
+  const renewal = renewCertificates(host);
   if (away.has(ETCD)) {
     await letEtcdWriteFirstSnapshot(parts, desired.get(ETCD) ?? '');
     await stop(parts, ETCD);
