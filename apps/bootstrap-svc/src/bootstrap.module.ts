@@ -62,8 +62,8 @@ export interface Adapters {
 }
 
 /**
- * A cluster is asked by one step of its creation or upgrade after the other, and then no more. Each client has some 50 KB, most of them
- * outside of V8's heap.
+ * The steps of a creation use the client of a cluster in quick succession; afterwards hardly anything does. A client takes about 50 KB,
+ * most of them outside of V8's heap.
  */
 const CLIENT_KEPT_MS = 60_000;
 

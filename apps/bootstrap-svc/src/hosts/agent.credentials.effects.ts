@@ -42,7 +42,7 @@ const requestIn = (message: Msg): AgentRenewMessage | undefined => {
 @Injectable()
 export class AgentCredentialsEffects implements OnApplicationBootstrap {
   private readonly log = new Logger('agent-credentials');
-  /** By size, for with a number of entries it sets room aside for all of them. */
+  /** Bounded by size: with `max`, the cache allocates room for all of its entries at once. */
   private readonly askedAtMs = new LRUCache<string, number>({
     maxSize: NODES_REMEMBERED_MAX,
     sizeCalculation: () => 1,

@@ -25,7 +25,7 @@ const refilled = ({ messages, bytes, atMs }: Bucket, nowMs: number): Bucket => {
 
 /** How much each node may still say: a token bucket of messages and one of bytes. Times come in as milliseconds. */
 export class MessageBudget {
-  /** By size, for with a number of entries it sets room aside for all of them. */
+  /** Bounded by size: with `max`, the cache allocates room for all of its entries at once. */
   private readonly buckets = new LRUCache<string, Bucket>({ maxSize: NODES_REMEMBERED_MAX, sizeCalculation: () => 1 });
 
   /** False: the node has said too much, and this counts for nothing. */

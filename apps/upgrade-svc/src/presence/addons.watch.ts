@@ -4,7 +4,7 @@ import type { ListedNode } from './presence.planner.js';
 
 /**
  * Addons are looked at with every so-many-th look at Nodes, and with the next one as long as something is suspected; with each look where
- * there are so many clusters that looks are further apart than the setting has it. The connection is open then, which is the most of a look.
+ * there are so many clusters that looks are further apart than the setting has it. The connection, which is most of the cost, is open then.
  */
 const LOOKS_PER_ADDON_LOOK = { usual: 5, seldom: 1 };
 
