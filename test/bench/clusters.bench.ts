@@ -17,7 +17,7 @@ const IDLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_IDLE_SECONDS'] ?? 60);
  * 0.5 s of CPU, and returns memory.
  */
 const AFTER_BURST_SECONDS = 30;
-/** At which the second one begins, which is compared with the goal: these collections are over, so what is left is what goes on for ever. */
+/** At which the second one begins, which is compared with the goal: these collections are over, and only what always goes on is left. */
 const SETTLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_SETTLE_SECONDS'] ?? 150);
 const POLL_MS = 10;
 const LAB = 'lab';
