@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { networkEvents } from './events/network.events.js';
 import { rolloutEvents } from './events/node.events.js';
 import { ClusterUid, NatsUserKey } from './ids.js';
