@@ -21,9 +21,9 @@ describe('the size of what one machine holds in the lab', () => {
       expect(figures.map(({ name }) => name)).toEqual(
         expect.arrayContaining([expect.stringContaining('memory'), expect.stringContaining('idle CPU')]),
       );
-      expect(Date.now() - startedAt).toBeLessThan(LIMIT_MS + 2 * MINUTE_MS);
+      expect(Date.now() - startedAt).toBeLessThan(LIMIT_MS + 4 * MINUTE_MS);
     },
-    LIMIT_MS + 3 * MINUTE_MS,
+    LIMIT_MS + 5 * MINUTE_MS,
   );
 });
 

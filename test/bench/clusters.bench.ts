@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionFilter, PARTITION_COUNT, storedSubject, type StoredEvent } from '@fairlead/contracts';
 import { decode, readAll } from '@fairlead/event-sourcing/jetstream';
 import { clusterBody, startSystem, type System } from '../system/system.js';
@@ -7,13 +8,17 @@ import { privateMiBOfTree, useOf, useOfTree, wakeUpsOf, wakeUpsOfTree, type Proc
 
 const TIMEOUT_MS = 15 * 60_000;
 const REQUESTS_AT_ONCE = 64;
-/** 0: the idle figures are left out. */
+/** How long each of the two windows lasts in which nothing is asked for. 0: their figures are left out. */
 const IDLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_IDLE_SECONDS'] ?? 60);
 /**
- * What has just begun or ended is over by then: the services write positions, agents their first reports, and connections to PostgreSQL that
- * were opened under load are closed, each of which ends a process.
+ * Seconds after the last cluster was Ready at which the first window begins. What has just begun or ended is over by then: the services
+ * write positions, agents their first reports, and connections to PostgreSQL that were opened under load are closed, each of which ends a
+ * process. What is left of the burst are V8's collections: 20 to 105 s after it each program marks and sweeps its whole heap once, 0.1 to
+ * 0.5 s of CPU, and returns memory.
  */
-const SETTLE_MS = 30_000;
+const AFTER_BURST_SECONDS = 30;
+/** At which the second one begins, which is compared with the goal: these collections are over, and only what always goes on is left. */
+const SETTLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_SETTLE_SECONDS'] ?? 150);
 const POLL_MS = 10;
 const LAB = 'lab';
 const POSTGRES = 'postgres';
@@ -79,7 +84,7 @@ const watchEndings = ({ admin }: System): Endings => {
         if (failed !== '') throw new Error(`failed: ${failed}`);
         if (Date.now() > deadline)
           throw new Error(`not all of ${count} clusters are Ready after ${TIMEOUT_MS / 60_000} min`);
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+        await sleep(POLL_MS);
       }
     },
     close: () => subscriptions.forEach((subscription) => subscription.unsubscribe()),
@@ -143,12 +148,13 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
       size,
     );
     await endings.ready(count + 1);
-    const seconds = (performance.now() - startedAt) / 1_000;
+    const readyAt = performance.now();
+    const seconds = (readyAt - startedAt) / 1_000;
     const after = uses(system);
     const counts = await newCounts(system, countsBefore);
     const postgresMiB = postgresMemory(system);
     const events = await everyEvent(system);
-    const idle = await measureIdle(system);
+    const idle = await measureIdle(system, readyAt);
     const measured = { ...creation, seconds, before, after, postgresMiB, events, idle };
     const each = { each: 'cluster', count };
     const counted = countFigures(...counts, each).filter(({ name }) => !name.startsWith('CPU'));
@@ -161,7 +167,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
 
 /** A backend of PostgreSQL reports what it has done within a second. */
 const newCounts = async (system: System, before: readonly Count[]): Promise<[readonly Count[], readonly Count[]]> => {
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await sleep(1_500);
   return [before, await countsOf(system)];
 };
 
@@ -195,17 +201,42 @@ const idleUses = (system: System): ReadonlyMap<string, Idle> =>
     }),
   );
 
-const measureIdle = async (system: System): Promise<ReadonlyMap<string, Idle>> => {
-  if (IDLE_SECONDS === 0) return new Map();
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const before = idleUses(system);
-  await new Promise((resolve) => setTimeout(resolve, IDLE_SECONDS * 1_000));
-  const shares = [...idleUses(system)].map(([name, { cpu, wakeUps }]) => {
+/** A time in which nothing was asked for. */
+interface IdleWindow {
+  readonly name: string;
+  /** Seconds after the last cluster was Ready. */
+  readonly from: number;
+  readonly to: number;
+  readonly shares: ReadonlyMap<string, Idle>;
+  readonly hasGoal: boolean;
+}
+
+const measureIdle = async (system: System, readyAt: number): Promise<readonly IdleWindow[]> => {
+  if (IDLE_SECONDS === 0) return [];
+  const afterBurst = await idleWindow(system, readyAt, AFTER_BURST_SECONDS);
+  const steady = await idleWindow(system, readyAt, SETTLE_SECONDS);
+  return [
+    { ...afterBurst, name: 'CPU after the burst', hasGoal: false },
+    { ...steady, name: 'idle CPU', hasGoal: true },
+  ];
+};
+
+const idleWindow = async (
+  system: System,
+  readyAt: number,
+  beginsAfter: number,
+): Promise<Pick<IdleWindow, 'from' | 'to' | 'shares'>> => {
+  const secondsSinceReady = (): number => (performance.now() - readyAt) / 1_000;
+  await sleep(Math.max(0, beginsAfter - secondsSinceReady()) * 1_000);
+  const [from, before] = [secondsSinceReady(), idleUses(system)];
+  await sleep(IDLE_SECONDS * 1_000);
+  const [to, after] = [secondsSinceReady(), idleUses(system)];
+  const shares = [...after].map(([name, { cpu, wakeUps }]) => {
     const since = before.get(name) ?? { cpu: 0, wakeUps: 0 };
-    const spent = { cpu: ((cpu - since.cpu) / IDLE_SECONDS) * 100, wakeUps: (wakeUps - since.wakeUps) / IDLE_SECONDS };
+    const spent = { cpu: ((cpu - since.cpu) / (to - from)) * 100, wakeUps: (wakeUps - since.wakeUps) / (to - from) };
     return [name, spent] as const;
   });
-  return new Map(shares);
+  return { from, to, shares: new Map(shares) };
 };
 
 interface Measured extends Creation {
@@ -214,7 +245,7 @@ interface Measured extends Creation {
   readonly after: ReadonlyMap<string, ProcessUse>;
   readonly postgresMiB: number;
   readonly events: readonly StoredEvent[];
-  readonly idle: ReadonlyMap<string, Idle>;
+  readonly idle: readonly IdleWindow[];
 }
 
 /** A number that should be less than its goal, if it has one. */
@@ -274,19 +305,27 @@ const costs = ({ what, count, seconds, before, after, events, idle, postgresMiB,
         `${rounded(memoryMiB, 0)} MiB (${memory.map(([name, mib]) => `${name} ${rounded(mib, 0)}`).join(', ')}, ${POSTGRES} without what is shared ${rounded(postgresMiB, 0)})`,
       ...(goals.memoryMiB === undefined ? {} : { goal: `< ${limit} MiB`, met: () => memoryMiB < limit }),
     },
-    parts(
-      `${what}: idle CPU`,
-      [...idle].map(([name, { cpu: share }]) => [name, share]),
-      { unit: '% of a core', digits: 2, limit: goals.idlePercent },
-    ),
-    wakeUpsFigure(what, idle),
+    ...idle.flatMap((window) => idleFigures(what, window, goals)),
   ];
 };
 
-const wakeUpsFigure = (what: string, idle: ReadonlyMap<string, Idle>): Figure => {
-  const total = totalOf([...idle].map(([name, { wakeUps }]) => [name, wakeUps]));
-  const each = [...idle].map(([name, { wakeUps }]) => `${name} ${rounded(wakeUps)}`).join(', ');
-  return { name: `${what}: idle wake-ups`, value: () => `${rounded(total)} per second (${each})` };
+const idleFigures = (
+  what: string,
+  { name, from, to, shares, hasGoal }: IdleWindow,
+  goals: Goals,
+): readonly Figure[] => {
+  const when = `${rounded(from, 0)} to ${rounded(to, 0)} s after the last was Ready`;
+  const cpu = [...shares].map(([program, { cpu: share }]) => [program, share] as const);
+  const wakeUps = [...shares].map(([program, { wakeUps: perSecond }]) => [program, perSecond] as const);
+  const each = wakeUps.map(([program, perSecond]) => `${program} ${rounded(perSecond)}`).join(', ');
+  return [
+    parts(`${what}: ${name}, ${when}`, cpu, {
+      unit: '% of a core',
+      digits: 2,
+      limit: hasGoal ? goals.idlePercent : undefined,
+    }),
+    { name: `${what}: wake-ups, ${when}`, value: () => `${rounded(totalOf(wakeUps))} per second (${each})` },
+  ];
 };
 
 const totalOf = (values: readonly (readonly [string, number])[]): number =>
