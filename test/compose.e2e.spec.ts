@@ -8,6 +8,7 @@ import {
   cacheFolder,
   freePorts,
   LOOPBACK,
+  NATS_MEMORY,
   resolveNatsServer,
   resolvePostgres,
   startPostgres,
@@ -16,6 +17,7 @@ import {
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { SERVICE_MEMORY } from '../apps/cli/src/up/memory.settings.js';
 import { clusterBody, type Answer, type ClusterView } from './system/system.js';
 
 const run = promisify(execFile);
@@ -70,7 +72,10 @@ const serviceOf = (name: string): ComposeService => {
 /** `NAME=value` pairs of the image's ENV lines: every container has them too. */
 const imageEnvironment = Object.fromEntries(
   [...dockerfile.matchAll(/^ENV (.+)$/gm)].flatMap(([, pairs = '']) =>
-    pairs.split(/\s+/).map((pair) => pair.split('=') as [string, string]),
+    [...pairs.matchAll(/(\w+)=(?:"([^"]*)"|(\S+))/g)].map(([, name = '', quoted, bare]) => [
+      name,
+      quoted ?? bare ?? '',
+    ]),
   ),
 );
 
@@ -170,6 +175,11 @@ describe('docker-compose.yml', () => {
     }
     const bundle = environmentOf('bootstrap-svc')['AGENT_BUNDLE'] ?? '';
     expect(existsSync(bundle.replace(/^\/fairlead/, CHECKOUT))).toBe(true);
+  });
+
+  it('gives services and NATS the settings for memory that an embedded instance gives them', () => {
+    for (const name of STAYING) expect(environmentOf(name)).toMatchObject(SERVICE_MEMORY);
+    expect(serviceOf('nats').environment).toMatchObject(NATS_MEMORY);
   });
 
   it('mounts the volume that has every key only where keys are made, and into each other container its own, read-only', () => {

@@ -73,10 +73,9 @@ const COMMON = {
   target: 'node20',
   external: OPTIONAL,
   sourcemap: true,
-  keepNames: true, // Nest and TypeORM identify classes by their names.
-  // A program keeps its text in memory. Names are left, for stack traces, and lines are short, because Node prints the one that threw.
-  minifyWhitespace: true,
-  minifySyntax: true,
+  keepNames: true, // Nest and TypeORM identify classes by their names, and stack traces name functions by them.
+  // A program keeps its text in memory. Lines are short, because Node prints the one that threw.
+  minify: true,
   lineLimit: 160,
   logLevel: 'warning',
 };
@@ -113,6 +112,7 @@ const importingBundle = (folder) =>
     format: 'esm',
     // Nothing in it asks for names, and each function that is made within a call would be given its own by another call.
     keepNames: false,
+    minifyIdentifiers: false,
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; import { fileURLToPath as __toPath } from 'node:url'; import { dirname as __dirnameOf } from 'node:path'; const require = __createRequire(import.meta.url); const __filename = __toPath(import.meta.url); const __dirname = __dirnameOf(__filename);",
     },

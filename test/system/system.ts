@@ -142,6 +142,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
               PATH: process.env['PATH'],
               HOME: environment.dataDir,
               LOG_LEVEL: 'warn',
+              ...plan.runtime,
               ...plan.env,
               ...options.env,
             },

@@ -1,5 +1,5 @@
 // The event catalogue as an AsyncAPI 3 document: one channel per event type, sent by the one service that may state it.
-import { z } from 'zod';
+import * as z from 'zod';
 import { Envelope, EVENTS, PARTITION_COUNT, STREAMS } from '../../libs/contracts/dist/index.js';
 
 const DRAFT_07 = 'application/schema+json;version=draft-07';

@@ -1,5 +1,5 @@
 // The event catalogue and the refusal catalogue as pages for people.
-import { z } from 'zod';
+import * as z from 'zod';
 import { EVENTS, REFUSALS } from '../../libs/contracts/dist/index.js';
 
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ');

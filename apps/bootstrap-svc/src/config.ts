@@ -4,7 +4,7 @@ import { AGENT_CREDENTIAL_LIFETIME_MAX_S, HEARTBEAT_INTERVAL_MS, SignedBy } from
 import { ConfigurationError, parseEnvironment, rereading, type Env } from '@fairlead/service-kit';
 import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
 import { existsSync, readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { DEFAULT_LIMITS, type Limits } from './bootstrap/bootstrap.reconciler.js';
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);

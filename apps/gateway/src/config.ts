@@ -1,6 +1,6 @@
 import { MaintenanceWindow } from '@fairlead/contracts';
 import { parseEnvironment, type Env } from '@fairlead/service-kit';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Rate } from './limits/rates.rules.js';
 
 export const SETTINGS = Symbol('gateway.settings');

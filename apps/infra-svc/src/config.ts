@@ -1,6 +1,6 @@
 import { parseEnvironment } from '@fairlead/service-kit';
 import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
 

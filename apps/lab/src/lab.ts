@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ApiServer } from './api/api.server.js';
 import { cloudRoutes } from './api/api.routes.js';
 import { Addresses, claimAddresses, type AddressClaim } from './cloud/addresses.js';

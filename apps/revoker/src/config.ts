@@ -1,7 +1,7 @@
 import { ConfigurationError, parseEnvironment, rereading } from '@fairlead/service-kit/config';
 import type { AccountSigning } from '@fairlead/embedded/credentials';
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const Environment = z.object({
   NATS_URL: z.string().min(1).describe('nats://host:port, several separated by commas'),

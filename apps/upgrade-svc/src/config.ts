@@ -1,6 +1,6 @@
 import { NODE_LOST_AFTER_MS } from '@fairlead/contracts';
 import { parseEnvironment } from '@fairlead/service-kit';
-import { z } from 'zod';
+import * as z from 'zod';
 import { addressRanges, type AddressRange } from '@fairlead/service-kit/http';
 
 const milliseconds = (defaultMs: number) => z.coerce.number().int().min(1).default(defaultMs);

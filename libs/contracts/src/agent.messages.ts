@@ -1,5 +1,6 @@
-import { z } from 'zod';
-import { EVENTS, type EventType } from './events/catalogue.js';
+import * as z from 'zod';
+import { networkEvents } from './events/network.events.js';
+import { rolloutEvents } from './events/node.events.js';
 import { ClusterUid, NatsUserKey } from './ids.js';
 
 /** Ids of events, as agents name the cause of a fact. */
@@ -34,7 +35,7 @@ export type AgentSyncMessage = z.infer<typeof AgentSyncMessage>;
 export const AgentDesiredMessage = z.object({
   id: EventId,
   correlationId: z.string(),
-  data: EVENTS.DesiredVersionsSet.data.strip(),
+  data: rolloutEvents.DesiredVersionsSet.data.strip(),
 });
 export type AgentDesiredMessage = z.infer<typeof AgentDesiredMessage>;
 
@@ -42,7 +43,7 @@ export type AgentDesiredMessage = z.infer<typeof AgentDesiredMessage>;
 export const AgentNetworkMessage = z.object({
   id: EventId,
   seq: z.int().describe('Sequence of the event: what is pushed may arrive in another order'),
-  data: EVENTS.DesiredNetworkSet.data.strip(),
+  data: networkEvents.DesiredNetworkSet.data.strip(),
 });
 export type AgentNetworkMessage = z.infer<typeof AgentNetworkMessage>;
 
@@ -57,8 +58,6 @@ export const AgentStateMessage = z.object({
     .describe('The last fact of each type, oldest first; null: not asked for'),
 });
 export type AgentStateMessage = z.infer<typeof AgentStateMessage>;
-
-/** Public key of a NATS user (`U` and 55 characters of base32). */
 
 export const AgentRenewMessage = z.object({
   uid: ClusterUid,
@@ -78,7 +77,3 @@ export const AgentCredentialsMessage = z.object({
     ),
 });
 export type AgentCredentialsMessage = z.infer<typeof AgentCredentialsMessage>;
-
-/** The data of a fact that an agent may state, by the schema of its type; unknown fields of newer agents are dropped. */
-export const agentFactData = (type: EventType): z.ZodType<Readonly<Record<string, unknown>>> =>
-  (EVENTS[type].data as unknown as z.ZodObject).strip();

@@ -1,4 +1,4 @@
-import { EVENTS, isEventType, type EventType } from './events/catalogue.js';
+import type { EventType } from './events/catalogue.js';
 
 /**
  * Where agents and services meet. Agents are clients of their own NATS account, which exports `agent.in.>` and `hb.>` to the
@@ -41,20 +41,5 @@ export const AGENT_INPUT_EXPORTS = ['agent.in.>', 'hb.>'] as const;
 /** What the account of the services exports to that of the nodes. */
 export const AGENT_OUTPUT_EXPORTS = ['agent.out.>'] as const;
 
-/** The types of facts that an agent may state about its own node. */
-export const AGENT_EVENT_TYPES: readonly EventType[] = (Object.keys(EVENTS) as EventType[]).filter(
-  (type) => EVENTS[type].writer === 'node-agent',
-);
-
 /** A message larger than this does not come from an agent. */
 export const AGENT_MESSAGE_MAX_BYTES = 32 * 1024;
-
-/** The node that a subject below `agent.in` belongs to, and the fact's type if it carries one; undefined: no such subject. */
-export const parseAgentInput = (
-  subject: string,
-): (NodeAddress & { readonly input: string; readonly type: EventType | undefined }) | undefined => {
-  const [prefix, direction, namespace, cluster, node, input, type, ...rest] = subject.split('.');
-  if (prefix !== 'agent' || direction !== 'in' || rest.length > 0) return undefined;
-  if (namespace === undefined || cluster === undefined || node === undefined || input === undefined) return undefined;
-  return { namespace, cluster, node, input, type: type !== undefined && isEventType(type) ? type : undefined };
-};

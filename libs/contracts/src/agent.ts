@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ChangesAllowedUntil, DesiredSoftware } from './events/node.events.js';
 import { HostProfile } from './hosts.js';
 import { ClusterName, ClusterUid, Namespace, NodeName } from './ids.js';

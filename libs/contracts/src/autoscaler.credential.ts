@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Whom events name when an autoscaler has scaled a pool. */
 export const AUTOSCALER_ACTOR = 'system/autoscaler';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AutoscalerCredentialId } from './autoscaler.credential.js';
 import type { StoredEvent } from './envelope.js';
 import { ClusterName, Namespace, type ClusterUid } from './ids.js';

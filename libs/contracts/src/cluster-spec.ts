@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterName, ConnectionName, PoolName } from './ids.js';
 import { ClusterLease } from './manifest/lease.js';
 

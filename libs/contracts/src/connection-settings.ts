@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { isOfficial } from './mirror.js';
 import { SshSettings, sshSettingFaults } from './own-hosts.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const CREATION_FAILURE_LENGTH_MAX = 5_000;
 

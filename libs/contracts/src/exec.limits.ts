@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What an operator may run on a node, and how much of its output is kept. */
 export const EXEC_LIMITS = {

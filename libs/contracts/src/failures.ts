@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A failure of the outside world: the operation, its target and the error message. Safe to show and to store. */
 export const Cause = z.strictObject({

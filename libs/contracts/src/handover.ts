@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The entry of the metadata of the stream EVENTS that records who holds the log; absent: this installation, since its first start. */
 export const HANDOVER_METADATA = 'fairlead-handover';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { SoftwareVersions } from './events/node.events.js';
 import { ClusterUid, NodeName } from './ids.js';
 

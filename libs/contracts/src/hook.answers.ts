@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { EventData, Fact } from './events/catalogue.js';
 import { holdsStep } from './hook.points.js';
 import type { HookCall, HookFactPrefix, HookFactType } from './hooks.js';

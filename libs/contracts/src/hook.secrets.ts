@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Namespace, PoolName, SecretRef } from './ids.js';
 
 /** Whose key seals hook secrets: services that ask hooks may not open what is sealed for all of the installation. */

@@ -1,6 +1,7 @@
 export * from './addon.workloads.js';
 export * from './agent.js';
 export * from './agent.credentials.js';
+export * from './agent.facts.js';
 export * from './agent.messages.js';
 export * from './agent.subjects.js';
 export * from './autoscaler.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** How long an operator's client certificate may be valid, in seconds. Kubernetes signs none for less than ten minutes. */
 export const KUBECONFIG_TTL_SECONDS = { min: 600, max: 86_400, default: 28_800 } as const;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** The cursor that journalctl prints after the entries it has shown. */
 const JOURNAL_CURSOR = /^[A-Za-z0-9=;:_-]{1,400}$/;

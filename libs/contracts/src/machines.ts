@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { RootDisk } from './cluster-spec.js';
 import { HostProfile } from './hosts.js';
 import { ConnectionName, NodeName, SecretRef, UpgradeId } from './ids.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What people ask of nodes that stay part of their cluster. */
 export const NODE_ACTIONS = ['reboot', 'drain', 'cordon', 'uncordon'] as const;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { NodeName, SecretRef } from './ids.js';
 import type { RefusalCode } from './refusals.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const PAUSE_REASON_LENGTH_MAX = 500;
 /** Why someone pauses or resumes a cluster; empty: none was given. */

@@ -1,6 +1,6 @@
 import { REVOKER } from './agent.credentials.js';
+import { AGENT_EVENT_TYPES } from './agent.facts.js';
 import {
-  AGENT_EVENT_TYPES,
   AGENT_RENEW_FILTER,
   AGENT_SYNC_FILTER,
   agentFactSubject,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { AGENT_EVENT_TYPES, agentFactSubject, agentOutputSubject } from './agent.subjects.js';
+import { AGENT_EVENT_TYPES } from './agent.facts.js';
+import { agentFactSubject, agentOutputSubject } from './agent.subjects.js';
 import { EVENTS, type EventType } from './events/catalogue.js';
 import { SERVICES } from './events/definition.js';
 import { AGENT_FACTS_RECORDER, nodePermissions, servicePermissions } from './permissions.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const limit = z.int().min(0).max(1_000_000).optional();
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Namespace, RealmName, SecretRef } from './ids.js';
 import { ClaimName, IssuerAuthorities, IssuerUrl } from './manifest/authentication.js';
 import { paged } from './views/list.views.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What is done about an unhealthy node. */
 export const REMEDIATION_ACTIONS = ['reboot', 'replace'] as const;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const REPLACEMENT_ORDERS = ['create-first', 'remove-first'] as const;
 /** Whether the new node joins before the old one leaves. */

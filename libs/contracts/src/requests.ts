@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CNIS, ETCDS, LOAD_BALANCERS, OnCreationFailure, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';

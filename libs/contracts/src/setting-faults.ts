@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { nearestOf } from './nearest.js';
 import { refuse, type Refusal, type RefusalCode } from './refusals.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterName, Namespace, NodeName, SecretRef } from './ids.js';
 
 /** One generation of the SSH key of a connection. */

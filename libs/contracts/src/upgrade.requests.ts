@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterName, Namespace, NodeName, UpgradeId } from './ids.js';
 import { NodeSelection } from './requests.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { KubernetesVersion } from './cluster-spec.js';
 import { NodeName, PoolName, UpgradeId } from './ids.js';
 import { NodeRole } from './machines.js';

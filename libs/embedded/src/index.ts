@@ -30,7 +30,7 @@ export { takeLock, type LockResult } from './folder/lock.js';
 export { checkServer } from './nats/nats.check.js';
 export { natsConfig } from './nats/nats.config.js';
 export { resolveNatsServer, type NatsServerBinary } from './nats/nats.resolver.js';
-export { NATS_PROCESS, startNats, type RunningNats, type StartNatsOptions } from './nats/nats.server.js';
+export { NATS_MEMORY, NATS_PROCESS, startNats, type RunningNats, type StartNatsOptions } from './nats/nats.server.js';
 export { databaseNameOf, ensureServiceDatabases } from './postgres/databases.js';
 export { ensureServicePasswords, ensureSuperuserPassword, superuserPasswordFile } from './postgres/passwords.store.js';
 export { resolvePostgres, type PostgresBinaries } from './postgres/postgres.resolver.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseRanges, type AddressRange } from './addresses.rules.js';
 
 /** A variable of the environment with ranges of addresses, e.g. `10.0.0.0/8,fd00::/8`. */

@@ -1,6 +1,6 @@
 import { databaseUrlOver, isLoopback } from '@fairlead/embedded/trust';
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigurationError } from './configuration.error.js';
 import type { TlsFiles } from './http.tls.js';
 import { MasterKeyFile, type MasterKeySource } from './master.key.file.js';

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigurationError, type Env } from './config.js';
 
 const Variables = z.record(z.string(), z.string());

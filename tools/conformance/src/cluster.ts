@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const ROLLOUT_TIMEOUT = '240s';

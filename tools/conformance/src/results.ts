@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { excuseOf, type Case, type Plan } from './cases.js';
 
 /** The part of ginkgo's JSON report that is read. */

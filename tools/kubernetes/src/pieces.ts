@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { MirrorFile } from '@fairlead/contracts';
 import { digestOfFile, writeWhole } from '@fairlead/mirror';
 

@@ -5,7 +5,7 @@ import type { Clock } from '@fairlead/service-kit';
 import * as x509 from '@peculiar/x509';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { etcdAuthorityRef } from '../kubernetes/cluster.access.js';
 import type { RememberedSecrets } from '../secrets.cache.js';
 

@@ -1,7 +1,7 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { renderStep, type JoinCredentials } from '@fairlead/node-scripts';
 import type { Clock } from '@fairlead/service-kit';
-import { z } from 'zod';
+import * as z from 'zod';
 import { controlPlanesOf, initialControlPlane, type Host } from '../bootstrap/bootstrap.state.js';
 import type { Step } from '../bootstrap/step.js';
 import type { Settings } from '../config.js';

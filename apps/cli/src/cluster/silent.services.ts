@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Api } from '../api/api.ports.js';
 import { deadlineAfter } from '../time/deadline.js';
 

@@ -1,5 +1,5 @@
 import { HandoverRecord, HandoverTarget } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Message, Moved } from './handover.ports.js';
 
 /*

@@ -9,7 +9,7 @@ import { headers, type NatsConnection } from '@nats-io/transport-node';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CliFailure } from '../failures.js';
 import { natsOwnerKeys } from '../instance/owner.keys.store.js';
 import { ensureKeys } from '../up/keys.store.js';

@@ -1,7 +1,7 @@
 import { writeWhole } from '@fairlead/embedded/process';
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CHECKOUT } from '../checkout.js';
 import { CliFailure, codeOf, wordsOf } from '../failures.js';
 import { refuseUntrusted } from './instance.trust.js';

@@ -3,7 +3,7 @@ import { SECRET_KEYS_BUCKET, SECRETS_BUCKET } from '@fairlead/contracts';
 import { readIfAny, writeDurably } from '@fairlead/embedded';
 import { Kvm, type KV } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CliFailure } from '../failures.js';
 
 /** The keys of owners in the bucket, each sealed under a master key. */

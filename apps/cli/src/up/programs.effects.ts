@@ -106,7 +106,7 @@ export class Starting {
       name,
       ...commandOf(program, [process.execPath, entry, ...program.args]),
       ...variables,
-      env: { ...withoutOwn(env), ...variables.env },
+      env: { ...program.runtime, ...withoutOwn(env), ...variables.env },
       ready: (line) => isReadyLine(name, line),
       readyTimeoutMs: READY_TIMEOUT_MS,
       stopTimeoutMs: STOP_TIMEOUT_MS,

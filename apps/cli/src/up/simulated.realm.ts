@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RealmSettings } from '../api/api.ports.js';
 
 const TIMEOUT_MS = 10_000;

@@ -1,6 +1,6 @@
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject, type SwaggerDocumentOptions } from '@nestjs/swagger';
 import type { INestApplication } from '@nestjs/common';
-import { z } from 'zod';
+import * as z from 'zod';
 import { KIT_PATHS } from '../access/access.js';
 import { LADYBUG } from '../http/documented.js';
 import { FAIRLEAD_VERSION } from '../version.js';

@@ -2,7 +2,7 @@ import { EVENTS, sentenceOfEvent, type EventType, type Fact } from '@fairlead/co
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONNECTION_FIELDS, tenantEventView } from './event.redaction.js';
 
 const SAMPLES = new URL('../../../../libs/contracts/src/events/samples/', import.meta.url);

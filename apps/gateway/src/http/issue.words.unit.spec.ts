@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ClusterManifest, ClusterName, NodeShare, UserGate } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { issueWords } from './issue.words.js';
 
 const wordsOf = (schema: z.ZodType, value: unknown): readonly string[] | undefined =>

@@ -1,6 +1,6 @@
 import { nearestOf, refuse, type Refusal } from '@fairlead/contracts';
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import { z } from 'zod';
+import * as z from 'zod';
 import { issueWords } from './issue.words.js';
 import { Refused } from './refused.js';
 

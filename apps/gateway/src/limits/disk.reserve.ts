@@ -5,7 +5,7 @@ import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnModu
 import type { NatsConnection } from '@nats-io/transport-node';
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { SETTINGS, type Settings } from '../config.js';
 import { Refused } from '../http/refused.js';
 import { begins, bytesText, roomBytes, type Storage } from './disk.rules.js';

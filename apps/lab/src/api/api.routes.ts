@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { IMAGES, REGIONS, SPECS, imageNamed, regionNamed } from '../cloud/catalogue.js';
 import { CloudFault, notFound } from '../cloud/cloud.fault.js';
 import { FaultList, type Faults } from '../faults/faults.js';

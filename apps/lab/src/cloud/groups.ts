@@ -1,7 +1,7 @@
 import { wordsOf } from '@fairlead/contracts';
 import { randomBytes } from 'node:crypto';
 import pLimit from 'p-limit';
-import { z } from 'zod';
+import * as z from 'zod';
 import { newHostRecord } from '../hosts/host.record.js';
 import type { DocumentStore } from '../persistence/document.store.js';
 import { newHostKey } from '../ssh/host.keys.js';

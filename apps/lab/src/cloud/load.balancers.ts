@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { DocumentStore } from '../persistence/document.store.js';
 import type { Addresses } from './addresses.js';
 import { CloudFault, notFound } from './cloud.fault.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HostRecord } from '../hosts/host.record.js';
 
 export const MachineStatus = z.enum(['creating', 'running', 'failed', 'stopped']);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Faults } from '../faults/faults.js';
 import type { DocumentStore } from '../persistence/document.store.js';
 import type { Stats } from '../stats/stats.js';

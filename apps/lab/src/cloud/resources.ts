@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { DocumentStore } from '../persistence/document.store.js';
 import { notFound } from './cloud.fault.js';
 import type { CreatedKind, Stats } from '../stats/stats.js';

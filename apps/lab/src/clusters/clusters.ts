@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Stats } from '../stats/stats.js';
 import type { Host } from '../hosts/host.js';
 import { KERNEL_VERSION, type Membership } from '../hosts/host.record.js';

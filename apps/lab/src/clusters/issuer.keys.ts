@@ -1,6 +1,6 @@
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose';
 import { get } from 'node:https';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Jwt } from './token.identity.js';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { EXTERNAL_ETCD } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { HostFiles } from '../files/host.files.js';
 import type { Host } from '../hosts/host.js';
 import { RestoredEtcd } from '../kubernetes/index.js';

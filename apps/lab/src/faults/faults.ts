@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { matchesGlob } from './glob.js';
 
 export const FaultKind = z.enum([

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Taint } from '../kubernetes/index.js';
 import { UnitRecord } from '../services/unit.record.js';
 

@@ -2,7 +2,7 @@ import { exportPKCS8, exportSPKI, generateKeyPair, importPKCS8, importSPKI } fro
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { z, ZodError } from 'zod';
+import * as z from 'zod';
 import { findRoute, type ApiAnswer, type Route } from '../api/api.router.js';
 import { CertificateAuthority } from '../kubernetes/certificates/certificate.authority.js';
 import type { DocumentStore } from '../persistence/document.store.js';
@@ -140,7 +140,7 @@ export class IdentityServer {
 
   private refusal(error: unknown): ApiAnswer {
     if (error instanceof RealmProblem) return { status: error.status, body: { error: error.error } };
-    if (error instanceof ZodError) return { status: 400, body: { error: 'invalid_request' } };
+    if (error instanceof z.ZodError) return { status: 400, body: { error: 'invalid_request' } };
     this.parts.onBug(error);
     return { status: 500, body: { error: 'unknown_error' } };
   }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const LENGTH_MAX = 255;
 const text = z.string().min(1).max(LENGTH_MAX);

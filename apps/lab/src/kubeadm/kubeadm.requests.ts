@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CommandFault } from '../commands/command.js';
 import type { Taint } from '../kubernetes/index.js';
 

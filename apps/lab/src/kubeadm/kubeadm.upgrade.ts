@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Cluster } from '../clusters/clusters.js';
 import { installedVersion } from '../commands/apt.commands.js';
 import type { ParsedArguments } from '../arguments/arguments.js';

@@ -2,7 +2,7 @@ import type { AgentConfig } from '@fairlead/contracts';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Blobs } from '../files/blobs.js';
 
 /** What a command did, as the agent sees it. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What a host remembers of a unit. */
 export const UnitRecord = z.object({

@@ -131,7 +131,8 @@ export class SshServer {
       let open = true;
       channel.once('close', () => {
         open = false;
-        call.signal('SIGKILL');
+        // As sshd: what a command that has ended left in the background goes on. Looking for it reads /proc of every process.
+        if (this.calls.has(call)) call.signal('SIGKILL');
       });
       session.on('signal', (acceptSignal, _rejectSignal, { name }) => {
         acceptSignal?.();

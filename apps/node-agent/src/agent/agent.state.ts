@@ -1,5 +1,5 @@
 import { ClusterUid, SoftwareVersions } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { OWN_EVENTS } from '../node/agent.facts.js';
 import { Desired } from '../node/desired.state.js';
 import { NOTHING_REPORTED } from './agent.decider.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { replaceFile } from '../software/item.js';
 import type { ChangeRecord } from './change.decider.js';

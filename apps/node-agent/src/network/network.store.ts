@@ -1,5 +1,5 @@
 import { AgentNetworkMessage, NETWORK_PARTS, type ClusterUid } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AgentLog, HostPort } from '../node/host.ports.js';
 import { replaceFile } from '../software/item.js';
 

@@ -1,5 +1,5 @@
 import { ChangesAllowedUntil, NodeChange, Probe, SoftwareVersions } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What is desired of the node. */
 export const Desired = z.strictObject({

@@ -1,5 +1,5 @@
 import { mirrorPaths, releaseOf, type Architecture, type MirrorRelease } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { HostPort } from '../node/host.ports.js';
 import type { HostFiles } from '../files/files.ports.js';
 import { mustRun, replaceFile, type Item } from './item.js';

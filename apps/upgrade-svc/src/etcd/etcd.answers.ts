@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NodeName } from '@fairlead/contracts';
 import type { EtcdFacts, EtcdMemberFacts } from '../rules/cluster.facts.js';
 

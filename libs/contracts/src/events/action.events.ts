@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NodeActionKind, PostponedReason, VoidReason } from '../node-actions.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
 import { AddressReports } from '../network/address.reports.js';
 import { defineEvent } from './definition.js';

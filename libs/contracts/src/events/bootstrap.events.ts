@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Cni, OnFailure } from '../cluster-spec.js';
 import { OUTSIDE_LEFT_MAX, OUTSIDE_NAME_MAX } from '../cluster.limits.js';
 import { Cause } from '../failures.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from '../exec.limits.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef } from '../ids.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { OnFailure } from '../cluster-spec.js';
 import { Cause } from '../failures.js';
 import { ClusterUid, ConnectionName, NodeName, SecretRef, UpgradeId } from '../ids.js';

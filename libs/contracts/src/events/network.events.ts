@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
 import { DesiredNetwork, NETWORK_PARTS, NetworkRevision } from '../network/desired.network.js';
 import { defineEvent } from './definition.js';

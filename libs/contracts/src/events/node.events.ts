@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NodeChange, Probe } from '../upgrades.js';
 import { defineEvent } from './definition.js';

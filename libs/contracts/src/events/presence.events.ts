@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NODE_OBJECT_NAME_MAX, NODE_UID_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';

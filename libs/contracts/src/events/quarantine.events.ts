@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { defineEvent } from './definition.js';
 
 /** Each service writes these about its own consumers, in its own context. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterUid, Namespace, RealmName, SecretRef } from '../ids.js';
 import { IdentityBlock, RealmClient, RealmProblem, RealmSettings } from '../realm.js';
 import { defineEvent } from './definition.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AutoscalerCredentialId } from '../autoscaler.credential.js';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { ClusterSpec, NodeSet, OnFailure } from '../cluster-spec.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Finding, GATE_STAGES, RESTORE_STEPS, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';

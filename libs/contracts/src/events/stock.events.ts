@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Cause } from '../failures.js';
 import { ClusterName, ClusterUid, ConnectionName, Namespace, NodeName } from '../ids.js';
 import { HostBaseline, HostKey, OwnHost } from '../own-hosts.js';

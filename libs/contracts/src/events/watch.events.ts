@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ClusterName, ClusterUid, ConnectionName, Namespace, NodeName } from '../ids.js';
 import { PROVIDER_ID_MAX, PROVIDER_TEXT_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { RealmName } from '../ids.js';
 import { refuse, type Refusal } from '../refusals.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { POOL_NODES_MAX } from '../cluster.limits.js';
 import { refuse, type Refusal } from '../refusals.js';
 

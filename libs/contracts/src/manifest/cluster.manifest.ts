@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
 import {
   CNIS,

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Namespace } from '../ids.js';
 import { TEXT_LENGTH_MAX } from '../text.limits.js';
 import { time } from '../views/time.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
 import { Namespace, PoolName } from '../ids.js';
 import { refuse, type Refusal } from '../refusals.js';

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
 import { refuse, type Refusal } from '../refusals.js';
 

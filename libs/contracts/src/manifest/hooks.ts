@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
 import { faultOfGateUrl } from '../gate.urls.js';
 import { HOOK_POINTS } from '../hook.points.js';

@@ -1,5 +1,5 @@
 import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NodeSet } from '../cluster-spec.js';
 import { EXTERNAL_ETCD_COUNTS } from '../external-etcd.js';
 import { refuse, type Refusal } from '../refusals.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { refuse, type Refusal } from '../refusals.js';
 
 /** Most labels, and most taints, of one pool. */

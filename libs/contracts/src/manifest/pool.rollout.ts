@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { NodeShare, shareOf } from '../upgrades.js';
 
 export const ROLLOUT_STRATEGIES = ['RollingUpdate', 'OnDelete'] as const;

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ClusterPhase } from '../views/cluster.views.js';
 import { completePool, type DeclaredPool, type DeclaredSpec } from './declared.js';
 import { differences, type MachineTemplate } from './machine.template.js';

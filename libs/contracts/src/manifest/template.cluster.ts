@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CONTROL_PLANES_MAX } from '../cluster.limits.js';
 import { CNIS, Cni, ETCDS, LOAD_BALANCERS, RootDisk, ServiceType } from '../cluster-spec.js';
 import { ConnectionName } from '../ids.js';

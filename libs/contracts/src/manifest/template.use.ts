@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { PoolName } from '../ids.js';
 
 /** Of a cluster template: a DNS label. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Duration } from '../durations.js';
 import { PoolName } from '../ids.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { NodeName } from '../ids.js';
 import { AddressLabel, TRANSPORTS_MAX, VIRTUAL_ADDRESSES_MAX } from '../manifest/virtual.addresses.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { NodeFirewall } from './firewall.js';
 import { NodeLoadBalancing } from './load.balancing.js';
 import { NodeSshd } from './sshd.js';

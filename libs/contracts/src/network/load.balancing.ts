@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { NodeName } from '../ids.js';
 import { fnv1a32 } from '../subjects.js';
 import { TRANSPORTS_MAX, VirtualAddress, VIRTUAL_ADDRESSES_MAX, Transport } from '../manifest/virtual.addresses.js';

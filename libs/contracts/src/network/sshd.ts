@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What a user declares of the SSH servers of nodes. */
 export const Sshd = z

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { time } from './time.js';
 
 /** How a virtual address is, by what the node that holds it said last. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { OnCreationFailure } from '../cluster-spec.js';
 import { IDENTITY_BLOCKS } from '../realm.js';
 import { VirtualAddressView } from './address.views.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { paged } from './list.views.js';
 import { Quota } from '../quota.js';
 import { time } from './time.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { HANDOVER_STATES } from '../handover.js';
 import { time } from './time.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const ListMeta = z
   .strictObject({ continue: z.string().describe('More items follow: give it as `continue` to get them') })

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { paged } from './list.views.js';
 import { NodeRole } from '../machines.js';
 import { NodeActionKind } from '../node-actions.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Cni } from '../cluster-spec.js';
 
 export const StatusView = z

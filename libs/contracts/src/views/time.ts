@@ -1,3 +1,3 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const time = z.string().describe('RFC 3339, UTC');

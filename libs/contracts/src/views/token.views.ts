@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { paged } from './list.views.js';
 import { RoleGrant } from '../requests.js';
 import { time } from './time.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { paged } from './list.views.js';
 import { UPGRADE_MODES } from '../events/rollout.events.js';
 import { NodeRole } from '../machines.js';

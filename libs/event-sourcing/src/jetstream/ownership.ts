@@ -1,7 +1,7 @@
 import { HANDOVER_METADATA, HandoverRecord, STREAMS, WorldFailure } from '@fairlead/contracts';
 import { jetstreamManager, type StreamUpdateConfig } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { z } from 'zod';
+import * as z from 'zod';
 import { EVENT_MAX_BYTES } from './streams.js';
 
 /*

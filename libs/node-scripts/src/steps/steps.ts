@@ -1,5 +1,5 @@
 import { HostBaseline, LogLines } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { HostScript, StepName } from '../shell/script.js';
 import { authenticationScript, type AuthenticationInput, type AuthenticationResult } from './authentication.script.js';
 import { authorizedKeysScript, type AuthorizedKeysInput, type AuthorizedKeysResult } from './authorized-keys.script.js';

@@ -10,7 +10,7 @@ import {
   writeWhole,
   type ProcessIdentity,
 } from '@fairlead/embedded/process';
-import { z } from 'zod';
+import * as z from 'zod';
 import { startDetached } from '../machine/detached.js';
 import { runningProcesses } from '../machine/processes.js';
 import { Turns } from '../machine/turns.js';

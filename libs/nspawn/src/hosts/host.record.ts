@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What a host is, for as long as it exists. Written once, before anything of it is made. */
 export const HostRecord = z.strictObject({

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What Keycloak answers, as far as it is read. Everything else of an answer is left out. */
 

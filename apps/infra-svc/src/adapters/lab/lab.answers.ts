@@ -1,5 +1,5 @@
 import { ReservedSizes } from '@fairlead/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What the lab's API answers; unknown fields are its own business. */
 export const LabRegion = z.object({ name: z.string(), zones: z.array(z.string()) });

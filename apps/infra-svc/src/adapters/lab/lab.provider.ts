@@ -30,7 +30,7 @@ import {
   type LabMachine,
   type LabSpec,
 } from './lab.answers.js';
-import { z } from 'zod';
+import * as z from 'zod';
 import { LabReservations } from './lab.reservations.js';
 import type { LabClient, LabRequest } from './lab.client.js';
 

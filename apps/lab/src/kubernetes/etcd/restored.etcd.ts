@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KubeObject } from '../objects/kube.object.js';
 
 /** What `etcdutl snapshot restore` wrote into a data folder: the identity of a new etcd, and its contents. */

@@ -1,6 +1,6 @@
 import { WorldFailure } from '@fairlead/contracts';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { HostPort } from '../../node/host.ports.js';
 
 /** kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */

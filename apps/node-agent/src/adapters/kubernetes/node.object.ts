@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NodeMetadata, NodeView } from '../../agent/agent.ports.js';
 
 /** What the agent reads of a Node object (kubernetes.io, core/v1 Node). */

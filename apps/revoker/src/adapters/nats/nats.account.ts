@@ -1,6 +1,6 @@
 import { claimsLookupSubject, claimsUpdateSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NodesAccount } from '../../revocations/revocations.ports.js';
 
 const TIMEOUT_MS = 2_000;
