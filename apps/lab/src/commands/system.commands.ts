@@ -24,7 +24,7 @@ export const sysctl: Command = async ({ host, args, out, err }) => {
   for (const word of parsed.positional) {
     const [key = '', ...value] = word.split('=');
     const name = key.trim().replaceAll('/', '.');
-    if (word.includes('=') && host.setSysctl(name, value.join('=').trim())) {
+    if (word.includes('=') && (await host.setSysctl(name, value.join('=').trim()))) {
       out(`${name} = ${value.join('=').trim()}`);
       continue;
     }
@@ -45,7 +45,7 @@ const applyFiles = async (
   for (const file of files) {
     const text = await host.files.readText(file);
     if (text === undefined) throw new CommandFault(`sysctl: cannot open "${file}": No such file or directory`, 1);
-    for (const [key, value] of parseSettings(text)) if (host.setSysctl(key, value)) applied.push([key, value]);
+    for (const [key, value] of parseSettings(text)) if (await host.setSysctl(key, value)) applied.push([key, value]);
   }
   return applied;
 };
@@ -86,7 +86,7 @@ const MODULES: ReadonlySet<string> = new Set([
   'iscsi_tcp',
 ]);
 
-export const modprobe: Command = ({ host, args }) => {
+export const modprobe: Command = async ({ host, args }) => {
   const parsed = parseArguments(args);
   const all = parsed.has('-a', '--all');
   for (const module of all ? parsed.positional : parsed.positional.slice(0, 1)) {
@@ -94,8 +94,8 @@ export const modprobe: Command = ({ host, args }) => {
     if (!MODULES.has(name)) {
       throw new CommandFault(`modprobe: FATAL: Module ${module} not found in directory /lib/modules/${KERNEL_VERSION}`);
     }
-    if (parsed.has('-r', '--remove')) host.record.modules = host.record.modules.filter((loaded) => loaded !== name);
-    else if (!parsed.has('-n', '--dry-run')) host.loadModule(name);
+    if (parsed.has('-r', '--remove')) await host.unloadModule(name);
+    else if (!parsed.has('-n', '--dry-run')) await host.loadModule(name);
   }
   return 0;
 };

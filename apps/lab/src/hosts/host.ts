@@ -5,6 +5,8 @@ import { BRIDGE_SYSCTLS, DEFAULT_SYSCTLS, KERNEL_VERSION, type HostFacts, type H
 
 export type HostPower = 'on' | 'off' | 'partitioned';
 
+/** Settings that software on hosts reads as files. */
+const SHOWN_SYSCTLS: readonly string[] = ['net.ipv4.ip_forward', ...BRIDGE_SYSCTLS];
 const CONSOLE_LENGTH_MAX = 64 * 1024;
 const SWAP_LINE = '/swapfile                               file\t\t1048572\t\t0\t\t-2\n';
 
@@ -90,10 +92,20 @@ export class Host {
     this.changed();
   }
 
-  loadModule(name: string): void {
+  async loadModule(name: string): Promise<void> {
     if (!this.record.modules.includes(name)) this.record.modules.push(name);
     this.moduleLoaded(name);
     this.changed();
+    await this.writeModules();
+    await this.writeSettings(BRIDGE_SYSCTLS);
+  }
+
+  async unloadModule(name: string): Promise<void> {
+    this.record.modules = this.record.modules.filter((loaded) => loaded !== name);
+    if (name === 'br_netfilter') for (const key of BRIDGE_SYSCTLS) delete this.record.sysctls[key];
+    this.changed();
+    await this.writeModules();
+    await this.writeSettings(BRIDGE_SYSCTLS);
   }
 
   /** Reads every `sysctl.d` file in the kernel's order. Returns what was set. */
@@ -102,17 +114,18 @@ export class Host {
     for (const file of ['/etc/sysctl.conf', ...(await this.configFiles('/etc/sysctl.d'))]) {
       const text = (await this.files.readText(file)) ?? '';
       for (const [key, value] of parseSettings(text)) {
-        if (this.setSysctl(key, value)) applied.push([key, value]);
+        if (await this.setSysctl(key, value)) applied.push([key, value]);
       }
     }
     return applied;
   }
 
   /** False when the kernel has no such setting. */
-  setSysctl(key: string, value: string): boolean {
+  async setSysctl(key: string, value: string): Promise<boolean> {
     if (!(key in this.record.sysctls) && isBridgeSysctl(key)) return false;
     this.record.sysctls[key] = value;
     this.changed();
+    await this.writeSettings([key]);
     return true;
   }
 
@@ -138,6 +151,22 @@ export class Host {
     await this.files.writeText('/proc/sys/kernel/osrelease', `${KERNEL_VERSION}\n`);
     await this.files.writeText('/proc/swaps', swaps);
     await this.files.writeText('/proc/meminfo', `MemTotal: ${this.facts.memoryGiB * 1024 * 1024} kB\n`);
+    await this.writeModules();
+    await this.writeSettings(SHOWN_SYSCTLS);
+  }
+
+  private writeModules(): Promise<void> {
+    const lines = this.record.modules.map((module) => `${module} 32768 0 - Live 0x0000000000000000\n`);
+    return this.files.writeText('/proc/modules', lines.join(''));
+  }
+
+  private async writeSettings(keys: readonly string[]): Promise<void> {
+    for (const key of keys.filter((each) => SHOWN_SYSCTLS.includes(each))) {
+      const path = `/proc/sys/${key.replaceAll('.', '/')}`;
+      const value = this.record.sysctls[key];
+      if (value !== undefined) await this.files.writeText(path, `${value}\n`);
+      else if (await this.files.exists(path)) await this.files.remove(path);
+    }
   }
 
   private moduleLoaded(name: string): void {

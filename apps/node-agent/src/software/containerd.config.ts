@@ -1,11 +1,25 @@
-import { compareVersions, IMAGE_REPOSITORY, KUBERNETES_RELEASES, releaseOf } from '@fairlead/contracts';
+import {
+  compareVersions,
+  IMAGE_REPOSITORY,
+  KUBERNETES_RELEASES,
+  parseVersion,
+  releaseOf,
+  type KubernetesRelease,
+} from '@fairlead/contracts';
+
+const newestUpTo = (kubernetesVersion: string): KubernetesRelease | undefined =>
+  KUBERNETES_RELEASES.filter(({ version }) => compareVersions(version.slice(1), kubernetesVersion) <= 0)
+    .toSorted((one, other) => compareVersions(one.version.slice(1), other.version.slice(1)))
+    .at(-1);
 
 /** The pause image that this version's kubeadm lists; a version that is no row is taken for the nearest older one. */
 export const pauseImageOf = (kubernetesVersion: string, repository: string = IMAGE_REPOSITORY): string => {
-  const older = KUBERNETES_RELEASES.filter(({ version }) => compareVersions(version.slice(1), kubernetesVersion) <= 0)
-    .toSorted((one, other) => compareVersions(one.version.slice(1), other.version.slice(1)))
-    .at(-1);
-  const release = releaseOf(`v${kubernetesVersion}`) ?? older ?? KUBERNETES_RELEASES[0];
+  const exact = parseVersion(kubernetesVersion);
+  // Each look at the host asks this, so the release itself is looked for before all are compared.
+  const release =
+    (exact && releaseOf(`v${exact.major}.${exact.minor}.${exact.patch}`)) ??
+    newestUpTo(kubernetesVersion) ??
+    KUBERNETES_RELEASES[0];
   return `${repository}/pause:${release?.pause ?? '3.9'}`;
 };
 

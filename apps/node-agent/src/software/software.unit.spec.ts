@@ -126,6 +126,7 @@ describe('a prepared host', () => {
     const commands = await ensured(host, { ...WANTED, kubelet: '1.33.13' });
     expect(commands).toContain('write /etc/containerd/config.toml');
     expect(pauseImageOf('1.33.13')).toBe('registry.k8s.io/pause:3.10');
+    expect(pauseImageOf('1.33.13-1.1')).toBe('registry.k8s.io/pause:3.10');
     expect(pauseImageOf('1.30.14')).toBe('registry.k8s.io/pause:3.9');
     expect(pauseImageOf('1.34.99', 'registry.example/k8s')).toBe('registry.example/k8s/pause:3.10.1');
     expect(pauseImageOf('')).toBe('registry.k8s.io/pause:3.9');

@@ -108,7 +108,7 @@ describe('a read of the log', () => {
     pair.push(...(await write('pair', 'health-w-1', [lost('w-1'), lost('w-1')])));
     expect(await seqsOf('evt.*.default.pair.>', 0)).toEqual(pair);
     const wide: number[] = [];
-    for (let number = 1; number <= 17; number += 1)
+    for (let number = 1; number <= 33; number += 1)
       wide.push(...(await write('wide', `health-w-${number}`, [lost(`w-${number}`)])));
     expect(await seqsOf('evt.*.default.wide.>', 0)).toEqual(wide);
   });

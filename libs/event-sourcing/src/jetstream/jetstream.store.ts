@@ -50,8 +50,8 @@ const expect = (header: MsgHdrs, stream: StreamId, seq: number): void => {
   header.set('Nats-Expected-Last-Subject-Sequence-Subject', `${streamSubject(stream)}.>`);
 };
 
-/** A cluster has fewer subjects than this until its first host is reached. */
-const FEW_MAX = 16;
+/** A cluster of one node has fewer subjects than this when it is Ready. More would be read for nothing of a larger one. */
+const FEW_MAX = 32;
 
 /** The hashes of each stream lead from its last message to its first one. */
 const isWhole = (entries: readonly LogEntry[]): boolean => {
