@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto';
 
 /*
  * NATS' Ed25519 keys (github.com/nats-io/nkeys): base32 of prefix, key and CRC-16. The makers' package for JavaScript computes the curve
@@ -23,10 +23,13 @@ const KEY_LENGTH = 32;
 const CRC_LENGTH = 2;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
+/**
+ * An Ed25519 key is 32 random bytes. Not by `generateKeyPairSync`: Node.js 20 exports a key while it holds its lock, and the garbage
+ * collection of that moment destroys the job that made the key, which waits for the same lock: the process hangs for good.
+ */
 export const newKey = (kind: KeyKind): NKey => {
-  const { privateKey } = generateKeyPairSync('ed25519');
-  const { d = '' } = privateKey.export({ format: 'jwk' });
-  return keyFrom(privateKey, PREFIX[kind], Buffer.from(d, 'base64url'));
+  const secret = randomBytes(KEY_LENGTH);
+  return keyFrom(privateKeyOf(secret), PREFIX[kind], secret);
 };
 
 /** The key of a seed; throws where the text is none. */
