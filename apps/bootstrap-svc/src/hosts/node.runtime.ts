@@ -1,12 +1,11 @@
 import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { OwnRuntime } from '@fairlead/node-scripts';
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { machine } from 'node:os';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { sha256OfFile } from './file.hash.js';
 
 /** Every Debian has gzip. Stronger levels take longer than the transfer of what they save. */
 const LEVEL = 4;
@@ -45,9 +44,7 @@ export class NodeRuntime {
   private async read(): Promise<OwnRuntime | null> {
     // A Node that was built with shared libraries, as some distributions have it, runs only beside them.
     if ('node_shared' in process.config.variables && process.config.variables.node_shared === true) return null;
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(this.binary), hash);
-    return { sha256: hash.digest('hex'), machine: machine(), version: process.version };
+    return { sha256: await sha256OfFile(this.binary), machine: machine(), version: process.version };
   }
 
   private async pack(): Promise<RuntimeArchive> {

@@ -1,10 +1,8 @@
 import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import { bundleSigner } from '@fairlead/mirror';
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { sha256OfFile } from './file.hash.js';
 
 /** An archive as a connection names it. */
 export interface NamedBundle {
@@ -61,15 +59,9 @@ export class SoftwareBundles {
   private async hashOf(file: string): Promise<string> {
     const { size, mtimeMs } = await stat(file);
     const key = `${file} ${size} ${mtimeMs}`;
-    const hash = this.hashes.get(key) ?? sha256Of(file);
+    const hash = this.hashes.get(key) ?? sha256OfFile(file);
     this.hashes.set(key, hash);
     hash.catch(() => this.hashes.delete(key));
     return hash;
   }
 }
-
-const sha256Of = async (file: string): Promise<string> => {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  return hash.digest('hex');
-};

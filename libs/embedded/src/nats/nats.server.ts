@@ -14,8 +14,8 @@ export const NATS_PROCESS = 'nats';
 const READY_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 const ANY_ADDRESS = '0.0.0.0';
-/** Go collects garbage when the heap has grown by half, instead of when it has doubled. */
-export const NATS_MEMORY = { GOGC: '50' };
+/** Go collects garbage when the heap has grown by 40 % instead of 100 %. */
+export const NATS_MEMORY = { GOGC: '40' };
 const CONNECT_TIMEOUT_MS = 5_000;
 
 export interface StartNatsOptions {
