@@ -13,12 +13,12 @@ const IDLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_IDLE_SECONDS'] ?? 60);
 /**
  * Seconds after the last cluster was Ready at which the first window begins. What has just begun or ended is over by then: the services
  * write positions, agents their first reports, and connections to PostgreSQL that were opened under load are closed, each of which ends a
- * process. What is left of the burst are V8's collections: 20 to 105 s after it each program marks and sweeps its whole heap once, 0.1 to
- * 0.5 s of CPU, and returns memory.
+ * process. What is left of the burst are V8's collections: 20 to 150 s after it each program marks and sweeps its whole heap once or twice,
+ * 0.1 to 0.5 s of CPU each, and returns memory.
  */
 const AFTER_BURST_SECONDS = 30;
 /** At which the second one begins, which is compared with the goal: these collections are over, and only what always goes on is left. */
-const SETTLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_SETTLE_SECONDS'] ?? 150);
+const SETTLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_SETTLE_SECONDS'] ?? 210);
 const POLL_MS = 10;
 const LAB = 'lab';
 const POSTGRES = 'postgres';
