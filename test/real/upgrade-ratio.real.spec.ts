@@ -12,7 +12,7 @@ const FROM = 'v1.33.13';
 const TO = 'v1.34.4';
 const CLUSTER = 'ratio';
 const NODES = 5;
-const RATIO_MAX = 0.5;
+const RATIO_MAX = 0.4;
 const MINUTE_MS = 60_000;
 const WORKLOAD = JSON.stringify({ ...webManifests, items: budgetedManifests });
 

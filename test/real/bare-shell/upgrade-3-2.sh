@@ -68,7 +68,7 @@ for host in "${hosts[@]}"; do
   step "upgrade-$name" upgrade "$host" "$place"
   done_with "$name upgraded"
   place=later
-  for _ in $(seq 60); do
+  for _ in $(seq 300); do
     if is_ready "$name"; then break; fi
     sleep 1
   done
