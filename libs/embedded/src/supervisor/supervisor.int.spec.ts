@@ -59,7 +59,7 @@ describe('a supervisor', () => {
     expect(supervisor.status()).toEqual([
       expect.objectContaining({ name: 'service', restarts: 0, state: expect.objectContaining({ status: 'running' }) }),
     ]);
-    // Standard output and standard error are two pipes: what is read first of them is not known.
+    // Standard output and standard error are two pipes: either may be read first.
     await until(() => log('service').includes('booting'));
     expect(log('service').split('\n').toSorted()).toEqual(['', 'booting', 'ready ']);
   });
