@@ -26,7 +26,7 @@ const read = () => {
 const keep = (script) => {
   const beside = `${kept}.${process.pid}`;
   try {
-    // First: V8 leaves some 20 MB of free memory behind, which are not worth it where nothing can be kept.
+    // Opened first: making the compiled code leaves some 20 MB allocated, so it is not made where it cannot be kept.
     const file = openSync(beside, 'w');
     try {
       writeFileSync(file, script.createCachedData());

@@ -67,6 +67,22 @@ describe('SSH of a simulated host', () => {
     await eventually(() => pids.every((pid) => !isAlive(pid)));
   });
 
+  it('leaves alone what a finished command started in the background, as sshd does', async () => {
+    const connection = await lab.ssh(machine);
+    const started =
+      'setsid sleep 600 >/dev/null 2>&1 </dev/null & until grep -qx sleep /proc/$!/comm; do :; done; echo $!';
+    const left = Number(await must(connection, started));
+    connection.execCommand('echo $$ >$HOME/running; exec sleep 600').catch(() => undefined);
+    const runningPid = async (): Promise<number> => Number(await must(ssh, 'cat $HOME/running 2>/dev/null || true'));
+    await eventually(async () => (await runningPid()) > 0);
+    const running = await runningPid();
+    connection.dispose();
+    await eventually(() => !isAlive(running));
+    // Of a process that was killed and not yet waited for, nothing is left in it.
+    expect(await readFile(`/proc/${left}/cmdline`, 'utf8')).toContain('sleep');
+    process.kill(left, 'SIGKILL');
+  });
+
   it('puts and gets files by SFTP, byte by byte', async () => {
     const content = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
     await writeFile(join(folder, 'up'), content);

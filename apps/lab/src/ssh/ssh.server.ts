@@ -131,7 +131,7 @@ export class SshServer {
       let open = true;
       channel.once('close', () => {
         open = false;
-        // As sshd: what a command that has ended left in the background goes on. Looking for it reads /proc of every process.
+        // Like sshd, leaves alone what a finished command started in the background: finding that would read /proc of every process.
         if (this.calls.has(call)) call.signal('SIGKILL');
       });
       session.on('signal', (acceptSignal, _rejectSignal, { name }) => {
