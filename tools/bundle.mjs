@@ -110,9 +110,12 @@ const importingBundle = (folder) =>
     entryPoints: [join(root, folder, 'dist', 'main.js')],
     outfile: join(root, folder, 'dist', 'bundle.mjs'),
     format: 'esm',
-    // Nothing in it asks for names, and each function that is made within a call would be given its own by another call.
+    // Names stay as they are written: ssh2 asks whether a channel is a `Session`. By keepNames, each function
+    // that is made within a call would be given its name by another call.
     keepNames: false,
-    minifyIdentifiers: false,
+    minify: false,
+    minifyWhitespace: true,
+    minifySyntax: true,
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; import { fileURLToPath as __toPath } from 'node:url'; import { dirname as __dirnameOf } from 'node:path'; const require = __createRequire(import.meta.url); const __filename = __toPath(import.meta.url); const __dirname = __dirnameOf(__filename);",
     },

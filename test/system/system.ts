@@ -73,6 +73,7 @@ export interface System {
   /** Waits until the cluster has such an event; throws with the story so far when the time is over. */
   until(cluster: string, desired: (event: StoredEvent) => boolean, timeoutMs: number): Promise<StoredEvent>;
   kill(service: ServiceName | 'lab', signal?: NodeJS.Signals): void;
+  /** Ends everything. Throws when a program crashed meanwhile: it is started again, so a story may pass and hide that. */
   stop(): Promise<void>;
 }
 
@@ -105,7 +106,15 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       durable: options.durable ?? false,
       ...(options.natsHost === undefined ? {} : { natsHost: options.natsHost }),
     }));
-  const supervisor = new Supervisor({ dataDir: environment.dataDir, runName: 'programs' });
+  const crashes: string[] = [];
+  const supervisor = new Supervisor({
+    dataDir: environment.dataDir,
+    runName: 'programs',
+    onState: (name, state) => {
+      // It counts none for a signal of the story, and none where a program says that a server it needs is away.
+      if (state.status === 'waiting' && state.crashes > 0) crashes.push(`${name}: ${state.reason}`);
+    },
+  });
   try {
     const admin = await environment.connect('admin');
     await ensureStreams(admin);
@@ -158,6 +167,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
       plans,
       environment,
       supervisor,
+      crashes,
       admin,
       token,
       server: `http://${LOOPBACK}:${gatewayPort}`,
@@ -183,6 +193,7 @@ interface Parts {
   readonly plans: readonly ProgramPlan[];
   readonly environment: TestEnvironment;
   readonly supervisor: Supervisor;
+  readonly crashes: readonly string[];
   readonly admin: NatsConnection;
   readonly token: string;
   readonly server: string;
@@ -190,7 +201,17 @@ interface Parts {
   readonly labToken: string;
 }
 
-const systemOf = ({ plans, environment, supervisor, admin, token, server, labUrl, labToken }: Parts): System => {
+const systemOf = ({
+  plans,
+  environment,
+  supervisor,
+  crashes,
+  admin,
+  token,
+  server,
+  labUrl,
+  labToken,
+}: Parts): System => {
   const send = <Body>(
     base: string,
     bearer: string,
@@ -236,6 +257,7 @@ const systemOf = ({ plans, environment, supervisor, admin, token, server, labUrl
     stop: async () => {
       await supervisor.stop();
       await environment.stop();
+      if (crashes.length > 0) throw new Error(`programs crashed:\n${crashes.join('\n')}`);
     },
   };
 };
