@@ -9,7 +9,18 @@ export interface PartitionProbeOptions {
   readonly pool: pg.Pool;
   readonly databaseUrl: string;
   readonly projection: Projection<never> | Projection<unknown>;
+  /** How far each partition is; that of several replicas where they share its memory. */
+  readonly reached?: Int32Array;
 }
+
+export const noneReached = (): Int32Array =>
+  new Int32Array(new SharedArrayBuffer(PARTITION_COUNT * Int32Array.BYTES_PER_ELEMENT));
+
+/** Resolves when each partition has passed its last event. */
+export const allReach = async (reached: Int32Array, lastSeqs: ReadonlyMap<number, number>): Promise<void> => {
+  const isBehind = ([partition, seq]: readonly [number, number]): boolean => Atomics.load(reached, partition) < seq;
+  while ([...lastSeqs].some(isBehind)) await new Promise((resolve) => setTimeout(resolve, 5));
+};
 
 const fail = (message: string): never => {
   throw new Error(message);
@@ -17,7 +28,7 @@ const fail = (message: string): never => {
 
 /** The partitions of a service without a service, and a stopwatch on what they commit. */
 export class PartitionProbe {
-  private readonly reached = Array.from({ length: PARTITION_COUNT }, () => 0);
+  readonly reached: Int32Array;
   private readonly waiting = new Set<{
     readonly partition: number;
     readonly seq: number;
@@ -26,6 +37,7 @@ export class PartitionProbe {
   private readonly partitions: PartitionConsumers;
 
   constructor(options: PartitionProbeOptions) {
+    this.reached = options.reached ?? noneReached();
     this.partitions = new PartitionConsumers({
       service: 'upgrade-svc',
       nc: options.nc,
@@ -46,36 +58,35 @@ export class PartitionProbe {
     });
   }
 
-  async start(): Promise<void> {
+  /** Begins to work on the partitions that other replicas leave to it. */
+  start(): void {
     this.partitions.onAdvance((partition, seq) => {
-      this.reached[partition] = seq;
+      Atomics.store(this.reached, partition, seq);
       for (const waiter of this.waiting) {
         if (waiter.partition !== partition || waiter.seq > seq) continue;
         this.waiting.delete(waiter);
         waiter.resolve();
       }
     });
-    const owned = new Promise<void>((resolve) => {
+    this.partitions.start();
+  }
+
+  /** Resolves when it works on all partitions. */
+  async ownsAll(): Promise<void> {
+    if (this.partitions.owned().size === PARTITION_COUNT) return;
+    await new Promise<void>((resolve) => {
       const stop = this.partitions.onChange((partitions) => {
         if (partitions.size < PARTITION_COUNT) return;
         stop();
         resolve();
       });
     });
-    this.partitions.start();
-    await owned;
   }
 
   passed(seq: number, { namespace, cluster }: { readonly namespace: string; readonly cluster: string }): Promise<void> {
     const partition = partitionOf(namespace, cluster);
     if ((this.reached[partition] ?? 0) >= seq) return Promise.resolve();
     return new Promise((resolve) => this.waiting.add({ partition, seq, resolve }));
-  }
-
-  /** Resolves when each partition has passed its last event. */
-  async caughtUp(lastSeqs: ReadonlyMap<number, number>): Promise<void> {
-    const isBehind = ([partition, seq]: readonly [number, number]): boolean => (this.reached[partition] ?? 0) < seq;
-    while ([...lastSeqs].some(isBehind)) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   stop(): Promise<void> {
