@@ -18,7 +18,7 @@ WORKDIR /fairlead
 COPY --from=build /fairlead ./
 USER fairlead
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
-# Less memory for each service (docs/adr/0085-services-are-started-with-settings-for-memory.md).
+# Less memory for each service (docs/adr/0085-services-and-nats-run-with-settings-that-save-memory.md).
 ENV NODE_OPTIONS="--v8-pool-size=2 --max-semi-space-size=4" MALLOC_MMAP_THRESHOLD_=262144 MALLOC_TRIM_THRESHOLD_=262144
 EXPOSE 8080
 ENTRYPOINT ["node"]

@@ -13,7 +13,8 @@ import { readSettings } from '../apps/upgrade-svc/src/config.js';
 import { upgradeService } from '../apps/upgrade-svc/src/service.js';
 import { WrittenRows } from './growth/written.rows.js';
 import { initialControlPlane, provisioned, provisionedOutside, STATES, worker } from './growth/growth.states.js';
-import { FAILURES, GrowthWorld, type Failure } from './growth/growth.world.js';
+import { FAILURES, type Failure } from './growth/growth.parts.js';
+import { GrowthWorld } from './growth/growth.world.js';
 
 type Way = Parameters<GrowthWorld['command']>[0];
 

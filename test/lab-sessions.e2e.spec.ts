@@ -13,7 +13,7 @@ interface Machine {
 
 const OPENINGS = 20;
 
-// As it is built: ssh2 tells its channels apart by the names of their classes.
+// As it is built: ssh2 distinguishes its channels by the names of their classes.
 describe('the lab as it is started', () => {
   let system: System;
 

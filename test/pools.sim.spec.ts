@@ -1,6 +1,7 @@
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
-import { GrowthWorld, type Failure } from './growth/growth.world.js';
+import type { Failure } from './growth/growth.parts.js';
+import { GrowthWorld } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 25);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);

@@ -9,7 +9,8 @@ import {
 import { seededRandom } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
 import { chainOf, unexplained } from './growth/growth.causes.js';
-import { GrowthWorld, USER, type Failure } from './growth/growth.world.js';
+import { USER, type Failure } from './growth/growth.parts.js';
+import { GrowthWorld } from './growth/growth.world.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 100);
 const FIRST = Number(process.env['SIM_SEED'] ?? 1);

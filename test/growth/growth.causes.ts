@@ -1,5 +1,5 @@
 import { replacedIn, replacementIn, type EventData, type StoredEvent } from '@fairlead/contracts';
-import { SEEN, USER } from './growth.world.js';
+import { SEEN, USER } from './growth.parts.js';
 
 type Log = readonly StoredEvent[];
 

@@ -9,7 +9,8 @@ import {
 import { seededRandom } from '@fairlead/testing';
 import { expect } from '@jest/globals';
 import { unexplained } from './growth.causes.js';
-import { GrowthWorld, type Failure } from './growth.world.js';
+import type { Failure } from './growth.parts.js';
+import { GrowthWorld } from './growth.world.js';
 
 const RETRIES_MAX = 12;
 const POOLS = ['worker-1', 'b'];

@@ -148,6 +148,19 @@ describe('infra-svc', () => {
     if (folder !== undefined) rmSync(folder, { recursive: true });
   }, MANY_LIMIT_MS);
 
+  it('has a table for each of its projections, and none that nothing writes', async () => {
+    const tables = await services[0]!.query<{ table_name: string }>(
+      `select table_name from information_schema.columns where table_schema = current_schema()
+       and column_name in ('key', 'seq', 'doc') group by table_name having count(*) = 3 order by table_name`,
+      [],
+    );
+    expect(tables.map(({ table_name: name }) => name)).toEqual(
+      infraService(readSettings({}))
+        .projections.map(({ table }) => table)
+        .sort(),
+    );
+  });
+
   it('says what a registered connection offers', async () => {
     const { data } = await eventually(async () =>
       (await eventsOf('_', '_')).find((event) => event.type === 'ConnectionVerified'),

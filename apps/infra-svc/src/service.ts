@@ -7,6 +7,7 @@ import { infraModule } from './infra.module.js';
 import { clustersProjection, machinesProjection } from './machines/machines.projection.js';
 import { machinesReconciler } from './machines/machines.reconciler.js';
 import { InfraTables1763700000000 } from './migrations/1763700000000-infra.tables.js';
+import { DropNamespaces1764300000000 } from './migrations/1764300000000-drop.namespaces.js';
 import { realmsProcess } from './realms/realms.process.js';
 import { resourcesProjection } from './resources/resources.projection.js';
 import { sshKeysReconciler } from './ssh-keys/ssh-keys.reconciler.js';
@@ -22,7 +23,7 @@ export const infraService = (settings: Settings): ServiceDefinition =>
     projections,
     processes: [connectionsProcess, orphansProcess, realmsProcess],
     reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
-    migrations: [InfraTables1763700000000],
+    migrations: [InfraTables1763700000000, DropNamespaces1764300000000],
     jobConcurrency: settings.jobConcurrency,
     groupLimit: settings.connectionTasksMax,
   });

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join, basename } from 'node:path';
 import type { Bytes } from './bytes.js';
 
-/** Beside its target, so that the rename at the end stays within a file system; the process keeps two writers apart. */
-const beside = (path: string): string => join(dirname(path), `.${basename(path)}.${process.pid}.part`);
+/** Beside its target, so that the rename at the end stays within a file system; each writer has its own. */
+const beside = (path: string): string => join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
 
 /**
  * Writes a file that appears whole or not at all: beside it, flushed to the disk, renamed. Whatever ends the bytes early

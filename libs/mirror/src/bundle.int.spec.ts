@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { mirrorPaths, WorldFailure } from '@fairlead/contracts';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { createBundle, inspectBundle, type Bundle } from './bundle.js';
+import { catalogueOf } from './catalogue.js';
 import { Downloads } from './downloads.js';
 import { MirrorServer, writeSampleMirror } from './testing.js';
 import { openSource, type SourceOptions } from './source.js';
@@ -201,6 +202,36 @@ describe('a server', () => {
     await bundleOf(server.url);
     expect(server.requests.some((request) => request.startsWith(KUBELET))).toBe(false);
     expect(readdirSync(downloads)).toEqual([]);
+  });
+});
+
+describe('downloads of several processes into one folder', () => {
+  const kubeletBy = async (pid: number): Promise<Buffer> => {
+    const source = openSource(server.url, { retryDelayMs: 1 });
+    const { files } = await catalogueOf(source, { catalogueSha256 });
+    const parts: Uint8Array[] = [];
+    for await (const part of new Downloads(downloads, pid).fetch(
+      files.find(({ path }) => path === KUBELET)!,
+      source,
+    ))
+      parts.push(part);
+    return Buffer.concat(parts);
+  };
+
+  it('do not write into the files of each other', async () => {
+    const whole = readFileSync(join(mirror, KUBELET));
+    expect(await Promise.all([kubeletBy(process.pid), kubeletBy(process.ppid)])).toEqual([whole, whole]);
+    expect(readdirSync(downloads)).toEqual([sha256Of(join(mirror, KUBELET))]);
+  });
+
+  it('go on where a process that has ended stopped', async () => {
+    const whole = readFileSync(join(mirror, KUBELET));
+    const ended = spawnSync('true').pid;
+    mkdirSync(downloads);
+    writeFileSync(join(downloads, `${sha256Of(join(mirror, KUBELET))}.${ended}.part`), whole.subarray(0, 1_000));
+    expect(await kubeletBy(process.pid)).toEqual(whole);
+    expect(server.requests).toContain(`${KUBELET} from 1000`);
+    expect(readdirSync(downloads)).toEqual([sha256Of(join(mirror, KUBELET))]);
   });
 });
 

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MirrorFile } from '@fairlead/contracts';
-import { makeFolder } from '@fairlead/embedded/process';
+import { isAlive, makeFolder } from '@fairlead/embedded/process';
 import { digestOfFile, verified, type Bytes } from './bytes.js';
 import type { MirrorSource } from './source.js';
 
@@ -11,7 +11,10 @@ import type { MirrorSource } from './source.js';
  * this process or in the next one.
  */
 export class Downloads {
-  constructor(private readonly folder: string) {}
+  constructor(
+    private readonly folder: string,
+    private readonly pid = process.pid,
+  ) {}
 
   /** The file's bytes, downloaded before the first of them is given. */
   async *fetch(file: MirrorFile, source: MirrorSource): AsyncGenerator<Uint8Array, void> {
@@ -33,13 +36,23 @@ export class Downloads {
     const whole = await sizeOf(path);
     if (whole === file.size) return path;
     makeFolder(this.folder);
-    const part = `${path}.part`;
+    const part = await this.claimPart(file);
     const from = (await sizeOf(part)) ?? 0;
     if (from > file.size) await rm(part);
     await append(part, source.read(file.path, from > file.size ? 0 : from), file.size);
     await this.confirm(part, file, source.location);
     await rename(part, path);
     return path;
+  }
+
+  /** This process' own part of a file, so that no other writes into it; it may begin as that of a process that has ended. */
+  private async claimPart({ sha256 }: MirrorFile): Promise<string> {
+    const names = await readdir(this.folder);
+    const own = `${sha256}.${this.pid}.part`;
+    const left = names.find((name) => name.startsWith(sha256) && isLeft(name));
+    if (left !== undefined && !names.includes(own))
+      await renameIfThere(join(this.folder, left), join(this.folder, own));
+    return join(this.folder, own);
   }
 
   private async confirm(part: string, file: MirrorFile, location: string): Promise<void> {
@@ -54,6 +67,22 @@ export class Downloads {
     }
   }
 }
+
+const PART = /\.(\d+)\.part$/;
+
+const isLeft = (name: string): boolean => {
+  const pid = PART.exec(name)?.[1];
+  return pid !== undefined && !isAlive({ pid: Number(pid), birth: null });
+};
+
+/** It is not when another process has just claimed it. */
+const renameIfThere = async (from: string, to: string): Promise<void> => {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isAbsence(error)) throw error;
+  }
+};
 
 const append = async (path: string, bytes: Bytes, sizeMax: number): Promise<void> => {
   const file = await open(path, 'a');
@@ -74,7 +103,9 @@ const sizeOf = async (path: string): Promise<number | undefined> => {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 };
+
+const isAbsence = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

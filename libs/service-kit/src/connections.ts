@@ -104,16 +104,21 @@ const connectDatabase = async (
     if (database.isInitialized) await database.destroy().catch(() => undefined); // What went wrong is reported already.
     throw error;
   }
-  const pool = new pg.Pool({
-    connectionString: config.databaseUrl,
-    min: CONNECTIONS_MIN,
-    max: CONNECTIONS_MAX,
-    application_name: `${definition.name}-partitions`,
-    keepAlive: true,
-    Client: SteadyClient,
-    // By key, all of them. PostgreSQL would plan each again at every use, because it expects fewer rows of the arrays that it is given.
-    options: '-c plan_cache_mode=force_generic_plan',
-  });
+  const pool = poolOfPartitions(`${definition.name}-partitions`, config.databaseUrl);
   pool.on('error', lost);
   return { pool, database };
 };
+
+/** Connections for the statements of partitions. */
+export const poolOfPartitions = (name: string, databaseUrl: string): pg.Pool =>
+  new pg.Pool({
+    connectionString: databaseUrl,
+    min: CONNECTIONS_MIN,
+    max: CONNECTIONS_MAX,
+    application_name: name,
+    keepAlive: true,
+    Client: SteadyClient,
+    // By key, all of them. PostgreSQL would plan each again at every use, because it expects fewer rows of the arrays that it is given.
+    // A statement, because PgBouncer refuses this as a parameter of the start. The pool waits for it, although its types do not say so.
+    onConnect: (client): unknown => client.query('set plan_cache_mode = force_generic_plan'),
+  });

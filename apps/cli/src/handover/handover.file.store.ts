@@ -1,8 +1,7 @@
+import { writeWhole } from '@fairlead/mirror';
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rename } from 'node:fs/promises';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { createReadStream } from 'node:fs';
+import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { CliFailure, wordsOf } from '../failures.js';
 import { endLine, Header, LINE_BYTES_MAX, messageLine, parseLine, type Line } from './handover.file.js';
@@ -31,10 +30,10 @@ async function* linesOf(header: Header, content: Content): AsyncGenerator<string
 
 /** Whole or not at all, for its owner only; one that exists is replaced. */
 export const writeHandover = async (file: string, header: Header, content: Content): Promise<void> => {
-  const draft = `${file}.tmp`;
-  const out = createWriteStream(draft, { mode: OWNER_ONLY, flush: true });
-  await pipeline(Readable.from(linesOf(header, content)), createGzip(), out);
-  await rename(draft, file);
+  const gzip = createGzip();
+  // A failure of the content is thrown to the reader of the compressed bytes.
+  pipeline(Readable.from(linesOf(header, content)), gzip, () => undefined);
+  await writeWhole(file, gzip, OWNER_ONLY);
 };
 
 /** Lines of a compressed file, each of bounded length. */

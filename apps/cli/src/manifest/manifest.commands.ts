@@ -5,12 +5,12 @@ import { addCommand, runs } from '../command/command.js';
 import { collected, duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions } from '../command/waiting.js';
+import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { applyTemplate, deleteTemplate, planTemplate } from '../template/template.effects.js';
 import { templateDiff } from '../template/template.document.js';
-import type { ManifestView } from '../api/api.ports.js';
 import { changeManifest, planChange, type ChangeOptions } from './change.effects.js';
 import { diffLines } from './change.text.js';
 import { inTurn, refuseSharedKey, titleOf } from './documents.effects.js';
@@ -89,6 +89,8 @@ const addDiff = (program: Command, io: Io): void => {
   const command = addCommand(program, {
     usage: 'diff',
     summary: 'Show how a manifest differs from the declared cluster; exits with 1 if it differs',
+    description:
+      'Compare manifests with what is declared, and change nothing. A cluster whose template does not exist yet can be compared only after the template is applied, also where both are in the same files.',
     examples: [
       ['fairlead diff -f cluster.yaml', 'Show the fields that differ'],
       ['fairlead diff -f clusters/ -R', 'Show them for every manifest below a folder'],
@@ -97,39 +99,66 @@ const addDiff = (program: Command, io: Io): void => {
   fileOptions(command).action(
     runs(io, async (session, options: FileOptions) => {
       const manifests = await manifestsOf(session, options);
-      return inTurn(io, manifests, (document) => difference(session, document, manifests.length > 1), {
-        continues: true,
-      });
+      return inTurn(io, manifests, (document) => difference(session, document, manifests), { continues: true });
     }),
   );
 };
 
-/** `isHeaded`: its lines are shown below the name of the object, because there are others. */
-const difference = async (session: Session, document: SourcedManifest, isHeaded: boolean): Promise<Answer> => {
+/** Of one of the documents. Where there are several, its lines are shown below the name of the object. */
+const difference = async (
+  session: Session,
+  document: SourcedManifest,
+  all: readonly SourcedManifest[],
+): Promise<Answer> => {
   const { colors } = session.io;
-  const answer = (differing: Differing, lines: readonly string[]): Answer =>
-    diffAnswer(differing, isHeaded && lines.length > 0 ? [`${titleOf(document)}:`, ...lines.map(indented)] : lines);
+  const answer = (data: object, lines: readonly string[]): Answer => {
+    const isHeaded = all.length > 1 && lines.length > 0;
+    return diffAnswer(document, data, isHeaded ? [`${titleOf(document)}:`, ...lines.map(indented)] : lines);
+  };
   const { manifest } = document;
   if (isTemplate(manifest)) {
     const { before, planned } = await planTemplate(session, templateAddressOf(manifest, session), manifest);
-    return answer({ before, planned }, templateDiff(before, planned, colors));
+    return answer({ spec: specsOf(before, planned) }, templateDiff(before, planned, colors));
   }
-  const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
-  return answer({ before, planned, plan: planned.plan }, diffLines(before, planned, colors));
+  try {
+    const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
+    return answer({ spec: specsOf(before, planned), plan: planned.plan }, diffLines(before, planned, colors));
+  } catch (error) {
+    const template = templateAmong(all, manifest, session);
+    if (template === undefined || !isUnknownTemplate(error)) throw error;
+    const words = `Its template ${template} does not exist yet; apply that to see what differs of the cluster.`;
+    return answer({ spec: null, missingTemplate: template }, [colors.yellow(words)]);
+  }
+};
+
+const isUnknownTemplate = (error: unknown): boolean =>
+  error instanceof CliFailure && error.code === 'template.not-found';
+
+/** The name of the cluster's template, where one of the documents declares it. */
+const templateAmong = (
+  documents: readonly SourcedManifest[],
+  cluster: ManifestDocument,
+  session: Session,
+): string | undefined => {
+  const { namespace } = addressOf(cluster, session);
+  const { template: named } = (cluster['spec'] ?? {}) as { readonly template?: unknown };
+  return documents
+    .filter(({ manifest }) => isTemplate(manifest))
+    .map(({ manifest }) => templateAddressOf(manifest, session))
+    .find((at) => at.namespace === namespace && at.template === named)?.template;
 };
 
 const indented = (line: string): string => `  ${line}`;
 
-interface Differing {
-  readonly before: { readonly spec: object } | undefined;
-  readonly planned: { readonly spec: object; readonly metadata: { readonly name: string } };
-  readonly plan?: ManifestView['plan'];
-}
+const specsOf = (before: { readonly spec: object } | undefined, planned: { readonly spec: object }) => ({
+  before: before?.spec ?? null,
+  after: planned.spec,
+});
 
-const diffAnswer = ({ before, planned, plan }: Differing, lines: readonly string[]): Answer => ({
-  data: { spec: { before: before?.spec ?? null, after: planned.spec }, ...(plan === undefined ? {} : { plan }) },
+const diffAnswer = ({ manifest }: SourcedManifest, data: object, lines: readonly string[]): Answer => ({
+  data,
   table: lines.join('\n'),
-  names: lines.length === 0 ? [] : [planned.metadata.name],
+  names: lines.length === 0 ? [] : [manifest.metadata.name],
   ...(lines.length === 0 ? {} : { exit: 'failed' as const }),
 });
 

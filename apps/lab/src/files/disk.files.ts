@@ -139,7 +139,11 @@ export class DiskFiles implements HostFiles {
 
   async removeTree(path: string): Promise<void> {
     if (this.inside(path) === '/') throw new FileFault('EACCES', path);
-    await rm(await this.resolveEntry(path), { recursive: true, force: true });
+    try {
+      await rm(await this.resolveEntry(path), { recursive: true, force: true });
+    } catch (error) {
+      if (!isAbsence(error)) throw error; // A folder above it is missing, or is a file.
+    }
   }
 
   async destroy(): Promise<void> {

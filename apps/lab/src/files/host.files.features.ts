@@ -65,6 +65,14 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
     await expect(files.removeTree('/')).rejects.toMatchObject({ code: 'EACCES' });
   });
 
+  it('removes nothing, without a fault, where the folder above is missing or a file', async () => {
+    const files = await make();
+    await files.writeText('/d/file', '1');
+    await files.removeTree('/none/sub');
+    await files.removeTree('/d/file/sub');
+    expect(await files.readText('/d/file')).toBe('1');
+  });
+
   it('follows links inside the host', async () => {
     const files = await make();
     await files.writeText('/data/real', 'content');

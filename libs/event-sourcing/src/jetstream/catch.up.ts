@@ -27,6 +27,11 @@ const RECENT_MS = 5_000;
 const APART_MAX = 100_000;
 /** What is kept for a partition that takes nothing. It leaves the pass then, so that no other waits for it. */
 const WAITING_MAX = 4 * READ_BATCH;
+/**
+ * How much of the log is read meanwhile. A message keeps the buffer that it came in, with the messages of other partitions beside it, so few
+ * that wait can keep all that was read since the first of them.
+ */
+const READ_MEANWHILE_MAX_BYTES = 64 * 1024 * 1024;
 
 /** A partition with fewer messages than others gets those that it has after so many of all. */
 const PASSED_MAX = 2 * PARTITION_COUNT * READ_BATCH;
@@ -40,6 +45,8 @@ interface Member {
   waiting: RawEvent[];
   /** How many messages the pass has read since. */
   passed: number;
+  /** How much the pass has read since, as long as something waits. */
+  passedBytes: number;
   answer: Answer | undefined;
 }
 
@@ -110,7 +117,7 @@ export class CatchUp {
       const first = Math.min(...near);
       // The others may ask soon; what comes for them is kept.
       for (const partition of this.options.owned())
-        this.members.set(partition, { takenTo: first, waiting: [], passed: 0, answer: undefined });
+        this.members.set(partition, { takenTo: first, waiting: [], passed: 0, passedBytes: 0, answer: undefined });
       void this.run(first)
         .catch((error: unknown) => this.options.warn(error))
         .finally(() => this.end());
@@ -139,16 +146,24 @@ export class CatchUp {
 
   private async run(after: number): Promise<void> {
     for await (const batch of this.options.pass(after)) {
-      for (const message of batch) this.give(message);
-      for (const member of this.members.values()) {
-        member.passed += batch.length;
-        if (member.waiting.length >= READ_BATCH || (member.waiting.length > 0 && member.passed > PASSED_MAX))
-          this.serve(member);
+      let bytes = 0;
+      for (const message of batch) {
+        this.give(message);
+        bytes += message.bytes.length;
       }
+      for (const [partition, member] of this.members) this.passed(partition, member, batch.length, bytes);
       while (this.members.size > 0 && ![...this.members.values()].some(({ answer }) => answer !== undefined))
         await new Promise<void>((resolve) => (this.goOn = resolve));
       if (this.members.size === 0) return;
     }
+  }
+
+  private passed(partition: number, member: Member, messages: number, bytes: number): void {
+    member.passed += messages;
+    member.passedBytes = member.waiting.length === 0 ? 0 : member.passedBytes + bytes;
+    const isMuch = member.passed > PASSED_MAX || member.passedBytes > READ_MEANWHILE_MAX_BYTES;
+    if (member.waiting.length >= READ_BATCH || (member.waiting.length > 0 && isMuch)) this.serve(member);
+    if (member.passedBytes > READ_MEANWHILE_MAX_BYTES) this.leave(partition); // It takes nothing, or it would have been served.
   }
 
   private give(message: RawEvent): void {
@@ -165,6 +180,7 @@ export class CatchUp {
     const messages = member.waiting.splice(0, READ_BATCH);
     member.answer = undefined;
     member.passed = 0;
+    member.passedBytes = 0;
     member.takenTo = messages.at(-1)?.seq ?? member.takenTo;
     answer(messages.length > 0 ? messages : undefined);
   }

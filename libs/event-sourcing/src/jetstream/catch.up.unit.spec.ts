@@ -169,6 +169,27 @@ describe('partitions that are far behind', () => {
     expect(await again).toBeUndefined();
   });
 
+  it('do not have large messages kept for one that takes nothing, which reads by itself later', async () => {
+    const LAST_LARGE = 2_000 * PARTITION_COUNT;
+    const large = new Uint8Array(16_384);
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const catchUp = new CatchUp({
+      pass: async function* () {
+        for await (const batch of logOf(LAST_LARGE, 0)) yield batch.map((message) => ({ ...message, bytes: large }));
+        await finished;
+      },
+      owned: () => PARTITIONS,
+      warn: () => undefined,
+    });
+    const slow = catchUp.next(0, 0);
+    const others = Promise.all(PARTITIONS.slice(1).map((partition) => takeAll(catchUp, partition, 0)));
+    await settle();
+    expect(await catchUp.next(0, (await slow)!.at(-1)!.seq)).toBeUndefined();
+    finish();
+    expect((await others)[0]).toEqual(expected(1, 0, LAST_LARGE));
+  });
+
   it('get what they have before the end when others have much more', async () => {
     const QUIET = PARTITION_COUNT - 1;
     let batches = 0;

@@ -1,0 +1,134 @@
+import type { ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import { desiredTask, reconcilerDecider, STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
+import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
+import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
+import { machines, type MachinesCommand, type TaskData } from '../../apps/infra-svc/src/machines/machines.decider.js';
+import { planCluster, planRequest, planSurge } from '../../apps/infra-svc/src/machines/machines.planner.js';
+import { machinesReconciler } from '../../apps/infra-svc/src/machines/machines.reconciler.js';
+import { missingOf, targetsOf, type Cluster } from '../../apps/infra-svc/src/machines/machines.state.js';
+import { surgeKey, surgeLacks } from '../../apps/infra-svc/src/machines/surges.js';
+import { SURGE, type Job, type ServiceWorld } from './growth.parts.js';
+
+const kernel = reconcilerDecider(machinesReconciler);
+const noZones = (): readonly string[] => [];
+
+const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Machine =>
+  ({
+    ...plan,
+    providerId: `lab://${plan.name}`,
+    publicIp: '127.0.0.9',
+    privateIp: '10.0.0.9',
+    ssh: { host: '127.0.0.9', port: 22, user: 'root', keyRef: 'infra-svc.key', hostKey: null },
+    csp: 'lab',
+    region: 'lab-1',
+    zone: 'lab-1a',
+  }) as Machine;
+
+/** A task of infra-svc. The provider is played. */
+export const infraJob = (world: ServiceWorld, job: Job): void => {
+  const { type, data } = job;
+  const ref = data as unknown as TaskRef;
+  const now = world.now();
+  if (type === STATE_FACTS) {
+    world.decide(kernel, world.known(world.infra), { type: STATE_FACTS, data: { now } });
+    return;
+  }
+  const task = desiredTask(machinesReconciler, world.known(world.infra), ref, now);
+  if (task === undefined || world.infra.status === 'absent') return;
+  world.did(ref.key);
+  if (type === 'MakeMachinesAgain') return makeAgain(world, job, world.infra.cluster, task.data as TaskData);
+  const operation = machinesTaskDone(world, type, world.infra.cluster, task.data as TaskData);
+  if (operation === undefined) return;
+  const cause = { operation, target: 'lab', message: 'no' };
+  const failure = { cause, attempt: 6, attemptsMax: 6, nextAttemptAt: null, now };
+  world.decide(kernel, world.known(world.infra), { type: 'RecordFailure', data: { ref, failure } });
+};
+
+/** The operation of the provider that failed; undefined: none. */
+const machinesTaskDone = (world: ServiceWorld, type: string, cluster: Cluster, data: TaskData): string | undefined => {
+  const { uid } = cluster;
+  switch (type) {
+    case 'ValidateCluster':
+      machinesDecide(world, { type: 'Accept', data: { uid } });
+      return undefined;
+    case 'PlanMachines':
+      plan(world, uid, planCluster(uid, cluster.spec, noZones), undefined);
+      return undefined;
+    case 'PlanNodes': {
+      const request = requestOf(cluster.additions, data.requestId!)!;
+      plan(world, uid, planRequest(cluster, request, { zonesOf: noZones }), request.requestId);
+      return undefined;
+    }
+    case 'PlanSurge': {
+      const count = surgeLacks(cluster.planned, cluster.surges, SURGE);
+      const machines = planSurge(cluster, { ...SURGE, count }, noZones);
+      machinesDecide(world, { type: 'PlanSurge', data: { ...SURGE, machines } });
+      return undefined;
+    }
+    case 'EnsureMachines':
+      return makeBatch(world, cluster, data.surge === undefined ? batchOfRequest(data.requestId) : surgeKey(SURGE));
+    case 'EnsureLoadBalancer': {
+      const balancer = { uid, kind: 'haproxy', host: '198.18.7.1', port: 6443 } as const;
+      machinesDecide(world, { type: 'RecordLoadBalancer', data: balancer });
+      return undefined;
+    }
+    case 'UpdateLoadBalancer': {
+      const targets = targetsOf(cluster).map(({ name }) => name);
+      machinesDecide(world, { type: 'RecordTargets', data: { uid, targets } });
+      return undefined;
+    }
+    case 'DeleteMachine':
+      return deleteMachine(world, uid, data.node!);
+    case 'DeleteCluster':
+      return deleteCluster(world, cluster);
+    default:
+      throw new Error(`no such task: ${type}`);
+  }
+};
+
+const plan = (
+  world: ServiceWorld,
+  uid: ClusterUid,
+  machines: readonly MachinePlan[],
+  requestId: string | undefined,
+): void => {
+  machinesDecide(world, { type: 'Plan', data: { uid, machines, requestId } });
+};
+
+const makeBatch = (world: ServiceWorld, cluster: Cluster, batch: string | null): string | undefined => {
+  const missing = missingOf(cluster, batch);
+  // The first is made, so that there is something to roll back.
+  missing.forEach((plan, at) => {
+    if (world.has('create') && at > 0) return;
+    world.provider.add(plan.name);
+    if (!(world.has('create') && missing.length === 1))
+      machinesDecide(world, { type: 'RecordMachine', data: { uid: UID, machine: machineOf(plan) } });
+  });
+  return world.has('create') ? 'create machines' : undefined;
+};
+
+const makeAgain = (world: ServiceWorld, job: Job, cluster: Cluster, { requestId = '' }: TaskData): void => {
+  const operation = makeBatch(world, cluster, batchOfRequest(requestId));
+  if (operation === undefined) return;
+  const cause = { operation, target: 'lab', message: 'no' };
+  machinesDecide(world, { type: 'FailNodes', data: { uid: cluster.uid, requestId, cause } });
+  world.tryLater(job);
+};
+
+const deleteMachine = (world: ServiceWorld, uid: ClusterUid, name: NodeName): string | undefined => {
+  if (world.has('delete')) return 'delete machine';
+  world.provider.delete(name);
+  machinesDecide(world, { type: 'RecordRemoval', data: { uid, name } });
+  return undefined;
+};
+
+const deleteCluster = (world: ServiceWorld, { uid, planned }: Cluster): string | undefined => {
+  if (world.has('delete') && planned.length > 0) return 'delete machines';
+  world.provider.clear();
+  machinesDecide(world, { type: 'RecordDeletion', data: { uid, gone: [], nothingLeft: true } });
+  return undefined;
+};
+
+const machinesDecide = (world: ServiceWorld, command: MachinesCommand): void => {
+  world.decide(machines, world.infra, command);
+};

@@ -1,0 +1,62 @@
+import type { Fact, NodeName, Refusal, UpgradeId } from '@fairlead/contracts';
+import type { Cause, Command, Decider, Known } from '@fairlead/event-sourcing';
+import type { Bootstrap } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.state.js';
+import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
+import type { Machines } from '../../apps/infra-svc/src/machines/machines.state.js';
+
+export const FAILURES = [
+  'create',
+  'delete',
+  'unreachable',
+  'join',
+  'drain',
+  'quarantined-bootstrap',
+  'quarantined-machines',
+] as const;
+export type Failure = (typeof FAILURES)[number];
+
+/** Who requests. */
+export const USER = 'user/sim';
+/** What a service sees in the world. */
+export const SEEN = 'system/seen';
+
+export const ADDRESS = { namespace: 'default', cluster: 'demo' };
+export const SURGE = { uid: UID, upgradeId: 'u-8f3k2m9q' as UpgradeId, pool: 'worker-1' };
+
+export interface Job {
+  readonly by: 'machines' | 'bootstrap';
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly cause: Cause;
+}
+
+/** What the services of a GrowthWorld find in it, and how they act on it. */
+export interface ServiceWorld {
+  /** The machines of the provider. */
+  readonly provider: Set<string>;
+  /** The Nodes of Kubernetes. */
+  readonly kubernetes: Set<string>;
+  /** The members of etcd. */
+  readonly etcd: Set<string>;
+  /** Nodes whose hosts are down: their agents are silent, and their members of etcd do not answer. */
+  readonly down: Set<string>;
+  /** Control planes that etcd needed when their turn to leave came, with that attempt. */
+  readonly blocked: Map<NodeName, number>;
+  /** What infra-svc has read of the log. */
+  readonly infra: Machines;
+  /** What bootstrap-svc has read of it. */
+  readonly boot: Bootstrap;
+  now(): string;
+  has(failure: Failure): boolean;
+  known<State>(state: State): Known<State>;
+  say(fact: Fact): void;
+  decide<State, C extends Command, E extends Fact>(
+    decider: Decider<State, C, E>,
+    state: State,
+    command: C,
+  ): readonly E[] | Refusal;
+  /** Notes what a task did to the provider, the hosts or Kubernetes. */
+  did(what: string): void;
+  /** Of a task that is tried again and again, until the provider is well. */
+  tryLater(job: Job): void;
+}
