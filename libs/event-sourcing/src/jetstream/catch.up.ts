@@ -59,7 +59,8 @@ export class CatchUp {
   private members = new Map<number, Member>();
   private isRunning = false;
   private timer: NodeJS.Timeout | undefined;
-  private readonly askedAtMs = new Map<number, number>();
+  /** When each partition asked last, and for what follows which sequence. */
+  private readonly asked = new Map<number, { readonly atMs: number; readonly after: number }>();
   /** After a pass, each partition looks for what has come since: mostly that is little. */
   private finished = new Set<number>();
   private goOn: () => void = () => undefined;
@@ -71,8 +72,8 @@ export class CatchUp {
     if (this.isRunning) return this.ofPass(partition, after);
     if (this.finished.delete(partition)) return Promise.resolve(undefined);
     const isFirst = !this.wasBehind(partition);
-    this.askedAtMs.set(partition, performance.now());
-    const behind = [...this.askedAtMs.keys()].filter((other) => this.wasBehind(other)).length;
+    this.asked.set(partition, { atMs: performance.now(), after });
+    const behind = this.behindNear(after);
     if (!isFirst && behind < SHARING_MIN) return Promise.resolve(undefined);
     return new Promise((answer) => {
       this.gathered.set(partition, { after, answer });
@@ -85,7 +86,7 @@ export class CatchUp {
 
   /** It has read all that follows, so no other waits for it. */
   hasAll(partition: number): void {
-    this.askedAtMs.delete(partition);
+    this.asked.delete(partition);
   }
 
   /** It waits for nothing more. */
@@ -98,7 +99,13 @@ export class CatchUp {
   }
 
   private wasBehind(partition: number): boolean {
-    return performance.now() - (this.askedAtMs.get(partition) ?? -Infinity) < RECENT_MS;
+    return performance.now() - (this.asked.get(partition)?.atMs ?? -Infinity) < RECENT_MS;
+  }
+
+  /** How many are behind at about this sequence: there is no use in waiting for those that cannot share a pass. */
+  private behindNear(after: number): number {
+    return [...this.asked].filter(([other, at]) => this.wasBehind(other) && Math.abs(at.after - after) <= APART_MAX)
+      .length;
   }
 
   /** After where those read that can share a pass. */
@@ -123,8 +130,8 @@ export class CatchUp {
         .finally(() => this.end());
     } else {
       // The others were waited for in vain. Where that was for a moment only, they may be at work on a batch.
-      for (const partition of wasLong ? [...this.askedAtMs.keys()] : [])
-        if (!gathered.has(partition)) this.askedAtMs.delete(partition);
+      for (const partition of wasLong ? [...this.asked.keys()] : [])
+        if (!gathered.has(partition)) this.asked.delete(partition);
     }
     for (const [partition, { after, answer }] of gathered)
       if (this.isRunning) void this.ofPass(partition, after).then(answer);
@@ -191,7 +198,7 @@ export class CatchUp {
     const { members } = this;
     this.members = new Map();
     this.finished = new Set(members.keys());
-    this.askedAtMs.clear();
+    this.asked.clear();
     for (const member of members.values()) this.serve(member);
   }
 }

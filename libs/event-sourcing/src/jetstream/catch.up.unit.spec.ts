@@ -124,6 +124,17 @@ describe('partitions that are far behind', () => {
     expect(passes).toEqual([0]);
   });
 
+  it('do not wait for others that are far ahead of them, or behind', async () => {
+    const { catchUp, passes } = world(LAST);
+    const placeOf = (partition: number): number => partition * 200_000;
+    const first = Promise.all(PARTITIONS.map((partition) => catchUp.next(partition, placeOf(partition))));
+    await jest.advanceTimersByTimeAsync(50);
+    expect(new Set(await first)).toEqual(new Set([undefined]));
+    for (const partition of PARTITIONS)
+      expect(await catchUp.next(partition, placeOf(partition) + 16_000)).toBeUndefined(); // No timer has to pass.
+    expect(passes).toEqual([]);
+  });
+
   it('do not wait for others that have read all since', async () => {
     const { catchUp, passes } = world(LAST);
     for (const partition of ENOUGH) {
