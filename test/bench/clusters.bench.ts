@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionFilter, PARTITION_COUNT, storedSubject, type StoredEvent } from '@fairlead/contracts';
 import { decode, readAll } from '@fairlead/event-sourcing/jetstream';
-import { clusterBody, startSystem, type System } from '../system/system.js';
+import { clusterBody, SERVICE_NAMES, startSystem, type System } from '../system/system.js';
 import { countFigures, countsOf, type Count } from './counts.js';
 import { distributionOf, lineOf, rounded, scaled, type Figure } from './figures.js';
 import { privateMiBOfTree, useOf, useOfTree, wakeUpsOf, wakeUpsOfTree, type ProcessUse } from './processes.js';
@@ -19,6 +19,9 @@ const IDLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_IDLE_SECONDS'] ?? 60);
 const AFTER_BURST_SECONDS = 30;
 /** At which the second one begins, which is compared with the goal: these collections are over, and only what always goes on is left. */
 const SETTLE_SECONDS = Number(process.env['FAIRLEAD_BENCH_SETTLE_SECONDS'] ?? 210);
+/** Of each service that shares its work among them. */
+const REPLICAS = Number(process.env['FAIRLEAD_BENCH_REPLICAS'] ?? 1);
+const SCALED_SERVICES = SERVICE_NAMES.filter((name) => name !== 'gateway');
 const POLL_MS = 10;
 const LAB = 'lab';
 const POSTGRES = 'postgres';
@@ -137,6 +140,7 @@ const benchCreation = async (creation: Creation): Promise<Figure[]> => {
   const system = await startSystem({ light, durable: true });
   const endings = watchEndings(system);
   try {
+    for (const service of SCALED_SERVICES) await system.supervisor.scale(service, REPLICAS);
     await requestAll(system, ['warm-up'], SINGLE_NODE);
     await endings.ready(1);
     const before = uses(system);
