@@ -38,7 +38,12 @@ install -m 755 "$release/kubeadm" /usr/bin/kubeadm
 if [ "$2" = first ]; then
   kubeadm upgrade apply "$version" -y --ignore-preflight-errors=SystemVerification,ImagePull,CreateJob
 else
-  kubeadm upgrade node --ignore-preflight-errors=SystemVerification,ImagePull
+  # An API server that has just started refuses everyone until it has read the roles.
+  for try in 1 2 3; do
+    if kubeadm upgrade node --ignore-preflight-errors=SystemVerification,ImagePull; then break; fi
+    [ "$try" != 3 ] || exit 1
+    sleep 5
+  done
 fi
 install -m 755 "$release/kubelet" /usr/bin/kubelet.new
 mv /usr/bin/kubelet.new /usr/bin/kubelet
