@@ -13,8 +13,8 @@ interface Machine {
 
 const OPENINGS = 20;
 
-// As it is built: ssh2 distinguishes its channels by the names of their classes.
-describe('the lab as it is started', () => {
+// The bundle and not its sources: ssh2 distinguishes its channels by the names of their classes.
+describe('the built lab', () => {
   let system: System;
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('the lab as it is started', () => {
     });
   };
 
-  it('goes on when clients are gone between the opening of a session and its command', async () => {
+  it('keeps running when clients disconnect between opening a session and its command', async () => {
     const key = ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 });
     const { publicIp: host, sshPort: port, sshUser: username } = await make(key.public);
     const pid = system.supervisor.status().find(({ name }) => name === 'lab')?.pid;

@@ -73,7 +73,7 @@ export interface System {
   /** Waits until the cluster has such an event; throws with the story so far when the time is over. */
   until(cluster: string, desired: (event: StoredEvent) => boolean, timeoutMs: number): Promise<StoredEvent>;
   kill(service: ServiceName | 'lab', signal?: NodeJS.Signals): void;
-  /** Ends everything. Throws when a program crashed meanwhile: it is started again, so a story may pass and hide that. */
+  /** Ends everything. Throws if a program crashed: the supervisor restarts it, so the story itself may have passed. */
   stop(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
     dataDir: environment.dataDir,
     runName: 'programs',
     onState: (name, state) => {
-      // It counts none for a signal of the story, and none where a program says that a server it needs is away.
+      // Zero if the story sent the signal, or if the program reported that a server that it needs is unavailable.
       if (state.status === 'waiting' && state.crashes > 0) crashes.push(`${name}: ${state.reason}`);
     },
   });

@@ -38,7 +38,7 @@ install -m 755 "$release/kubeadm" /usr/bin/kubeadm
 if [ "$2" = first ]; then
   kubeadm upgrade apply "$version" -y --ignore-preflight-errors=SystemVerification,ImagePull,CreateJob
 else
-  # An API server that has just started refuses everyone until it has read the roles.
+  # An API server that has just started denies requests until it has loaded the RBAC rules.
   for try in 1 2 3; do
     if kubeadm upgrade node --ignore-preflight-errors=SystemVerification,ImagePull; then break; fi
     [ "$try" != 3 ] || exit 1
