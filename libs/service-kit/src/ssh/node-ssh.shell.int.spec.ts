@@ -1,9 +1,10 @@
 import { HOST_KEY_CHANGED, WorldFailure } from '@fairlead/contracts';
 import { renderStep } from '@fairlead/node-scripts';
 import { eventually, newFolder } from '@fairlead/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { QUESTIONS } from '../../../../test/recorded/questions.js';
 import { recorded } from '../../../../test/recorded/recorded.js';
@@ -55,6 +56,20 @@ describe('node-ssh', () => {
     const session = await makeShell().open(sshd.address, options);
     expect(session.hostKey).toBe(sshd.fingerprint);
     session.release();
+  });
+
+  it('sends the first byte of a connection only when its packets no longer wait for acknowledgements', async () => {
+    const sent = jest.spyOn(Socket.prototype, 'write');
+    const withoutDelay = jest.spyOn(Socket.prototype, 'setNoDelay');
+    try {
+      (await makeShell().open(sshd.address, options)).release();
+      const isOurs = (socket: unknown): boolean => socket instanceof Socket && socket.remotePort === sshd.address.port;
+      const firstOf = ({ mock: { contexts, invocationCallOrder } }: typeof sent | typeof withoutDelay): number =>
+        invocationCallOrder[contexts.findIndex(isOurs)] ?? Number.NaN;
+      expect(firstOf(withoutDelay)).toBeLessThan(firstOf(sent));
+    } finally {
+      jest.restoreAllMocks();
+    }
   });
 
   it('finds out by a login of its own whether the host accepts a key, and then closes what was opened with one that it refuses', async () => {

@@ -56,7 +56,7 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
   const ssh = new NodeSSH();
   let seen = '';
   try {
-    await ssh.connect({
+    const connecting = ssh.connect({
       ...(channel === undefined ? { host: address.host, port: address.port } : { sock: channel }),
       username: address.user,
       privateKey: address.privateKey,
@@ -70,10 +70,12 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
         return address.hostKey === null || seen === address.hostKey;
       },
     });
+    // Handshake and file transfer are small questions and answers. If the socket waits to fill packets, it waits for acknowledgements that the
+    // host delays by 40 ms: three times before the connection is ready. Nothing has been sent yet when `connect` is emitted.
+    if (channel === undefined) ssh.connection?.once('connect', () => ssh.connection?.setNoDelay(true));
+    await connecting;
     // node-ssh stops listening once it is connected; an error without a listener would end the process.
     ssh.connection?.on('error', () => undefined);
-    // File transfer is many small questions and answers: waiting to fill packets costs 40 ms for each of them.
-    if (channel === undefined) ssh.connection?.setNoDelay(true);
     return { ssh, hostKey: seen };
   } catch (error) {
     ssh.dispose();
