@@ -58,7 +58,7 @@ interface NodeState {
 /** One Node object behind TLS with client certificates, as much of the Kubernetes API as an agent uses. */
 export class KubernetesApi {
   node: NodeState | undefined;
-  /** Each request as `GET /path`, with the client's name. */
+  /** Each request as `GET /path` or `WATCH /path`, with the client's name. */
   readonly requests: string[] = [];
   /** Watches end at once: as after a start of the server, to which the version of an object that has not changed since is too old. */
   refusesWatches = false;
@@ -151,14 +151,15 @@ export class KubernetesApi {
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'https://api');
     const client = (request.socket as TLSSocket).getPeerCertificate().subject.CN;
-    this.requests.push(`${client} ${request.method ?? ''} ${url.pathname}`);
-    if (url.searchParams.get('watch') === 'true' && this.refusesWatches) {
+    const isWatch = url.searchParams.get('watch') === 'true';
+    this.requests.push(`${client} ${isWatch ? 'WATCH' : (request.method ?? '')} ${url.pathname}`);
+    if (isWatch && this.refusesWatches) {
       const object = { kind: 'Status', code: 410, reason: 'Expired' };
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(`${JSON.stringify({ type: 'ERROR', object })}\n`);
       return;
     }
-    if (url.searchParams.get('watch') === 'true') {
+    if (isWatch) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
       this.watchers.add(response);
@@ -169,6 +170,13 @@ export class KubernetesApi {
       });
       if (this.node !== undefined && url.searchParams.get('resourceVersion') !== String(this.version))
         response.write(`${JSON.stringify({ type: 'MODIFIED', object: this.node })}\n`);
+      return;
+    }
+    if (url.pathname === '/api/v1/nodes') {
+      const name = url.searchParams.get('fieldSelector')?.replace('metadata.name=', '');
+      const items = this.node?.metadata.name === name ? [this.node] : [];
+      const list = { metadata: { resourceVersion: String(this.version) }, items };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(list));
       return;
     }
     if (this.node === undefined || url.pathname !== `/api/v1/nodes/${this.node.metadata.name}`) {

@@ -57,6 +57,11 @@ export class MemoryHost implements HostPort {
     return Promise.resolve(this.files.has(path));
   }
 
+  /** Nothing says when its files change. */
+  watch(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   bootId(): Promise<string> {
     return Promise.resolve(this.boot);
   }

@@ -19,6 +19,7 @@ export interface AgentHost {
   writeFile(path: string, text: string, mode: number): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   exists(path: string): Promise<boolean>;
+  watch(folder: string, onChange: () => void): Promise<(() => void) | undefined>;
   bootId(): Promise<string>;
   bootedAt(): Promise<Date>;
   osRelease(): Promise<string>;

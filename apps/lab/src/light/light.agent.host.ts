@@ -28,6 +28,7 @@ export const lightAgentHost = (host: Host, runner: CommandRunner, gone: AbortSig
   writeFile: (path, text, mode) => host.files.writeText(path, text, mode),
   rename: (from, to) => host.files.rename(from, to),
   exists: (path) => host.files.exists(path),
+  watch: (folder, onChange) => host.files.watch(folder, onChange),
   bootId: async () => host.record.bootId,
   bootedAt: async () => new Date(host.record.bootedAtMs),
   osRelease: async () => host.facts.osImage,

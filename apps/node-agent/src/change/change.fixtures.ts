@@ -173,6 +173,7 @@ export class ModelHost {
         }),
       exists: (path) => Promise.resolve(this.files.has(path)),
       bootId: () => Promise.resolve(this.bootId),
+      watch: () => Promise.resolve(undefined),
       bootedAt: () => Promise.resolve(this.bootedAt),
       osRelease: () => Promise.resolve('Debian'),
       kernel: () => Promise.resolve('6.1'),

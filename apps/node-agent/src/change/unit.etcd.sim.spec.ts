@@ -46,6 +46,7 @@ class ModelHost {
     exists: (path) =>
       Promise.resolve([...this.files.keys()].some((file) => file === path || file.startsWith(`${path}/`))),
     bootId: () => Promise.resolve('boot'),
+    watch: () => Promise.resolve(undefined),
     bootedAt: () => Promise.resolve(new Date(0)),
     osRelease: () => Promise.resolve('Debian'),
     kernel: () => Promise.resolve('6.1'),

@@ -26,6 +26,11 @@ export interface HostPort {
   /** Atomic; replaces `to`. */
   rename(from: string, to: string): Promise<void>;
   exists(path: string): Promise<boolean>;
+  /**
+   * Calls back when something in that folder may have changed, until the function that it resolves to is called. undefined: there is no such
+   * folder, or it cannot be watched.
+   */
+  watch(folder: string, onChange: () => void): Promise<(() => void) | undefined>;
   /** Another one after each boot. */
   bootId(): Promise<string>;
   /** When this boot began, by the host's clock. */

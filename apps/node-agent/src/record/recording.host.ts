@@ -25,6 +25,7 @@ export const recordingHost = (host: HostPort, log: AgentLog): HostPort => ({
   writeFile: (path, text, mode) => host.writeFile(path, text, mode),
   rename: (from, to) => host.rename(from, to),
   exists: (path) => host.exists(path),
+  watch: (folder, onChange) => host.watch(folder, onChange),
   bootId: () => host.bootId(),
   bootedAt: () => host.bootedAt(),
   osRelease: () => host.osRelease(),

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
 import { access, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isMissing } from '../files/real.files.js';
@@ -11,6 +12,9 @@ const NOT_STARTED = 127;
 const TICKS_PER_SECOND = 100;
 /** In /proc/<pid>/stat, counted from the state, which follows the name in parentheses: when the process started, since the kernel did. */
 const START_FIELD = 19;
+
+/** The kernel's limits of watches are reached. */
+const UNWATCHABLE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EMFILE']);
 
 const kill = (pid: number | undefined): void => {
   if (pid === undefined) return;
@@ -96,6 +100,16 @@ export const realHost = (root: string): HostPort => {
         return true;
       } catch (error) {
         if (isMissing(error)) return false;
+        throw error;
+      }
+    },
+    watch: async (folder, onChange) => {
+      try {
+        const watcher = watch(at(folder), { persistent: false }, onChange);
+        watcher.on('error', onChange);
+        return () => watcher.close();
+      } catch (error) {
+        if (isMissing(error) || UNWATCHABLE.has((error as NodeJS.ErrnoException).code)) return undefined;
         throw error;
       }
     },

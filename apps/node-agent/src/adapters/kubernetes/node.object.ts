@@ -27,6 +27,11 @@ export const NodeObject = z.looseObject({
 });
 export type NodeObject = z.infer<typeof NodeObject>;
 
+export const NodeList = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string() }),
+  items: z.array(NodeObject),
+});
+
 export const WatchLine = z.looseObject({ type: z.string(), object: z.unknown() });
 
 export const viewOf = (node: NodeObject): NodeView => {

@@ -1,32 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually } from '@fairlead/testing';
+import { eventually, newFolder } from '@fairlead/testing';
 import { afterEach, expect, it } from '@jest/globals';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { KubernetesApi } from '../../../test/kubernetes.api.js';
 import { MemoryHost } from '../../../test/memory.host.js';
+import type { HostPort } from '../../node/host.ports.js';
 import { sharedMetronome } from '../../time/metronome.js';
-import { KubernetesNodeWatch } from './node.watch.js';
+import { realHost } from '../host/real.host.js';
+import { KubernetesNodeWatch, type NodeWatchOptions } from './node.watch.js';
 
 const NODE = 'shop-w-1-aaaaa';
 const PEM = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 const LOOKED_MS = 3_000;
 
 const watchesOf = (api: KubernetesApi): readonly string[] =>
+  api.requests.filter((request) => request.endsWith('WATCH /api/v1/nodes'));
+const readsOf = (api: KubernetesApi): readonly string[] =>
   api.requests.filter((request) => request.endsWith('GET /api/v1/nodes'));
 
 let stop: () => Promise<void>;
 
 afterEach(() => stop());
 
-const follow = async (api: KubernetesApi, watchSeconds?: number): Promise<string[]> => {
+const joinedHost = async (api: KubernetesApi): Promise<HostPort> => {
   const host = new MemoryHost();
   host.files.set('/etc/kubernetes/kubelet.conf', api.kubeconfig(PEM));
   host.files.set(PEM, await api.clientPem());
+  return host;
+};
+
+interface FollowOptions {
+  readonly watchSeconds?: number;
+  readonly host?: HostPort;
+  readonly metronome?: NodeWatchOptions['metronome'];
+}
+
+const follow = async (api: KubernetesApi, options: FollowOptions = {}): Promise<string[]> => {
+  const { watchSeconds, host = await joinedHost(api), metronome = sharedMetronome } = options;
   const views: string[] = [];
   const watch = new KubernetesNodeWatch(
     {
       node: NODE,
       host,
-      metronome: sharedMetronome,
+      metronome,
       random: () => 0.5,
       log: () => undefined,
       ...(watchSeconds === undefined ? {} : { watchSeconds }),
@@ -47,11 +64,10 @@ it('a watch that the server ends at its time goes on from the version it has sho
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, false, 'v1.34.4');
-  const views = await follow(api, 11);
+  const views = await follow(api, { watchSeconds: 11 });
   await eventually(() => views.includes('not ready'));
   await eventually(() => watchesOf(api).length === 2);
-  const reads = api.requests.filter((request) => request.endsWith(`GET /api/v1/nodes/${NODE}`));
-  expect(reads).toHaveLength(1);
+  expect(readsOf(api)).toHaveLength(1);
   api.setNode(NODE, true, 'v1.34.4');
   await eventually(() => views.includes('ready'));
   expect(views).toEqual(['not ready', 'ready']);
@@ -79,7 +95,50 @@ it('the Node object is asked for ever more slowly while the server ends every wa
   const before = api.requests.length;
   await sleep(LOOKED_MS);
   // Each time is a GET and a watch; without a pause there were hundreds.
-  expect(api.requests.length - before).toBeLessThanOrEqual(10);
+  expect(api.requests.length - before).toBeLessThanOrEqual(14);
   api.setNode(NODE, true, 'v1.34.4');
   await eventually(() => views.includes('ready'));
+});
+
+it('a join is noticed by the file that it writes, also where its folder is made for it', async () => {
+  const api = await KubernetesApi.create(NODE);
+  await api.start();
+  api.setNode(NODE, true, 'v1.34.4');
+  const root = newFolder('host-');
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  write(PEM, await api.clientPem());
+  write('/etc/hostname', NODE);
+  const waits: number[] = [];
+  const views = await follow(api, {
+    host: realHost(root),
+    metronome: { after: (ms) => (waits.push(ms), () => undefined) },
+  });
+  await eventually(() => waits.length > 0);
+  write('/etc/kubernetes/kubelet.conf', api.kubeconfig(PEM));
+  await eventually(() => views.includes('ready'));
+});
+
+it('a folder that cannot be watched is looked at until the node has joined', async () => {
+  const api = await KubernetesApi.create(NODE);
+  await api.start();
+  api.setNode(NODE, true, 'v1.34.4');
+  const host = new MemoryHost();
+  const views = await follow(api, { host });
+  await sleep(LOOKED_MS / 10);
+  host.files.set(PEM, await api.clientPem());
+  host.files.set('/etc/kubernetes/kubelet.conf', api.kubeconfig(PEM));
+  await eventually(() => views.includes('ready'));
+});
+
+it('a Node object that is not there yet is seen as soon as it is created, without another question', async () => {
+  const api = await KubernetesApi.create(NODE);
+  await api.start();
+  const views = await follow(api);
+  await eventually(() => watchesOf(api).length === 1);
+  api.setNode(NODE, true, 'v1.34.4');
+  await eventually(() => views.includes('ready'));
+  expect(readsOf(api)).toHaveLength(1);
 });

@@ -4,14 +4,13 @@ import type { NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import type { Metronome } from '../../time/metronome.js';
 import { isDeepStrictEqual } from 'node:util';
+import { JoinFolder } from './join.folder.js';
 import { KubeClient } from './kube.client.js';
 import { KubeconfigMemory, readKubeAccess, type KubeAccess } from './kubeconfig.js';
-import { NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
+import { NodeList, NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
 
-/** How soon a join is noticed, and how soon the API is asked again while it does not answer or has no such Node. */
-const RETRY = { firstMs: 250, maxMs: 5_000 };
-/** Until kubelet.conf appears only a file is looked for; that stays quick, since bootstrap waits for what follows. */
-const JOIN_POLL_MS = 250;
+/** How soon the API is asked again while it does not answer. Quickly at first: kubelet.conf appears just before the first API server starts. */
+const RETRY = { firstMs: 50, maxMs: 5_000 };
 /** The server ends a watch after this time; a watch that lives much longer is dead. */
 const WATCH_S = 600;
 const WATCH_GRACE_MS = 15_000;
@@ -23,7 +22,7 @@ const WATCH_EARLY_MS = 500;
 export interface NodeWatchOptions {
   readonly node: string;
   readonly host: HostPort;
-  readonly metronome: Metronome;
+  readonly metronome: Pick<Metronome, 'after'>;
   readonly random: () => number;
   readonly log: AgentLog;
   readonly watchSeconds?: number;
@@ -43,12 +42,14 @@ export class KubernetesNodeWatch implements NodeWatch {
   private lastFailure = '';
   private writing = false;
   private endPause = (): void => undefined;
+  private readonly joinFolder: JoinFolder;
 
   constructor(
     private readonly options: NodeWatchOptions,
     private readonly listener: NodeWatchListener,
   ) {
     this.watchSeconds = options.watchSeconds ?? WATCH_S;
+    this.joinFolder = new JoinFolder(options.host, () => this.endPause());
     void this.follow();
   }
 
@@ -67,11 +68,17 @@ export class KubernetesNodeWatch implements NodeWatch {
     return `/api/v1/nodes/${this.options.node}`;
   }
 
+  /** A list of at most that object: it says from which version to watch also where there is no such object yet. */
+  private listPath(more: Readonly<Record<string, string>> = {}): string {
+    return `/api/v1/nodes?${new URLSearchParams({ fieldSelector: `metadata.name=${this.options.node}`, ...more })}`;
+  }
+
   private async follow(): Promise<void> {
     while (!this.abort.signal.aborted) {
       const pauseMs = await this.connectAndWatch();
       await this.pause(pauseMs);
     }
+    this.joinFolder.leave();
   }
 
   /** Returns how long to wait before the next try. */
@@ -80,8 +87,10 @@ export class KubernetesNodeWatch implements NodeWatch {
     const lasted = (): boolean => performance.now() - startedAtMs >= WATCH_LASTS_MS;
     const before = this.client;
     try {
+      this.joinFolder.lookBegins();
       const access = await readKubeAccess(this.options.host, this.kubeconfig);
-      if (access === undefined) return JOIN_POLL_MS;
+      if (access === undefined) return await this.joinFolder.nextLookMs();
+      this.joinFolder.leave();
       const client = this.connect(access);
       await this.watch(client);
       if (!lasted()) return this.nextPauseMs();
@@ -131,29 +140,26 @@ export class KubernetesNodeWatch implements NodeWatch {
   }
 
   private async read(client: KubeClient): Promise<string> {
-    const { status, body } = await client.ask('GET', this.path);
+    const { status, body } = await client.ask('GET', this.listPath());
     if (status !== 200) throw this.failure('GET', `HTTP ${status}`);
-    const node = NodeObject.parse(JSON.parse(body));
-    this.lastFailure = '';
+    const { metadata, items } = NodeList.parse(JSON.parse(body));
+    const [node] = items;
+    if (node === undefined) this.complain(this.failure('GET', 'there is no such Node object'));
+    else this.lastFailure = '';
     this.see(node);
-    return node.metadata.resourceVersion;
+    return metadata.resourceVersion;
   }
 
   /** Until the server ends it; the version that was seen last, or undefined where that is too old to go on from. */
   private async watchFrom(client: KubeClient, from: string): Promise<string | undefined> {
-    const query = new URLSearchParams({
-      fieldSelector: `metadata.name=${this.options.node}`,
-      watch: 'true',
-      resourceVersion: from,
-      timeoutSeconds: String(this.watchSeconds),
-    });
+    const path = this.listPath({ watch: 'true', resourceVersion: from, timeoutSeconds: String(this.watchSeconds) });
     // Not AbortSignal.timeout: it would be garbage-collected, because AbortSignal.any has only a weak reference to it.
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), this.watchSeconds * 1_000 + WATCH_GRACE_MS);
     const signal = AbortSignal.any([this.abort.signal, deadline.signal]);
     let version = from;
     try {
-      for await (const line of client.watch(`/api/v1/nodes?${query}`, signal)) {
+      for await (const line of client.watch(path, signal)) {
         const { type, object } = WatchLine.parse(JSON.parse(line));
         // "Too old resource version": look again from the start.
         if (type === 'ERROR') return undefined;
@@ -206,7 +212,7 @@ export class KubernetesNodeWatch implements NodeWatch {
 
   private pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      if (this.abort.signal.aborted || delayMs === 0) return resolve();
+      if (this.abort.signal.aborted || delayMs === 0 || this.joinFolder.hasChanged) return resolve();
       this.endPause = resolve;
       this.options.metronome.after(delayMs, resolve);
     });
