@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { benchClusters, benchFiveNodes, benchLarge } from './clusters.bench.js';
+import { benchClusters, benchFiveNodes, benchLarge, benchOne } from './clusters.bench.js';
 import { benchFacts } from './facts.bench.js';
 import { benchHeartbeats } from './heartbeats.bench.js';
 import { benchLog } from './log.bench.js';
@@ -23,7 +23,7 @@ const CLUSTERS = Number(process.env['FAIRLEAD_BENCH_CLUSTERS'] ?? 300);
 
 const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   start: () => benchStart(CHECKOUT),
-  one: () => benchClusters(1),
+  one: benchOne,
   five: benchFiveNodes,
   hundred: () => benchClusters(100),
   thousand: () => benchClusters(1_000),
