@@ -13,6 +13,7 @@ import {
   type ServiceName,
 } from '../../apps/cli/src/up/programs.planner.js';
 import { ensureKeys } from '../../apps/cli/src/up/keys.store.js';
+import { PROGRAM_MEMORY } from '../../apps/cli/src/up/memory.settings.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const READY_TIMEOUT_MS = 60_000;
@@ -151,7 +152,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
               PATH: process.env['PATH'],
               HOME: environment.dataDir,
               LOG_LEVEL: 'warn',
-              ...plan.runtime,
+              ...PROGRAM_MEMORY,
               ...plan.env,
               ...options.env,
             },
