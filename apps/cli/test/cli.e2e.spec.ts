@@ -93,17 +93,14 @@ const factOf = (pid: string, name: string): string => {
 
 const commandLineOf = (pid: string): string => factOf(pid, 'cmdline').replaceAll('\0', ' ');
 
-const parentOf = (pid: string): string =>
-  /^PPid:\t(\d+)$/m.exec(factOf(pid, 'status'))?.[1] ?? '';
+const parentOf = (pid: string): string => /^PPid:\t(\d+)$/m.exec(factOf(pid, 'status'))?.[1] ?? '';
 
 /** The variables of the services and the lab of the data folder: only the command line of the lab names it, and one process has started all. */
 const environmentsOfPrograms = (): readonly (readonly string[])[] => {
   const programs = readdirSync('/proc').filter((pid) => /\/apps\/[^ ]+\/dist\//.test(commandLineOf(pid)));
   const lab = programs.find((pid) => commandLineOf(pid).includes(`${dataDir}/lab`)) ?? '';
   const starter = parentOf(lab);
-  return programs
-    .filter((pid) => parentOf(pid) === starter)
-    .map((pid) => factOf(pid, 'environ').split('\0'));
+  return programs.filter((pid) => parentOf(pid) === starter).map((pid) => factOf(pid, 'environ').split('\0'));
 };
 
 const freePort = (): Promise<number> =>

@@ -99,6 +99,7 @@ export const hostFilesFeatures = (make: () => Promise<HostFiles>): void => {
       () => files.writeText('/manifests/b', '2'),
       () => files.rename('/manifests/b', '/aside'),
       () => files.removeTree('/manifests/a'),
+      () => files.writeText('/manifests/deeper/c', 'makes a folder'),
     ]) {
       const before = changes;
       await change();

@@ -38,7 +38,7 @@ const PLAIN_PATH = /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/;
 /** Files of a light host: a flat map from absolute path to entry. */
 export class MemoryFiles implements HostFiles {
   private readonly entries = new Map<string, MemoryEntry>();
-  private readonly watchers = new Set<() => void>();
+  private readonly watchers = new Set<(changed: string) => void>();
 
   constructor(
     private readonly blobs: Blobs,
@@ -55,7 +55,7 @@ export class MemoryFiles implements HostFiles {
     if (existing === undefined && !mode.create) throw new FileFault('ENOENT', path);
     const file = existing?.kind === 'file' ? existing : this.createFile(target, mode.permissions ?? FILE_PERMISSIONS);
     if (mode.truncate) file.content = Buffer.alloc(0);
-    return new MemoryFile(file, path, (written) => this.finish(file, written));
+    return new MemoryFile(file, path, (written) => this.finish(file, target, written));
   }
 
   async stat(path: string): Promise<FileStat> {
@@ -67,8 +67,9 @@ export class MemoryFiles implements HostFiles {
   }
 
   async setMode(path: string, permissions: number): Promise<void> {
-    this.get(this.follow(path), path).permissions = permissions;
-    this.changed();
+    const target = this.follow(path);
+    this.get(target, path).permissions = permissions;
+    this.changed(target);
   }
 
   async list(path: string): Promise<readonly DirectoryEntry[]> {
@@ -82,7 +83,7 @@ export class MemoryFiles implements HostFiles {
     if (this.entries.has(target)) throw new FileFault('EEXIST', path);
     this.requireFolderOf(target);
     this.entries.set(target, { kind: 'directory', permissions, modifiedAtMs: Date.now() });
-    this.changed();
+    this.changed(target);
   }
 
   async removeDirectory(path: string): Promise<void> {
@@ -90,14 +91,14 @@ export class MemoryFiles implements HostFiles {
     if (this.get(target, path).kind !== 'directory') throw new FileFault('ENOTDIR', path);
     if (this.childrenOf(target).next().done !== true) throw new FileFault('ENOTEMPTY', path);
     this.entries.delete(target);
-    this.changed();
+    this.changed(target);
   }
 
   async remove(path: string): Promise<void> {
     const target = this.realPath(path);
     if (this.get(target, path).kind === 'directory') throw new FileFault('EISDIR', path);
     this.entries.delete(target);
-    this.changed();
+    this.changed(target);
   }
 
   async rename(from: string, to: string): Promise<void> {
@@ -110,7 +111,7 @@ export class MemoryFiles implements HostFiles {
       this.entries.delete(path);
       this.entries.set(target + path.slice(source.length), entry);
     }
-    this.changed();
+    this.changed(source, target);
   }
 
   async link(target: string, path: string): Promise<void> {
@@ -118,7 +119,7 @@ export class MemoryFiles implements HostFiles {
     if (this.entries.has(place)) throw new FileFault('EEXIST', path);
     this.requireFolderOf(place);
     this.entries.set(place, { kind: 'link', permissions: 0o777, modifiedAtMs: Date.now(), target });
-    this.changed();
+    this.changed(place);
   }
 
   async readLink(path: string): Promise<string> {
@@ -148,17 +149,19 @@ export class MemoryFiles implements HostFiles {
     const existing = this.entries.get(target);
     if (existing?.kind === 'directory') throw new FileFault('EISDIR', path);
     this.entries.set(target, { kind: 'file', permissions, modifiedAtMs: Date.now(), content: Buffer.from(text) });
-    this.changed();
+    this.changed(target);
   }
 
   async exists(path: string): Promise<boolean> {
     return this.entries.has(this.follow(path));
   }
 
-  /** Of every change on the host: there are few. */
   async watch(folder: string, onChange: () => void): Promise<(() => void) | undefined> {
-    if (this.entries.get(this.follow(folder))?.kind !== 'directory') return undefined;
-    const watcher = (): void => onChange();
+    const target = this.follow(folder);
+    if (this.entries.get(target)?.kind !== 'directory') return undefined;
+    const watcher = (changed: string): void => {
+      if (posix.dirname(changed) === target || changed === target) onChange();
+    };
     this.watchers.add(watcher);
     return () => void this.watchers.delete(watcher);
   }
@@ -169,7 +172,7 @@ export class MemoryFiles implements HostFiles {
     for (const key of [...this.entries.keys()]) {
       if (key === target || key.startsWith(`${target}/`)) this.entries.delete(key);
     }
-    this.changed();
+    this.changed(target);
   }
 
   async destroy(): Promise<void> {
@@ -190,12 +193,12 @@ export class MemoryFiles implements HostFiles {
     const target = this.realPath(path);
     this.makeFoldersAbove(target);
     this.entries.set(target, { kind: 'file', permissions, modifiedAtMs: Date.now(), content });
-    this.changed();
+    this.changed(target);
   }
 
-  private changed(): void {
+  private changed(...paths: readonly string[]): void {
     this.onChange();
-    this.watchers.forEach((watcher) => watcher());
+    this.watchers.forEach((watcher) => paths.forEach(watcher));
   }
 
   private createFile(path: string, permissions: number): FileEntry {
@@ -205,11 +208,11 @@ export class MemoryFiles implements HostFiles {
     return file;
   }
 
-  private finish(file: FileEntry, written: boolean): void {
+  private finish(file: FileEntry, path: string, written: boolean): void {
     if (!written) return;
     file.modifiedAtMs = Date.now();
     if (file.content.length >= SHARED_SIZE_MIN) file.content = this.blobs.share(file.content);
-    this.changed();
+    this.changed(path);
   }
 
   private get(path: string, asked: string): MemoryEntry {
@@ -239,6 +242,7 @@ export class MemoryFiles implements HostFiles {
     if (this.entries.has(folder)) return;
     this.makeFoldersAbove(folder);
     this.entries.set(folder, { kind: 'directory', permissions: FOLDER_PERMISSIONS, modifiedAtMs: Date.now() });
+    this.changed(folder);
   }
 
   private *childrenOf(folder: string): Generator<[string, MemoryEntry]> {

@@ -65,7 +65,8 @@ export class KubeClient {
     }
   }
 
-  close(): void {
+  /** Ends every connection; the next question opens another one. */
+  disconnect(): void {
     this.agent.destroy();
   }
 

@@ -34,6 +34,6 @@ const statusWithin = async (client: KubeClient, limitMs: number): Promise<number
     return status;
   } finally {
     clearTimeout(timer);
-    client.close();
+    client.disconnect();
   }
 };

@@ -31,7 +31,9 @@ export interface NodeWatchOptions {
 /** Follows the node's own Node object for as long as the agent runs: waits for the join, the API and the object. */
 export class KubernetesNodeWatch implements NodeWatch {
   private readonly abort = new AbortController();
+  /** Kept while the access is the same, also without a connection: parsing its certificates is most of what a try costs. */
   private client: KubeClient | undefined;
+  private isOpen = false;
   private access: KubeAccess | undefined;
   private readonly kubeconfig = new KubeconfigMemory();
   private readonly watchSeconds: number;
@@ -54,7 +56,7 @@ export class KubernetesNodeWatch implements NodeWatch {
   }
 
   metadataChanged(): void {
-    if (this.client === undefined || this.last === undefined || this.writing) return;
+    if (this.client === undefined || !this.isOpen || this.last === undefined || this.writing) return;
     void this.write(this.client, this.last);
   }
 
@@ -85,7 +87,7 @@ export class KubernetesNodeWatch implements NodeWatch {
   private async connectAndWatch(): Promise<number> {
     const startedAtMs = performance.now();
     const lasted = (): boolean => performance.now() - startedAtMs >= WATCH_LASTS_MS;
-    const before = this.client;
+    const before = this.isOpen ? this.client : undefined;
     try {
       this.joinFolder.lookBegins();
       const access = await readKubeAccess(this.options.host, this.kubeconfig);
@@ -115,12 +117,13 @@ export class KubernetesNodeWatch implements NodeWatch {
       this.client = new KubeClient(access);
       this.access = access;
     }
+    this.isOpen = true;
     return this.client;
   }
 
   private disconnect(): void {
-    this.client?.close();
-    this.client = undefined;
+    this.client?.disconnect();
+    this.isOpen = false;
   }
 
   private nextPauseMs(): number {
