@@ -17,7 +17,7 @@ import {
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { PROGRAM_MEMORY } from '../apps/cli/src/up/memory.settings.js';
+import { SERVICE_MEMORY } from '../apps/cli/src/up/memory.settings.js';
 import { clusterBody, type Answer, type ClusterView } from './system/system.js';
 
 const run = promisify(execFile);
@@ -178,7 +178,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('gives services and NATS the settings for memory that an embedded instance gives them', () => {
-    for (const name of STAYING) expect(environmentOf(name)).toMatchObject(PROGRAM_MEMORY);
+    for (const name of STAYING) expect(environmentOf(name)).toMatchObject(SERVICE_MEMORY);
     expect(serviceOf('nats').environment).toMatchObject(NATS_MEMORY);
   });
 

@@ -13,7 +13,6 @@ import {
   type ServiceName,
 } from '../../apps/cli/src/up/programs.planner.js';
 import { ensureKeys } from '../../apps/cli/src/up/keys.store.js';
-import { PROGRAM_MEMORY } from '../../apps/cli/src/up/memory.settings.js';
 
 const CHECKOUT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const READY_TIMEOUT_MS = 60_000;
@@ -152,7 +151,7 @@ export const startSystem = async (options: SystemOptions = {}): Promise<System> 
               PATH: process.env['PATH'],
               HOME: environment.dataDir,
               LOG_LEVEL: 'warn',
-              ...PROGRAM_MEMORY,
+              ...plan.runtime,
               ...plan.env,
               ...options.env,
             },

@@ -6,8 +6,6 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { CHECKOUT } from '../src/checkout.js';
-import { PROGRAM_MEMORY } from '../src/up/memory.settings.js';
-import { SERVICE_NAMES } from '../src/up/programs.planner.js';
 
 /**
  * The command as a user runs it: real processes, real NATS and PostgreSQL, every service, and the lab (a simulation) for the machines. It
@@ -83,24 +81,12 @@ const processesOf = (folder: string): readonly string[] =>
     .map((pid) => commandLineOf(pid))
     .filter((line) => line.includes(folder));
 
-const factOf = (pid: string, name: string): string => {
+const commandLineOf = (pid: string): string => {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {
     return ''; // It has ended since.
   }
-};
-
-const commandLineOf = (pid: string): string => factOf(pid, 'cmdline').replaceAll('\0', ' ');
-
-const parentOf = (pid: string): string => /^PPid:\t(\d+)$/m.exec(factOf(pid, 'status'))?.[1] ?? '';
-
-/** The variables of the services and the lab of the data folder: only the command line of the lab names it, and one process has started all. */
-const environmentsOfPrograms = (): readonly (readonly string[])[] => {
-  const programs = readdirSync('/proc').filter((pid) => /\/apps\/[^ ]+\/dist\//.test(commandLineOf(pid)));
-  const lab = programs.find((pid) => commandLineOf(pid).includes(`${dataDir}/lab`)) ?? '';
-  const starter = parentOf(lab);
-  return programs.filter((pid) => parentOf(pid) === starter).map((pid) => factOf(pid, 'environ').split('\0'));
 };
 
 const freePort = (): Promise<number> =>
@@ -176,13 +162,6 @@ describe('in the background', () => {
   it('the demo is the one that was there, not made again', async () => {
     const { stdout } = await succeeds(fairlead('events', 'demo', '--output', 'name'));
     expect(stdout.split('\n').filter((type) => type === 'ClusterRequested')).toHaveLength(1);
-  });
-
-  it('its services and the lab run with settings for less memory', () => {
-    const settings = Object.entries(PROGRAM_MEMORY).map(([name, value]) => `${name}=${value}`);
-    const environments = environmentsOfPrograms();
-    expect(environments.length).toBeGreaterThanOrEqual(SERVICE_NAMES.length + 1);
-    for (const environment of environments) expect(environment).toEqual(expect.arrayContaining(settings));
   });
 
   it('answers every question about it', async () => {

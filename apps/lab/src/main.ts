@@ -1,10 +1,6 @@
-import v8 from 'node:v8';
 import { wordsOf } from '@fairlead/contracts';
 import { startLab } from './lab.js';
 import { USAGE, parseConfig } from './lab.config.js';
-
-// As in services (tools/bundle.loader.mjs): a full collection when the heap has grown by half. With a thousand hosts it takes a second.
-v8.setFlagsFromString('--heap-growing-percent=50');
 
 const USAGE_EXIT_CODE = 2;
 

@@ -12,6 +12,7 @@ const plan = (env: Readonly<Record<string, string>>) => ({
   args: [],
   env,
   niceness: 0,
+  runtime: {},
 });
 
 it('Node.js reads the environment of a service that was left out as it was written, whatever quotes are in it', () => {

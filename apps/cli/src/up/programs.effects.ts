@@ -5,7 +5,6 @@ import { RESTART_POLICY, type ProcessSpec, type Supervisor } from '@fairlead/emb
 import pLimit from 'p-limit';
 import { CHECKOUT } from '../checkout.js';
 import { CliFailure } from '../failures.js';
-import { PROGRAM_MEMORY } from './memory.settings.js';
 import type { SlowStarts } from './outages.effects.js';
 import { isReadyLine, waitsFor, type Program, type ProgramName, type ProgramPlan } from './programs.planner.js';
 
@@ -107,7 +106,7 @@ export class Starting {
       name,
       ...commandOf(program, [process.execPath, entry, ...program.args]),
       ...variables,
-      env: { ...PROGRAM_MEMORY, ...withoutOwn(env), ...variables.env },
+      env: { ...program.runtime, ...withoutOwn(env), ...variables.env },
       ready: (line) => isReadyLine(name, line),
       readyTimeoutMs: READY_TIMEOUT_MS,
       stopTimeoutMs: STOP_TIMEOUT_MS,

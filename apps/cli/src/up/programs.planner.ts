@@ -1,3 +1,4 @@
+import { SERVICE_MEMORY } from './memory.settings.js';
 import type { HttpSettings, LabDelays } from './up.settings.js';
 
 /** The programs of an instance; they live in the checkout and know nothing of each other but NATS. */
@@ -48,6 +49,8 @@ export interface Program {
   readonly args: readonly string[];
   /** 0: as everything; higher: after everything lower. */
   readonly niceness: number;
+  /** Variables that are not the program's, but its runtime's. */
+  readonly runtime: Readonly<Record<string, string>>;
 }
 
 /** How a program is started. */
@@ -88,6 +91,7 @@ const labPlan = ({ checkout, dataDir }: Surroundings, lab: LabProgram): ProgramP
   ],
   env: { LAB_TOKEN: lab.token },
   niceness: LAB_NICENESS,
+  runtime: {},
 });
 
 /** None at a server whose operator is another's: whoever has that key revokes there. */
@@ -101,6 +105,7 @@ const revokerPlans = ({ checkout, nats }: Surroundings): readonly ProgramPlan[] 
       ...entriesOf(`${checkout}/apps/revoker`),
       args: [],
       niceness: 0,
+      runtime: SERVICE_MEMORY,
       env: {
         NATS_URL: url,
         ...(caFile === undefined ? {} : { NATS_CA_FILE: caFile }),
@@ -119,6 +124,7 @@ export const serviceProgram = (service: ServiceName, checkout: string): Program 
   ...entriesOf(`${checkout}/apps/${service}`),
   args: [],
   niceness: 0,
+  runtime: SERVICE_MEMORY,
 });
 
 const servicePlan = (service: ServiceName, surroundings: Surroundings): ProgramPlan => {

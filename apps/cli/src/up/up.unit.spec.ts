@@ -5,7 +5,7 @@ import pc from 'picocolors';
 import { ClusterRequest } from '@fairlead/contracts';
 import { demoRequest } from './demo.effects.js';
 import { greetingText } from './greeting.js';
-import { PROGRAM_MEMORY } from './memory.settings.js';
+import { SERVICE_MEMORY } from './memory.settings.js';
 import { SITES } from './up.settings.js';
 import { isReadyLine, planPrograms, SERVICE_NAMES, type Surroundings } from './programs.planner.js';
 
@@ -142,22 +142,24 @@ describe('the programs of an instance', () => {
         .map(({ name }) => name),
     ).toEqual(['lab']));
 
-  it('have the same settings for less memory by hand and in the image', () => {
+  it('of which the services start with settings for less memory, in every kind of installation', () => {
+    for (const { name, runtime } of planPrograms(surroundings))
+      expect(runtime).toEqual(name === 'lab' ? {} : SERVICE_MEMORY);
     const byHand = readFileSync(new URL('../../../../docs/running.md', import.meta.url), 'utf8');
     const dockerfile = readFileSync(new URL('../../../../Dockerfile', import.meta.url), 'utf8');
-    for (const [name, value] of Object.entries(PROGRAM_MEMORY)) {
+    for (const [name, value] of Object.entries(SERVICE_MEMORY)) {
       const setting = `${name}=${value.includes(' ') ? `"${value}"` : value}`;
       expect(byHand).toContain(setting);
       expect(dockerfile).toContain(setting);
     }
   });
 
-  it('have two threads of V8 each, beside their own, with these settings', () => {
+  it('of which each has two threads of V8 beside its own with these settings', () => {
     const threads = (env: Readonly<Record<string, string>>): number =>
       Number(
         execFileSync(process.execPath, ['-p', 'fs.readdirSync("/proc/self/task").length'], { env, encoding: 'utf8' }),
       );
-    expect(threads(PROGRAM_MEMORY)).toBe(threads({}) - 2);
+    expect(threads(SERVICE_MEMORY)).toBe(threads({}) - 2);
   });
 
   it('are ready when they say so themselves', () => {
