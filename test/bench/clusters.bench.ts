@@ -104,7 +104,7 @@ interface Goals {
 }
 
 const ONE: Goals = { seconds: 0.5 };
-const ONE_BY_ONE = 10;
+const CLUSTERS_IN_TURN = 10;
 const FIVE: Goals = { seconds: 4, idlePercent: 2 };
 const THOUSAND_CLUSTERS = 1_000;
 const THOUSAND: Goals = {
@@ -124,8 +124,8 @@ export const benchClusters = (count: number): Promise<Figure[]> => {
 
 /** A single-node cluster, lab delays 0, until it is Ready, and then another one; then idle. */
 export const benchOne = (): Promise<Figure[]> => {
-  const what = `${ONE_BY_ONE} clusters, one after the other`;
-  return benchCreation({ count: ONE_BY_ONE, inTurn: true, size: SINGLE_NODE, light: true, goals: ONE, what });
+  const what = `${CLUSTERS_IN_TURN} clusters, one after the other`;
+  return benchCreation({ count: CLUSTERS_IN_TURN, inTurn: true, size: SINGLE_NODE, light: true, goals: ONE, what });
 };
 
 /** One cluster of 3 control planes and 2 workers, whose hosts are real shells with an agent each, lab delays 0; then idle. */
@@ -303,15 +303,15 @@ const durations = ({ what, count, seconds, events, goals }: Measured): Figure[] 
   const took = events
     .filter(({ type, meta }) => type === 'ClusterReady' && meta.cluster !== 'warm-up')
     .map(({ meta }) => (Date.parse(meta.time) - (requested.get(meta.cluster) ?? Number.NaN)) / 1_000);
-  const [first = Number.NaN, ...others] = seconds;
+  const [together = Number.NaN, ...others] = seconds;
   if (others.length > 0) return [inTurnFigure(what, distributionOf(seconds), goals)];
-  const all = below(`${what}: all Ready after`, first, { unit: 's', digits: 2, limit: goals.seconds });
+  const all = below(`${what}: all Ready after`, together, { unit: 's', digits: 2, limit: goals.seconds });
   if (count === 1) return [all];
   const distribution = distributionOf(took);
   const { firstSeconds = Infinity, p50Seconds = Infinity } = goals;
   return [
     all,
-    { name: `${what}: clusters/min`, value: (factor) => rounded((count / first / factor) * 60, 0) },
+    { name: `${what}: clusters/min`, value: (factor) => rounded((count / together / factor) * 60, 0) },
     {
       name: `${what}: request to Ready`,
       value: (factor) => {

@@ -1,4 +1,4 @@
-/** How exact a beat is. What the agent waits for is seldom shorter. */
+/** How exact a beat is. Few waits of the agent are shorter. */
 export const TICK_MS = 50;
 /** Tasks with a longer interval run at whole seconds, so that one wake-up of a process with many agents serves many of them. */
 const SELDOM_MS = 5_000;

@@ -58,7 +58,7 @@ describe('node-ssh', () => {
     session.release();
   });
 
-  it('sends the first byte of a connection only when its packets no longer wait for acknowledgements', async () => {
+  it('sets TCP_NODELAY before it sends the first byte of a connection', async () => {
     const sent = jest.spyOn(Socket.prototype, 'write');
     const withoutDelay = jest.spyOn(Socket.prototype, 'setNoDelay');
     try {

@@ -70,8 +70,8 @@ export const connectOnce = async (address: SshHop, timeoutMs: number, channel?: 
         return address.hostKey === null || seen === address.hostKey;
       },
     });
-    // Handshake and file transfer are small questions and answers. If the socket waits to fill packets, it waits for acknowledgements that the
-    // host delays by 40 ms: three times before the connection is ready. Nothing has been sent yet when `connect` is emitted.
+    // With Nagle's algorithm, the handshake waits three times for an acknowledgement that the host delays by 40 ms, and each small request of a
+    // file transfer once. Nothing has been sent yet when `connect` is emitted.
     if (channel === undefined) ssh.connection?.once('connect', () => ssh.connection?.setNoDelay(true));
     await connecting;
     // node-ssh stops listening once it is connected; an error without a listener would end the process.

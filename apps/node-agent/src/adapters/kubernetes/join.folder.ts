@@ -2,11 +2,11 @@ import { dirname } from 'node:path/posix';
 import type { HostPort } from '../../node/host.ports.js';
 import { KUBELET_CONF } from './kubeconfig.js';
 
-/** Of kubelet.conf, and of that folder, which kubeadm may have to make. */
+/** The folder of kubelet.conf, and the one above it: kubeadm creates the first one if it is missing. */
 const FOLDERS = [dirname(KUBELET_CONF), dirname(dirname(KUBELET_CONF))] as const;
-/** Where neither can be watched, the file is looked for: quickly, since bootstrap waits for what follows. */
+/** Interval between two looks for the file if neither can be watched. Short, because bootstrap waits for what follows. */
 const LOOK_EVERY_MS = 250;
-/** The same for a folder that is watched: another one may be in its place. */
+/** The same while a folder is watched, because another one may have taken its place. */
 const WATCHED_LOOK_EVERY_MS = 5_000;
 
 /** The folder in which kubelet.conf appears when the node joins its cluster. */

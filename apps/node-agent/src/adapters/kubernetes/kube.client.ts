@@ -65,7 +65,7 @@ export class KubeClient {
     }
   }
 
-  /** Ends every connection; the next question opens another one. */
+  /** Closes all connections. The next request opens a new one. */
   disconnect(): void {
     this.agent.destroy();
   }

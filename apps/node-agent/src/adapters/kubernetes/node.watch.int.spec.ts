@@ -100,7 +100,7 @@ it('the Node object is asked for ever more slowly while the server ends every wa
   await eventually(() => views.includes('ready'));
 });
 
-it('a join is noticed by the file that it writes, also where its folder is made for it', async () => {
+it('a join is noticed when kubelet.conf is written, also if its folder did not exist before', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, true, 'v1.34.4');
@@ -121,7 +121,7 @@ it('a join is noticed by the file that it writes, also where its folder is made 
   await eventually(() => views.includes('ready'));
 });
 
-it('a folder that cannot be watched is looked at until the node has joined', async () => {
+it('kubelet.conf is polled if its folder cannot be watched', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   api.setNode(NODE, true, 'v1.34.4');
@@ -133,7 +133,7 @@ it('a folder that cannot be watched is looked at until the node has joined', asy
   await eventually(() => views.includes('ready'));
 });
 
-it('a Node object that is not there yet is seen as soon as it is created, without another question', async () => {
+it('a Node object that does not exist yet is seen as soon as it is created, without another request', async () => {
   const api = await KubernetesApi.create(NODE);
   await api.start();
   const views = await follow(api);

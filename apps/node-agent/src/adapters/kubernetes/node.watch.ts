@@ -31,7 +31,7 @@ export interface NodeWatchOptions {
 /** Follows the node's own Node object for as long as the agent runs: waits for the join, the API and the object. */
 export class KubernetesNodeWatch implements NodeWatch {
   private readonly abort = new AbortController();
-  /** Kept while the access is the same, also without a connection: parsing its certificates is most of what a try costs. */
+  /** Kept while the credentials are the same, even if disconnected: parsing the certificates is most of the cost of an attempt. */
   private client: KubeClient | undefined;
   private isOpen = false;
   private access: KubeAccess | undefined;
@@ -70,7 +70,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     return `/api/v1/nodes/${this.options.node}`;
   }
 
-  /** A list of at most that object: it says from which version to watch also where there is no such object yet. */
+  /** Lists at most that object. Unlike a GET, a list returns a version to watch from even if the object does not exist. */
   private listPath(more: Readonly<Record<string, string>> = {}): string {
     return `/api/v1/nodes?${new URLSearchParams({ fieldSelector: `metadata.name=${this.options.node}`, ...more })}`;
   }
