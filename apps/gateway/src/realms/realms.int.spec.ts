@@ -94,14 +94,17 @@ describe('a realm of a namespace', () => {
     const name = 'default' as Namespace;
     const realm = 'company' as RealmName;
     const registration = await registrationOf('company');
+    const shownAfter = async (fact: Fact): Promise<RealmView> => {
+      const { meta } = await gateway.state(fact, inNamespace);
+      return (await gateway.ask<RealmView>('GET', `${COMPANY}?minSeq=${meta.seq}`)).body;
+    };
     const problem = { reason: 'CredentialRefused', message: 'realm company: 401' } as const;
-    await gateway.state({ type: 'RealmNotReady', data: { name, realm, registration, ...problem } }, inNamespace);
-    expect((await gateway.ask<RealmView>('GET', COMPANY)).body).toMatchObject({ state: 'NotReady', ...problem });
-    await gateway.state({ type: 'RealmReady', data: { name, realm, registration } }, inNamespace);
-    expect((await gateway.ask<RealmView>('GET', COMPANY)).body).toMatchObject({ state: 'Ready', reason: '' });
+    const notReady: Fact = { type: 'RealmNotReady', data: { name, realm, registration, ...problem } };
+    expect(await shownAfter(notReady)).toMatchObject({ state: 'NotReady', ...problem });
+    const ready: Fact = { type: 'RealmReady', data: { name, realm, registration } };
+    expect(await shownAfter(ready)).toMatchObject({ state: 'Ready', reason: '' });
     await put(COMPANY);
-    await gateway.state({ type: 'RealmNotReady', data: { name, realm, registration, ...problem } }, inNamespace);
-    expect((await gateway.ask<RealmView>('GET', COMPANY)).body).toMatchObject({ state: 'Unknown' });
+    expect(await shownAfter(notReady)).toMatchObject({ state: 'Unknown' });
   });
 
   it('is read by viewers, and registered and deleted by administrators of its namespace', async () => {
