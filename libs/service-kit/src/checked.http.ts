@@ -22,7 +22,7 @@ export type HttpAnswer =
     }
   /** It was not asked: no request was sent. */
   | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'silent'; readonly why: string };
+  | { readonly kind: 'silent'; readonly why: string; readonly isTooLarge?: true };
 
 /** What came of asking for a file. */
 export type HttpDownload =
@@ -115,6 +115,7 @@ export class CheckedHttp {
       return await this.sendInTime(new URL(text), asked, AbortSignal.any([signal, late.signal]));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof TooLarge) return { kind: 'silent', why: error.message, isTooLarge: true };
       return { kind: 'silent', why: late.signal.aborted ? `no answer within ${timeLimitMs} ms` : wordsOf(error) };
     } finally {
       late.clear();
@@ -196,12 +197,14 @@ const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<
     request.end(asked.body);
   });
 
+class TooLarge extends Error {}
+
 const bodyOf = async (response: http.IncomingMessage, answerBytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new Error(`the answer is larger than ${answerBytesMax} bytes`);
+    if (bytes > answerBytesMax) throw new TooLarge(`the answer is larger than ${answerBytesMax} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

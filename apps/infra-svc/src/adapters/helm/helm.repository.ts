@@ -1,3 +1,4 @@
+import type { ApplicationProblem } from '@fairlead/contracts';
 import type { HttpDownload, HttpRequest } from '@fairlead/service-kit/http';
 import { createHash } from 'node:crypto';
 import {
@@ -8,7 +9,7 @@ import {
 } from '../../catalogue/catalogue.ports.js';
 import { schemaIn } from './helm.archive.js';
 import { versionsIn } from './helm.index.js';
-import { ARCHIVE_BYTES_MAX, INDEX_BYTES_MAX } from './helm.limits.js';
+import { ARCHIVE_BYTES_MAX, INDEX_BYTES_MAX, safe } from './helm.limits.js';
 
 const TIME_LIMIT_MS = 25_000;
 /** Archives are often at a store of files, to which the repository refers. */
@@ -16,15 +17,28 @@ const REDIRECTS_MAX = 3;
 const OK = 200;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+interface File {
+  readonly url: string;
+  readonly bytesMax: number;
+  readonly tooLarge: ApplicationProblem;
+}
+
+const INDEX: Omit<File, 'url'> = { bytesMax: INDEX_BYTES_MAX, tooLarge: 'IndexInvalid' };
+const ARCHIVE: Omit<File, 'url'> = { bytesMax: ARCHIVE_BYTES_MAX, tooLarge: 'ArchiveInvalid' };
+
 /** Asks a URL of a repository, if its address is public or allowed by the administrator. */
 export interface RepositoryHttp {
   download(url: string, request: Omit<HttpRequest, 'body'>, signal: AbortSignal): Promise<HttpDownload>;
 }
 
-const unreachable = (url: string, why: string): CatalogueFailure => {
+/** Without the query: it may hold a signature. */
+const wordsOfUrl = (url: string): string => {
   const { host, pathname } = new URL(url);
-  return new CatalogueFailure('RepositoryUnreachable', `${host}${pathname} ${why}`);
+  return safe(`${host}${pathname}`);
 };
+
+const unreachable = (url: string, why: string): CatalogueFailure =>
+  new CatalogueFailure('RepositoryUnreachable', `${wordsOfUrl(url)} ${safe(why)}`);
 
 /** A chart repository as Helm defines it: index.yaml, and archives that it names, over HTTPS. */
 export class HelmRepository implements ChartRepository {
@@ -32,13 +46,13 @@ export class HelmRepository implements ChartRepository {
 
   async versions(access: RepositoryAccess, signal: AbortSignal): Promise<readonly IndexedVersion[]> {
     const base = `${access.repository.replace(/\/+$/, '')}/`;
-    const bytes = await this.download(access, { url: `${base}index.yaml`, bytesMax: INDEX_BYTES_MAX }, signal);
+    const bytes = await this.download(access, { url: `${base}index.yaml`, ...INDEX }, signal);
     return versionsIn(bytes.toString('utf8'), access.chart, base);
   }
 
   async schema(access: RepositoryAccess, indexed: IndexedVersion, signal: AbortSignal): Promise<string | null> {
     const { version, digest, url } = indexed;
-    const bytes = await this.download(access, { url, bytesMax: ARCHIVE_BYTES_MAX }, signal);
+    const bytes = await this.download(access, { url, ...ARCHIVE }, signal);
     const actual = createHash('sha256').update(bytes).digest('hex');
     if (actual !== digest)
       throw new CatalogueFailure(
@@ -56,7 +70,7 @@ export class HelmRepository implements ChartRepository {
   /** Wherever it is: each address is checked again. */
   private async download(
     access: RepositoryAccess,
-    { url, bytesMax }: { readonly url: string; readonly bytesMax: number },
+    { url, bytesMax, tooLarge }: File,
     signal: AbortSignal,
   ): Promise<Buffer> {
     const { origin } = new URL(access.repository);
@@ -66,6 +80,7 @@ export class HelmRepository implements ChartRepository {
       const ca = new URL(at).origin === origin ? access.ca : undefined;
       const limits = { timeLimitMs: TIME_LIMIT_MS, answerBytesMax: bytesMax };
       const answer = await this.http.download(at, { method: 'GET', headers: {}, ca, ...limits }, signal);
+      if (answer.kind === 'silent' && answer.isTooLarge === true) throw new CatalogueFailure(tooLarge, `${wordsOfUrl(at)}: ${answer.why}`);
       if (answer.kind !== 'answered') throw unreachable(at, `does not answer: ${answer.why}`);
       if (answer.status === OK) return answer.bytes;
       if (!REDIRECTS.has(answer.status)) throw unreachable(at, `answers ${answer.status}`);
