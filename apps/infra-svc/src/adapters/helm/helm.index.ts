@@ -13,7 +13,7 @@ const Entry = z.object({
   urls: z.tuple([z.string().min(1).max(2_048)], z.unknown()),
 });
 
-const Index = z.object({ entries: z.record(z.string(), z.unknown()).nullish() });
+const Index = z.object({ entries: z.record(z.string(), z.unknown()).nullable() });
 
 const ENTRIES = 'entries:';
 
@@ -42,7 +42,7 @@ const parsed = (text: string, chart: string): unknown => {
   if (part.length > PARSED_LENGTH_MAX)
     throw invalid(`the index has more about ${chart} than ${PARSED_LENGTH_MAX} characters`);
   try {
-    return parse(part, { maxAliasCount: 0, logLevel: 'silent' });
+    return parse(part, { maxAliasCount: 0, logLevel: 'error' });
   } catch (error) {
     throw invalid(`the index is no YAML: ${safe(wordsOf(error))}`);
   }
