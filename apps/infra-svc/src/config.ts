@@ -21,7 +21,9 @@ const Environment = z.object({
   INFRA_WATCH_INTERVAL_MS: z.coerce.number().int().min(100).default(60_000),
   INFRA_WATCH_TIMEOUT_MS: milliseconds(30_000),
   CATALOGUE_INTERVAL_MS: z.coerce.number().int().min(1_000).default(3_600_000),
-  CATALOGUE_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that chart repositories may be at'),
+  CATALOGUE_ADDRESSES_ALLOWED: addressRanges.describe(
+    'Ranges besides public addresses that chart repositories may be at',
+  ),
   REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
 });
 

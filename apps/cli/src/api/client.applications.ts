@@ -5,12 +5,7 @@ import { allItemsOf, dataOf, done } from './client.requests.js';
 
 type ApplicationMethods = Pick<
   Api,
-  | 'applications'
-  | 'application'
-  | 'applicationVersion'
-  | 'putApplication'
-  | 'syncApplication'
-  | 'deleteApplication'
+  'applications' | 'application' | 'applicationVersion' | 'putApplication' | 'syncApplication' | 'deleteApplication'
 >;
 
 export const applicationMethods = (access: Access, client: FairleadClient): ApplicationMethods => {

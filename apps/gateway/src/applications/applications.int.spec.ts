@@ -72,7 +72,10 @@ describe('an application of the catalogue', () => {
   it('reports that no version matches, until it is registered again or synchronized [azimuth 33]', async () => {
     const registration = await registrationOf();
     const problem = { reason: 'NoMatchingVersion', message: 'it has 7.3.0' } as const;
-    const notSynchronized: Fact = { type: 'ApplicationNotSynchronized', data: { application, registration, ...problem } };
+    const notSynchronized: Fact = {
+      type: 'ApplicationNotSynchronized',
+      data: { application, registration, ...problem },
+    };
     expect(await shownAfter(notSynchronized)).toMatchObject({ state: 'NotSynchronized', ...problem });
     const synchronized: Fact = {
       type: 'ApplicationSynchronized',

@@ -136,10 +136,7 @@ const failureOf = (error: unknown): CatalogueFailure => {
   throw error;
 };
 
-const noMatch = (
-  { repository, chart, range }: RegisteredApplication,
-  { others }: CataloguePlan,
-): CatalogueFailure => {
+const noMatch = ({ repository, chart, range }: RegisteredApplication, { others }: CataloguePlan): CatalogueFailure => {
   const has = others.length === 0 ? 'none at all' : others.join(', ');
   return new CatalogueFailure(
     'NoMatchingVersion',

@@ -15,4 +15,5 @@ export const SCHEMA_DEPTH_MAX = 64;
 const WORDS_LENGTH_MAX = 300;
 
 /** What a repository, or a parser of what it sent, writes may be anything. */
-export const safe = (words: string): string => words.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);
+export const safe = (words: string): string =>
+  words.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);

@@ -80,7 +80,8 @@ export class HelmRepository implements ChartRepository {
       const ca = new URL(at).origin === origin ? access.ca : undefined;
       const limits = { timeLimitMs: TIME_LIMIT_MS, answerBytesMax: bytesMax };
       const answer = await this.http.download(at, { method: 'GET', headers: {}, ca, ...limits }, signal);
-      if (answer.kind === 'silent' && answer.isTooLarge === true) throw new CatalogueFailure(tooLarge, `${wordsOfUrl(at)}: ${answer.why}`);
+      if (answer.kind === 'silent' && answer.isTooLarge === true)
+        throw new CatalogueFailure(tooLarge, `${wordsOfUrl(at)}: ${answer.why}`);
       if (answer.kind !== 'answered') throw unreachable(at, `does not answer: ${answer.why}`);
       if (answer.status === OK) return answer.bytes;
       if (!REDIRECTS.has(answer.status)) throw unreachable(at, `answers ${answer.status}`);
