@@ -28,6 +28,7 @@ import { Applications } from './catalogue/applications.effects.js';
 import { CatalogueJobs } from './catalogue/catalogue.effects.js';
 import type { ChartRepository } from './catalogue/catalogue.ports.js';
 import { SYNC_APPLICATION } from './catalogue/catalogue.process.js';
+import { Synchronization } from './catalogue/synchronization.effects.js';
 import type { Settings } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionPlaces } from './connections/places.effects.js';
@@ -131,6 +132,7 @@ const providersOf = (settings: Settings): Provider[] => [
   RealmLooks,
   { provide: tokens.CHART_REPOSITORY, useFactory: chartRepositoryOf, inject: [tokens.SETTINGS] },
   Applications,
+  Synchronization,
   { provide: tokens.SSH_KEYS, useValue: opensshKeys },
   { provide: tokens.CONNECTIONS, useClass: RegisteredConnections },
   { provide: tokens.TENANCY, useClass: LogTenancy },

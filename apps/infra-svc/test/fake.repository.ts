@@ -1,8 +1,8 @@
-import {
+import type {
   CatalogueFailure,
-  type ChartRepository,
-  type IndexedVersion,
-  type RepositoryAccess,
+  ChartRepository,
+  IndexedVersion,
+  RepositoryAccess,
 } from '../src/catalogue/catalogue.ports.js';
 
 export const digestOf = (letter: string): string => letter.repeat(64);

@@ -28,6 +28,7 @@ import { Applications } from '../src/catalogue/applications.effects.js';
 import { CatalogueJobs, type OfApplication } from '../src/catalogue/catalogue.effects.js';
 import type { ChartRepository } from '../src/catalogue/catalogue.ports.js';
 import { catalogueProcess, SYNC_APPLICATION } from '../src/catalogue/catalogue.process.js';
+import { Synchronization } from '../src/catalogue/synchronization.effects.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
 import { connectionsProcess } from '../src/connections/connections.process.js';
 import { rowFrom } from './rows.js';
@@ -155,8 +156,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const looks = new RealmLooks(shared.identityProviders ?? new Map(), secrets, handle, settings);
   const realmJobs = new RealmJobs(registeredRealms, looks);
   const { repository = NO_REPOSITORY } = shared;
-  const applications = new Applications(log);
-  const catalogueJobs = new CatalogueJobs(applications, repository, handle, leases, clock, settings);
+  const synchronization = new Synchronization(new Applications(log), repository, handle);
+  const catalogueJobs = new CatalogueJobs(synchronization, leases, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
   const tasks = new TaskRunner({
     reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],

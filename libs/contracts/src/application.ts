@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import type { StoredEvent } from './envelope.js';
 import { ApplicationName } from './ids.js';
-import { CONNECTIONS_STREAM, streamSubject } from './subjects.js';
 import { paged } from './views/list.views.js';
 import { time } from './views/time.js';
 
@@ -71,7 +69,7 @@ export const APPLICATION_PROBLEMS = [
 export const ApplicationProblem = z
   .enum(APPLICATION_PROBLEMS)
   .describe(
-    'RepositoryUnreachable: it does not answer; IndexInvalid: its index is none, or too large; NoMatchingVersion: it has no version in the range; ArchiveInvalid: an archive is no chart, or too large; DigestMismatch: an archive is another one than the index says',
+    'RepositoryUnreachable: it does not answer; IndexInvalid: its index cannot be read, or is too large; NoMatchingVersion: no version is in the range; ArchiveInvalid: an archive is not one of the chart, or is too large; DigestMismatch: an archive does not have the digest of the index',
   );
 export type ApplicationProblem = z.infer<typeof ApplicationProblem>;
 
@@ -147,30 +145,3 @@ export const ApplicationVersionView = z
   })
   .meta({ id: 'ApplicationVersion', description: 'A version of an application, with the schema of its values' });
 export type ApplicationVersionView = z.infer<typeof ApplicationVersionView>;
-
-/** An application that is registered now. */
-export interface RegisteredApplication extends ApplicationSettings {
-  /** The event that registered it last. */
-  readonly registration: string;
-}
-
-/** By name. */
-export type RegisteredApplications = ReadonlyMap<string, RegisteredApplication>;
-
-export const NO_APPLICATIONS: RegisteredApplications = new Map();
-
-/** Matches every event that makes them up. */
-export const APPLICATIONS_FILTER = `${streamSubject(CONNECTIONS_STREAM)}.>`;
-
-export const applicationsAfter = (before: RegisteredApplications, event: StoredEvent): RegisteredApplications => {
-  switch (event.type) {
-    case 'ApplicationRegistered': {
-      const { name, ...settings } = event.data;
-      return new Map(before).set(name, { ...settings, registration: event.meta.id });
-    }
-    case 'ApplicationRemoved':
-      return new Map([...before].filter(([name]) => name !== event.data.name));
-    default:
-      return before;
-  }
-};

@@ -31,9 +31,9 @@ export type CatalogueCommand =
       'RecordSync',
       Of<{
         readonly registration: string;
-        /** Versions that it is not to have any more. */
+        /** Versions that do not belong there any more. */
         readonly remove: readonly string[];
-        /** Every version that it is to have, newest first. */
+        /** Every version that does, newest first. */
         readonly keep: readonly string[];
         /** undefined: it has them all. */
         readonly problem: Problem | undefined;

@@ -6,13 +6,13 @@ import type { IndexedVersion } from './catalogue.ports.js';
 
 const NAMED_MAX = 5;
 
-/** What is to be done, so that the catalogue has of an application what was registered. */
+/** How the catalogue gets the versions of an application that were registered. */
 export interface CataloguePlan {
-  /** Every version that it is to have, newest first. */
+  /** Every version that belongs there, newest first. */
   readonly keep: readonly IndexedVersion[];
   /** Those of them that are downloaded: all others are known with the same digest. */
   readonly download: readonly IndexedVersion[];
-  /** Known versions that it is not to have. */
+  /** Known versions that do not. */
   readonly remove: readonly string[];
   /** Where no version matches: a few that the repository has, newest first. */
   readonly others: readonly string[];
