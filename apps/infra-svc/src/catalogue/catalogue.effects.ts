@@ -32,11 +32,11 @@ export class CatalogueJobs {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'catalogueIntervalMs'>,
   ) {}
 
-  /** Six attempts are about five minutes; after that, the next regular synchronization tries again. */
+  /** Six attempts are about a minute; after that, the next regular synchronization tries again. */
   @OnJob<OfApplication>(SYNC_APPLICATION, {
     attemptsMax: ATTEMPTS_MAX,
     backoffFirstMs: 2_000,
-    backoffMaxMs: 120_000,
+    backoffMaxMs: 60_000,
     timeoutMs: SYNC_TIMEOUT_MS,
   })
   async sync({ data, cause }: Job<OfApplication>, context: JobContext): Promise<JobLater | void> {
