@@ -96,9 +96,10 @@ const isOwnRow = (key: string, { type, data, meta }: StoredEvent): boolean => {
       return key === meta.namespace;
     case 'installation': {
       // Contexts that all connections share have one writer, which names the connection in the data; others carry the name themselves.
-      const named = /^(?:resources|stock)-(.+)$/.exec(meta.context)?.[1];
+      const named = /^(?:resources|stock|catalogue)-(.+)$/.exec(meta.context)?.[1];
       const shared = meta.context === 'ssh-keys' ? (data as Data)['connection'] : (data as Data)['name'];
-      return key === (named ?? shared);
+      // Rows of the versions of an application begin with its name.
+      return key === (named ?? shared) || (named !== undefined && key.startsWith(`${named}/`));
     }
     default:
       return key === own || key.startsWith(`${own}/`) || key.endsWith(`/${own}`);

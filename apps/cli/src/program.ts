@@ -3,6 +3,7 @@ import { addCommand, runs, sharedOptions } from './command/command.js';
 import { commandNamed } from './command/suggestions.js';
 import { EXIT_CODES } from './exit-codes.js';
 import type { Io } from './io/io.js';
+import { addApplicationCommands } from './application/application.commands.js';
 import { addAutoscalerCommands } from './autoscaler/autoscaler.commands.js';
 import { addBundleCommands } from './bundle/bundle.commands.js';
 import { addCertificateCommands } from './certificates/certificates.commands.js';
@@ -72,6 +73,7 @@ export const buildProgram = (io: Io): Command => {
   addNamespaceCommands(program, io);
   addConnectionCommands(program, io);
   addRealmCommands(program, io);
+  addApplicationCommands(program, io);
   addTokenCommands(program, io);
   addQuarantineCommands(program, io);
   addProvisionCommands(program, io);

@@ -51,8 +51,10 @@ const contextOf = (fact: Fact): string => {
   const { context } = EVENTS[fact.type];
   const node = 'node' in fact.data ? String(fact.data.node) : '';
   const connection = 'connection' in fact.data ? String(fact.data.connection) : '';
+  const application = 'application' in fact.data ? String(fact.data.application) : '';
   return context
     .replace('<node>', node)
+    .replace('<application>', application)
     .replace('<connection>', connection)
     .replace('<service>', 'service' in fact.data ? String(fact.data.service) : '');
 };

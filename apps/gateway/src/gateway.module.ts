@@ -2,6 +2,9 @@ import { JOB_FAILURES, type RecordJobFailure } from '@fairlead/event-sourcing/je
 import { Logger, Module, type Provider, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
 import { ActionsHttp } from './actions/actions.http.js';
+import { ApplicationCommands } from './applications/applications.commands.js';
+import { ApplicationsHttp } from './applications/applications.http.js';
+import { ApplicationQueries } from './applications/applications.queries.js';
 import { AccessGuard } from './auth/access.guard.js';
 import { Authentication } from './auth/authentication.js';
 import { LocalToken } from './auth/local.token.js';
@@ -124,6 +127,7 @@ const CONTROLLERS: Type<unknown>[] = [
   ConnectionsHttp,
   OrphansHttp,
   SpecsHttp,
+  ApplicationsHttp,
   ClusterReadsHttp,
   ChangesHttp,
   ClustersHttp,
@@ -218,6 +222,8 @@ const PROVIDERS: Provider[] = [
   NamespaceContents,
   RealmCommands,
   RealmQueries,
+  ApplicationCommands,
+  ApplicationQueries,
   NodeQueries,
   OperationQueries,
   LogFollower,

@@ -1,5 +1,6 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { applicationsProjection, applicationVersionsProjection } from './applications/applications.projection.js';
 import { Authentication } from './auth/authentication.js';
 import { certificatesProjection } from './certificates/certificates.projection.js';
 import { renewalProcess } from './certificates/renewal.process.js';
@@ -24,6 +25,7 @@ import { IdempotencyLeases1764000000000 } from './migrations/0004-idempotency-le
 import { manifestsProjection } from './manifest/manifests.projection.js';
 import { ManifestTable1764100000000 } from './migrations/0005-manifests.migration.js';
 import { TemplateTable1764200000000 } from './migrations/0006-templates.migration.js';
+import { ApplicationTables1764400000000 } from './migrations/0007-applications.migration.js';
 import { namespacesProjection } from './namespaces/namespaces.projection.js';
 import { nodesProjection } from './nodes/nodes.projection.js';
 import { operationsProjection } from './operations/operations.projection.js';
@@ -46,6 +48,8 @@ const projections = [
   holdsProjection,
   etcdProjection,
   certificatesProjection,
+  applicationsProjection,
+  applicationVersionsProjection,
 ];
 
 /** No step of a cluster waits for its rows; who reads them waits so much longer while the processors are saturated. */
@@ -78,6 +82,7 @@ export const gatewayService = (settings: Settings): ServiceDefinition =>
       IdempotencyLeases1764000000000,
       ManifestTable1764100000000,
       TemplateTable1764200000000,
+      ApplicationTables1764400000000,
     ],
     jobConcurrency: 4,
     commitsWaitMs: COMMITS_WAIT_MS,

@@ -20,6 +20,10 @@ const Environment = z.object({
   INFRA_RESOURCES_TIMEOUT_MS: milliseconds(120_000),
   INFRA_WATCH_INTERVAL_MS: z.coerce.number().int().min(100).default(60_000),
   INFRA_WATCH_TIMEOUT_MS: milliseconds(30_000),
+  CATALOGUE_INTERVAL_MS: z.coerce.number().int().min(1_000).default(3_600_000),
+  CATALOGUE_ADDRESSES_ALLOWED: addressRanges.describe(
+    'Ranges besides public addresses that chart repositories may be at',
+  ),
   REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
 });
 
@@ -45,6 +49,10 @@ export interface Settings {
   readonly watchIntervalMs: number;
   /** A provider has so long to list the machines of a connection. */
   readonly watchTimeoutMs: number;
+  /** Between two synchronizations of an application of the catalogue. */
+  readonly catalogueIntervalMs: number;
+  /** Besides public addresses: where chart repositories may be. */
+  readonly catalogueAddressesAllowed: readonly AddressRange[];
   /** Besides public addresses: where identity realms may be. */
   readonly realmAddressesAllowed: readonly AddressRange[];
   /** However many clusters wait for a realm, a replica looks at it no more often. */
@@ -69,6 +77,8 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     resourcesTimeoutMs: parsed.INFRA_RESOURCES_TIMEOUT_MS,
     watchIntervalMs: parsed.INFRA_WATCH_INTERVAL_MS,
     watchTimeoutMs: parsed.INFRA_WATCH_TIMEOUT_MS,
+    catalogueIntervalMs: parsed.CATALOGUE_INTERVAL_MS,
+    catalogueAddressesAllowed: parsed.CATALOGUE_ADDRESSES_ALLOWED,
     realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
     realmFreshForMs: REALM_FRESH_FOR_MS,
     realmTimeoutMs: REALM_TIMEOUT_MS,

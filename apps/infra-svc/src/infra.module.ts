@@ -18,11 +18,17 @@ import {
 import { CheckedHttp } from '@fairlead/service-kit/http';
 import { NodeSshShell, type HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Module, type OnApplicationShutdown, type Provider, type Type } from '@nestjs/common';
+import { HelmRepository } from './adapters/helm/helm.repository.js';
 import { keycloak } from './adapters/keycloak/keycloak.provider.js';
 import { labKind } from './adapters/lab/lab.kind.js';
 import { nspawnKind } from './adapters/nspawn/nspawn.kind.js';
 import { sshKind, type SshWorld } from './adapters/ssh/ssh.kind.js';
 import { opensshKeys } from './adapters/ssh-keys/openssh.keys.js';
+import { Applications } from './catalogue/applications.effects.js';
+import { CatalogueJobs } from './catalogue/catalogue.effects.js';
+import type { ChartRepository } from './catalogue/catalogue.ports.js';
+import { SYNC_APPLICATION } from './catalogue/catalogue.process.js';
+import { Synchronization } from './catalogue/synchronization.effects.js';
 import type { Settings } from './config.js';
 import { RegisteredConnections } from './connections/connections.effects.js';
 import { ConnectionPlaces } from './connections/places.effects.js';
@@ -88,14 +94,17 @@ const identityProvidersOf = ({ realmAddressesAllowed: allowed }: Settings): Iden
   return new Map([keycloak(http)].map((provider) => [provider.name, provider]));
 };
 
+const chartRepositoryOf = ({ catalogueAddressesAllowed: allowed }: Settings): ChartRepository =>
+  new HelmRepository(new CheckedHttp({ allowed, setting: 'CATALOGUE_ADDRESSES_ALLOWED' }));
+
 /** Hosts of inventories are looked at often and for a moment. */
 const SSH_LIMITS = { idleMs: 10_000, connectionsMax: 200 };
 
 const failuresOf =
   (connections: ConnectionFailures, orphans: OrphansLog): RecordJobFailure =>
   async (job, failure) => {
-    // Each look has stated what it found.
-    if (job.type === VERIFY_REALM) return;
+    // Each look, and each synchronization, has stated what it found.
+    if (job.type === VERIFY_REALM || job.type === SYNC_APPLICATION) return;
     await (job.type === DELETE_ORPHAN
       ? orphans.keep((job as Job<OfOrphan>).data, failure.cause.message, job.cause)
       : connections.record(job as Job<OfConnection>, failure));
@@ -121,6 +130,9 @@ const providersOf = (settings: Settings): Provider[] => [
   { provide: tokens.IDENTITY_PROVIDERS, useFactory: identityProvidersOf, inject: [tokens.SETTINGS] },
   RegisteredRealms,
   RealmLooks,
+  { provide: tokens.CHART_REPOSITORY, useFactory: chartRepositoryOf, inject: [tokens.SETTINGS] },
+  Applications,
+  Synchronization,
   { provide: tokens.SSH_KEYS, useValue: opensshKeys },
   { provide: tokens.CONNECTIONS, useClass: RegisteredConnections },
   { provide: tokens.TENANCY, useClass: LogTenancy },
@@ -171,6 +183,7 @@ export const infraModule = (settings: Settings): Type<unknown> => {
       OrphanJobs,
       SshKeysEffects,
       RealmJobs,
+      CatalogueJobs,
       IdentityEffects,
     ],
     providers: providersOf(settings),

@@ -1,5 +1,6 @@
 import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { Settings } from './config.js';
+import { catalogueProcess } from './catalogue/catalogue.process.js';
 import { connectionsProcess } from './connections/connections.process.js';
 import { connectionsProjection } from './connections/connections.projection.js';
 import { identityReconciler } from './identity/identity.reconciler.js';
@@ -21,7 +22,7 @@ export const infraService = (settings: Settings): ServiceDefinition =>
     name: 'infra-svc',
     module: infraModule(settings),
     projections,
-    processes: [connectionsProcess, orphansProcess, realmsProcess],
+    processes: [connectionsProcess, orphansProcess, realmsProcess, catalogueProcess(settings.catalogueIntervalMs)],
     reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
     migrations: [InfraTables1763700000000, DropNamespaces1764300000000],
     jobConcurrency: settings.jobConcurrency,

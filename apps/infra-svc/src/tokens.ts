@@ -11,3 +11,4 @@ export const TRUST = Symbol('infra.trust');
 export const OWN_HOSTS = Symbol('infra.own-hosts');
 export const TENANCY = Symbol('infra.tenancy');
 export const IDENTITY_PROVIDERS = Symbol('infra.identity-providers');
+export const CHART_REPOSITORY = Symbol('infra.chart-repository');

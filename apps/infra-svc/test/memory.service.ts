@@ -24,6 +24,11 @@ import { systemClock, type Clock } from '@fairlead/service-kit';
 import { MemorySecrets as Secrets } from '@fairlead/testing';
 import { opensshKeys } from '../src/adapters/ssh-keys/openssh.keys.js';
 import { readSettings } from '../src/config.js';
+import { Applications } from '../src/catalogue/applications.effects.js';
+import { CatalogueJobs, type OfApplication } from '../src/catalogue/catalogue.effects.js';
+import type { ChartRepository } from '../src/catalogue/catalogue.ports.js';
+import { catalogueProcess, SYNC_APPLICATION } from '../src/catalogue/catalogue.process.js';
+import { Synchronization } from '../src/catalogue/synchronization.effects.js';
 import { RegisteredConnections } from '../src/connections/connections.effects.js';
 import { connectionsProcess } from '../src/connections/connections.process.js';
 import { rowFrom } from './rows.js';
@@ -88,6 +93,7 @@ export interface Shared {
   readonly secrets: MemorySecrets;
   readonly kinds: ProviderKinds;
   readonly identityProviders?: IdentityProviders;
+  readonly repository?: ChartRepository;
   /** Rows of the read models are as new as the log, or not there yet. */
   readonly rowsAreBehind?: boolean;
   /** What is wrong with every host that is looked at; null: none answers. */
@@ -104,6 +110,11 @@ export interface Replica {
   deliver(job: Job, context: JobContext): Promise<JobLater | undefined>;
   failed(job: Job, failure: JobFailure): Promise<void>;
 }
+
+const NO_REPOSITORY: ChartRepository = {
+  versions: () => Promise.reject(new Error('this story has no repository')),
+  schema: () => Promise.reject(new Error('this story has no repository')),
+};
 
 const queriesOf = ({ log, rowsAreBehind = false }: Shared): ResourcesQueries => {
   const events = (): readonly StoredEvent[] => (rowsAreBehind ? [] : log.events);
@@ -144,6 +155,9 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
   const registeredRealms = new RegisteredRealms(log);
   const looks = new RealmLooks(shared.identityProviders ?? new Map(), secrets, handle, settings);
   const realmJobs = new RealmJobs(registeredRealms, looks);
+  const { repository = NO_REPOSITORY } = shared;
+  const synchronization = new Synchronization(new Applications(log), repository, handle);
+  const catalogueJobs = new CatalogueJobs(synchronization, leases, clock, settings);
   const identities = new IdentityEffects(registeredRealms, looks);
   const tasks = new TaskRunner({
     reconcilers: [machinesReconciler, identityReconciler, sshKeysReconciler],
@@ -180,6 +194,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
       await realmJobs.verify(job as Job<OfRealm>);
       return undefined;
     }
+    if (job.type === SYNC_APPLICATION)
+      return (await catalogueJobs.sync(job as Job<OfApplication>, context)) ?? undefined;
     if (job.type === RECORD_ADOPTION) {
       await orphanJobs.adopted(job as Job<OfAdoption>);
       return undefined;
@@ -197,7 +213,8 @@ export const startReplica = (shared: Shared, leases: TaskLeases): Replica => {
     deliver,
     failed: async (job, failure) => {
       if (tasks.isTask(job)) await tasks.recordFailure(job, failure);
-      else if (job.type !== VERIFY_REALM) await connectionFailures.record(job as Job<OfConnection>, failure);
+      else if (job.type !== VERIFY_REALM && job.type !== SYNC_APPLICATION)
+        await connectionFailures.record(job as Job<OfConnection>, failure);
     },
   };
 };
@@ -218,6 +235,7 @@ export class MemoryProcesses {
     connectionsProcess,
     orphansProcess,
     realmsProcess,
+    catalogueProcess(readSettings({}).catalogueIntervalMs),
   ] as Process<unknown>[];
   private readonly states = new Map<string, unknown>();
   private readonly timers = new Map<string, Armed>();

@@ -5,6 +5,7 @@ import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
 import type { ProviderKind, ProviderOperation } from '../src/providers/provider.ports.js';
 import { FakeCloud, FakeProvider } from './fake.provider.js';
 import { RealmFailure } from '../src/realms/realm.ports.js';
+import { FakeRepository } from './fake.repository.js';
 import { FakeRealm } from './fake.realm.js';
 import { registered } from './fixtures.js';
 import { MemoryLog } from './memory.log.js';
@@ -30,6 +31,7 @@ const LONG_MS = 60_000;
 export class Story {
   readonly cloud = new FakeCloud();
   readonly realm = new FakeRealm();
+  readonly repository = new FakeRepository();
   readonly log = new MemoryLog();
   readonly secrets = new MemorySecrets();
   /** Set to make every call to the provider fail with these words. */
@@ -40,12 +42,14 @@ export class Story {
   beforeCall: (operation: ProviderOperation) => void = () => undefined;
   /** The jobs that were done, by type. */
   readonly done: string[] = [];
+  readonly leases = new MemoryLeases();
   private readonly processes = new MemoryProcesses(this.log);
-  private readonly replica: Replica;
+  private replica: Replica;
+  private readonly startReplica: () => Replica;
   private readonly requeued: Job[] = [];
   private aheadMs = 0;
 
-  constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts'> = {}) {
+  constructor(options: Pick<Shared, 'rowsAreBehind' | 'problemsOfHosts' | 'clock'> = {}) {
     const before = async (operation: ProviderOperation): Promise<void> => {
       this.beforeCall(operation);
       if (this.outage !== undefined && (this.outageOf ?? operation) === operation)
@@ -54,17 +58,22 @@ export class Story {
     const provider = new FakeProvider(this.cloud, { before, after: async () => undefined });
     const kind: ProviderKind = { name: 'lab', open: () => provider };
     const kinds = new Map([[kind.name, kind]]);
-    this.replica = startReplica(
-      {
-        log: this.log,
-        secrets: this.secrets,
-        kinds,
-        identityProviders: this.realm.provider(),
-        clock: { now: () => new Date(Date.now() + this.aheadMs) },
-        ...options,
-      },
-      new MemoryLeases().of('replica'),
-    );
+    const shared: Shared = {
+      log: this.log,
+      secrets: this.secrets,
+      kinds,
+      identityProviders: this.realm.provider(),
+      repository: this.repository,
+      clock: { now: () => new Date(Date.now() + this.aheadMs) },
+      ...options,
+    };
+    this.startReplica = () => startReplica(shared, this.leases.of('replica'));
+    this.replica = this.startReplica();
+  }
+
+  /** The service loses everything that it has in memory. */
+  restart(): void {
+    this.replica = this.startReplica();
   }
 
   /** A namespace and a connection, as every story begins. */

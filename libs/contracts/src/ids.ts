@@ -45,6 +45,10 @@ export type ConnectionName = z.infer<typeof ConnectionName>;
 export const RealmName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'RealmName'>();
 export type RealmName = z.infer<typeof RealmName>;
 
+/** An application of the catalogue. */
+export const ApplicationName = z.string().min(1).max(63).regex(DNS_LABEL, DNS_LABEL_WORDS).brand<'ApplicationName'>();
+export type ApplicationName = z.infer<typeof ApplicationName>;
+
 /** `u-` and a short random text; unique within a cluster's history. */
 export const UpgradeId = z
   .string()

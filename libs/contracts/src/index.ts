@@ -4,6 +4,8 @@ export * from './agent.credentials.js';
 export * from './agent.facts.js';
 export * from './agent.messages.js';
 export * from './agent.subjects.js';
+export * from './application.js';
+export * from './application.fold.js';
 export * from './autoscaler.js';
 export * from './autoscaler.credential.js';
 export * from './certificates.js';

@@ -137,6 +137,17 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NamespaceDeleted: ({ name }) => `namespace ${name} was deleted`,
   ConnectionRegistered: ({ name, provider, region }) =>
     `connection ${name} to ${provider}${region === '' ? '' : ` (${region})`} was registered`,
+  ApplicationRegistered: ({ name, chart, range, repository }) =>
+    `the application ${name} was registered: ${chart} ${range} of ${repository}`,
+  ApplicationSyncRequested: ({ name }) => `the synchronization of the application ${name} was requested`,
+  ApplicationRemoved: ({ name }) => `the application ${name} was removed`,
+  ApplicationVersionAdded: ({ application, version }) => `the application ${application} has version ${version}`,
+  ApplicationVersionRemoved: ({ application, version }) =>
+    `the application ${application} has version ${version} no more`,
+  ApplicationSynchronized: ({ application, versions }) =>
+    `the application ${application} is synchronized: ${versions.join(', ')}`,
+  ApplicationNotSynchronized: ({ application, message }) =>
+    `the application ${application} is not synchronized: ${message}`,
   ConnectionVerificationRequested: ({ name }) => `the verification of connection ${name} was requested`,
   HostKeyAccepted: ({ name, host, hostKey }) =>
     `the SSH host key ${hostKey} of ${host ?? 'the jump host'} of connection ${name} was accepted`,

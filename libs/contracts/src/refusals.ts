@@ -1,5 +1,6 @@
 import { ACCESS_REFUSALS } from './refusals/access.refusals.js';
 import { API_REFUSALS } from './refusals/api.refusals.js';
+import { APPLICATION_REFUSALS } from './refusals/application.refusals.js';
 import { CLUSTER_REFUSALS } from './refusals/cluster.refusals.js';
 import { CONNECTION_REFUSALS } from './refusals/connection.refusals.js';
 import { NETWORK_REFUSALS } from './refusals/network.refusals.js';
@@ -18,6 +19,7 @@ export const REFUSALS = {
   ...ACCESS_REFUSALS,
   ...CONNECTION_REFUSALS,
   ...REALM_REFUSALS,
+  ...APPLICATION_REFUSALS,
   ...CLUSTER_REFUSALS,
   ...POOL_REFUSALS,
   ...TEMPLATE_REFUSALS,

@@ -1,4 +1,5 @@
 import {
+  ApplicationName,
   ClusterName,
   ConnectionName,
   EVENTS,
@@ -43,7 +44,7 @@ export interface EventAddress extends StreamId {
   readonly type: EventType;
   readonly definition: EventDefinition;
   /** The name that the context carries, and what it is called in the data; undefined: it carries none. */
-  readonly named: { readonly field: 'node' | 'connection' | 'service'; readonly name: string } | undefined;
+  readonly named: { readonly field: keyof typeof NAMED; readonly name: string } | undefined;
   readonly source: string;
   /** `<Type>.v<n>` as this release writes it. */
   readonly newest: string;
@@ -72,15 +73,22 @@ const isInScope = ({ namespace, cluster }: StreamId, definition: EventDefinition
 
 const isService = (name: string): boolean => (SERVICES as readonly string[]).includes(name);
 
+/** What each name in a context must be. */
+const NAMED = {
+  node: (name: string) => isName(NodeName, name),
+  connection: (name: string) => isName(ConnectionName, name),
+  application: (name: string) => isName(ApplicationName, name),
+  service: isService,
+};
+
 /** The name in a context by its pattern; undefined: the context does not match it. */
 const namedIn = (context: string, pattern: string): EventAddress['named'] | 'none' | undefined => {
   const open = pattern.indexOf('<');
   if (open < 0) return context === pattern ? 'none' : undefined;
   if (!context.startsWith(pattern.slice(0, open))) return undefined;
   const name = context.slice(open);
-  const field = pattern.slice(open + 1, -1) as 'node' | 'connection' | 'service';
-  if (field === 'service') return isService(name) ? { field, name } : undefined;
-  return isName(field === 'node' ? NodeName : ConnectionName, name) ? { field, name } : undefined;
+  const field = pattern.slice(open + 1, -1) as keyof typeof NAMED;
+  return NAMED[field](name) ? { field, name } : undefined;
 };
 
 const writersOf = (

@@ -22,7 +22,18 @@ export type HttpAnswer =
     }
   /** It was not asked: no request was sent. */
   | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'silent'; readonly why: string };
+  | { readonly kind: 'silent'; readonly why: string; readonly isTooLarge?: true };
+
+/** What came of asking for a file. */
+export type HttpDownload =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly bytes: Buffer;
+      /** Where else it is; empty: the answer does not say. */
+      readonly location: string;
+    }
+  | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
 
 /** A request, and how its answer is read. */
 export interface HttpRequest {
@@ -79,7 +90,22 @@ export class CheckedHttp {
     return this.send(text, request, signal);
   }
 
+  /** The bytes as they are. Where it is somewhere else, the caller decides whether to ask there. */
+  async download(text: string, request: Omit<HttpRequest, 'body'>, signal: AbortSignal): Promise<HttpDownload> {
+    const answer = await this.exchange(text, request, signal);
+    if (answer.kind !== 'answered') return answer;
+    const { status, bytes = Buffer.alloc(0), location } = answer;
+    return { kind: 'answered', status, bytes, location };
+  }
+
   private async send(text: string, asked: Asked, signal: AbortSignal): Promise<HttpAnswer> {
+    const answer = await this.exchange(text, asked, signal);
+    if (answer.kind !== 'answered') return answer;
+    const { kind, status, bytes } = answer;
+    return { kind, status, ...(bytes === undefined ? {} : { body: bytes.toString('utf8') }) };
+  }
+
+  private async exchange(text: string, asked: Asked, signal: AbortSignal): Promise<Exchange> {
     const fault = faultOfGateUrl(text);
     if (fault !== undefined) return { kind: 'refused', why: fault };
     signal.throwIfAborted();
@@ -89,13 +115,14 @@ export class CheckedHttp {
       return await this.sendInTime(new URL(text), asked, AbortSignal.any([signal, late.signal]));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof TooLarge) return { kind: 'silent', why: error.message, isTooLarge: true };
       return { kind: 'silent', why: late.signal.aborted ? `no answer within ${timeLimitMs} ms` : wordsOf(error) };
     } finally {
       late.clear();
     }
   }
 
-  private async sendInTime(url: URL, asked: Asked, ended: AbortSignal): Promise<HttpAnswer> {
+  private async sendInTime(url: URL, asked: Asked, ended: AbortSignal): Promise<Exchange> {
     // The URL parser has written every form of an IPv4 address (2130706433, 0x7f.1) in four decimal parts.
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(host);
@@ -125,8 +152,12 @@ interface Target {
 
 interface Answer {
   readonly status: number;
-  readonly body?: string;
+  readonly location: string;
+  /** Absent: nothing but the status was read. */
+  readonly bytes?: Buffer;
 }
+
+type Exchange = (Answer & { readonly kind: 'answered' }) | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
 
 const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<Answer> =>
   new Promise((resolve, reject) => {
@@ -154,26 +185,29 @@ const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<
     request.on('response', (response) => {
       // One packet may hold this one and those before it that were too many.
       if (informational > INFORMATIONAL_MAX) return void response.destroy();
-      const { statusCode: status = 0 } = response;
+      const { statusCode: status = 0, headers } = response;
+      const { location = '' } = headers;
       const { answerBytesMax } = asked;
       if (answerBytesMax !== undefined)
-        return void bodyOf(response, answerBytesMax).then((body) => resolve({ status, body }), reject);
-      resolve({ status });
+        return void bodyOf(response, answerBytesMax).then((bytes) => resolve({ status, location, bytes }), reject);
+      resolve({ status, location });
       response.destroy();
     });
     request.on('error', reject);
     request.end(asked.body);
   });
 
-const bodyOf = async (response: http.IncomingMessage, answerBytesMax: number): Promise<string> => {
+class TooLarge extends Error {}
+
+const bodyOf = async (response: http.IncomingMessage, answerBytesMax: number): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new Error(`the answer is larger than ${answerBytesMax} bytes`);
+    if (bytes > answerBytesMax) throw new TooLarge(`the answer is larger than ${answerBytesMax} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 };
 
 const lookupOf =

@@ -4,6 +4,7 @@ export {
   CheckedHttp,
   type CheckedHttpOptions,
   type HttpAnswer,
+  type HttpDownload,
   type HttpPost,
   type HttpRequest,
 } from './checked.http.js';

@@ -30,6 +30,10 @@ export type HookSecretView = Schemas['HookSecret'];
 export type HookSecretRequest = Schemas['HookSecretRequest'];
 export type RealmView = Schemas['Realm'];
 export type RealmSettings = Schemas['RealmRequest'];
+export type ApplicationView = Schemas['Application'];
+export type ApplicationVersionView = Schemas['ApplicationVersion'];
+export type ApplicationSettings = Pick<Schemas['ApplicationRequest'], 'repository' | 'chart' | 'range'> &
+  Partial<Schemas['ApplicationRequest']>;
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
@@ -173,6 +177,16 @@ export interface Api {
   putRealm(namespace: string, name: string, settings: RealmSettings): Promise<RealmView>;
   /** `force`: also while clusters use it. */
   deleteRealm(namespace: string, name: string, force: boolean): Promise<void>;
+
+  applications(): Promise<readonly ApplicationView[]>;
+  application(name: string): Promise<ApplicationView>;
+  /** With the schema of its values. */
+  applicationVersion(name: string, version: string): Promise<ApplicationVersionView>;
+  /** Registers it, or replaces its settings. */
+  putApplication(name: string, settings: ApplicationSettings): Promise<ApplicationView>;
+  /** Accepted is not done. */
+  syncApplication(name: string): Promise<void>;
+  deleteApplication(name: string): Promise<void>;
 
   connections(): Promise<readonly ConnectionView[]>;
   connection(name: string): Promise<ConnectionView>;

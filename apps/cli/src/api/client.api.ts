@@ -1,6 +1,7 @@
 import { createFairleadClient } from '@fairlead/api-client';
 import type { Access } from './access.js';
 import type { Api } from './api.ports.js';
+import { applicationMethods } from './client.applications.js';
 import { clusterMethods } from './client.clusters.js';
 import { connectionMethods } from './client.connections.js';
 import { etcdMethods } from './client.etcd.js';
@@ -21,6 +22,7 @@ export const clientApi = (access: Access): Api => {
     version: () => dataOf(access, client.GET('/version')),
     ...namespaceMethods(access, client),
     ...realmMethods(access, client),
+    ...applicationMethods(access, client),
     ...connectionMethods(access, client),
     ...clusterMethods(access, client),
     ...manifestMethods(access, client),

@@ -12,6 +12,8 @@ const COMMANDS: readonly (readonly [route: RegExp, command: (...names: string[])
     (name = '', id = '') => `connection orphans adopt ${name} ${id} --cluster <cluster> --pool <pool>`,
   ],
   [/^GET \/mcir\/connections\/([^/]+)\/specs$/, (name = '') => `connection specs ${name}`],
+  [/^GET \/applications$/, () => 'application list'],
+  [/^GET \/applications\/([^/]+)$/, (name = '') => `application show ${name}`],
   [/^GET \/tokens$/, () => 'token list'],
   [/^GET \/quarantine$/, () => 'quarantine list'],
   [/^GET \/ns\/([^/]+)\/realms$/, (namespace = '') => `realm list${within(namespace)}`],

@@ -10,9 +10,9 @@ export interface Candidates {
   readonly files?: true | undefined;
 }
 
-export type NameKind = 'cluster' | 'node' | 'connection' | 'realm' | 'namespace';
+export type NameKind = 'cluster' | 'node' | 'connection' | 'realm' | 'application' | 'namespace';
 
-const NAME_KINDS: readonly NameKind[] = ['cluster', 'node', 'connection', 'realm', 'namespace'];
+const NAME_KINDS: readonly NameKind[] = ['cluster', 'node', 'connection', 'realm', 'application', 'namespace'];
 const isNameKind = (text: string): text is NameKind => NAME_KINDS.some((kind) => kind === text);
 
 /** Candidates for the last of `words`, which may be empty or begun; the words before it are whole. */

@@ -75,6 +75,8 @@ const listOf = (
       return api.connections();
     case 'realm':
       return api.realms(session.namespace);
+    case 'application':
+      return api.applications();
     case 'namespace':
       return api.namespaces();
   }

@@ -56,6 +56,7 @@ export const writesBehind = (method: string, segments: readonly string[]): reado
     case 'ns':
       return inNamespace(segments.slice(1), isRead);
     case 'mcir':
+    case 'applications':
       return about(NONE, NONE);
     case 'connections':
       // A connection that is in use is not removed, so removing one reads all clusters.

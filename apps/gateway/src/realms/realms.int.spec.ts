@@ -90,6 +90,11 @@ describe('a realm of a namespace', () => {
     expect((await put('/ns/nowhere/realms/company')).body.reason).toBe('namespace.unknown');
   });
 
+  it('is not found under what cannot be a name', async () => {
+    const { status, body } = await gateway.ask<ErrorView>('GET', `${REALMS}/Not_a_name`);
+    expect([status, body.reason]).toEqual([404, 'realm.not-found']);
+  });
+
   it('is shown as infra-svc found it last, and not as it was before it was registered again', async () => {
     const name = 'default' as Namespace;
     const realm = 'company' as RealmName;

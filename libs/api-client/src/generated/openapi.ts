@@ -318,6 +318,82 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/applications': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** The applications of the catalogue */
+    get: operations['listApplications'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/applications/{application}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** An application of the catalogue */
+    get: operations['getApplication'];
+    /**
+     * Register an application, or replace its settings
+     * @description infra-svc then reads the repository, and again every hour. The catalogue shows versions and the schemas of their values; nothing is installed from it.
+     */
+    put: operations['putApplication'];
+    post?: never;
+    /** Delete an application from the catalogue */
+    delete: operations['deleteApplication'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/applications/{application}/versions/{version}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** A version of an application, with the schema of its values */
+    get: operations['getApplicationVersion'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/applications/{application}/sync': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Read the repository of an application now
+     * @description A version that is known with the same digest is not downloaded again.
+     */
+    post: operations['syncApplication'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/ns/{namespace}/clusters': {
     parameters: {
       query?: never;
@@ -1915,6 +1991,98 @@ export interface components {
           clock: string;
         };
       }[];
+    };
+    ApplicationList: {
+      /** @enum {string} */
+      kind: 'ApplicationList';
+      items: components['schemas']['Application'][];
+      metadata?: components['schemas']['ListMeta'];
+    };
+    /** @description An application of the catalogue */
+    Application: {
+      /** @enum {string} */
+      kind: 'Application';
+      name: string;
+      repository: string;
+      chart: string;
+      /** @description The range of versions that was registered */
+      range: string;
+      keep: number;
+      label: string;
+      description: string;
+      icon: string;
+      /** @description When it was registered first */
+      registeredTime: string;
+      /**
+       * @description As infra-svc found it last; Unknown: not yet since it was registered
+       * @enum {string}
+       */
+      state: 'Unknown' | 'Synchronized' | 'NotSynchronized';
+      /** @description Why it is not synchronized; empty: it is, or that is not known */
+      reason: string;
+      /** @description The same in words */
+      message: string;
+      /** @description Since when; null: that is not known */
+      changedTime: string | null;
+      /** @description Newest first */
+      versions: {
+        /** @description Of the chart */
+        version: string;
+        /** @description SHA-256 of the archive */
+        digest: string;
+        /** @description Of what the chart installs; empty: it does not say */
+        appVersion: string;
+      }[];
+    };
+    /** @description A version of an application, with the schema of its values */
+    ApplicationVersion: {
+      /** @enum {string} */
+      kind: 'ApplicationVersion';
+      application: string;
+      /** @description Of the chart */
+      version: string;
+      /** @description SHA-256 of the archive */
+      digest: string;
+      /** @description Of what the chart installs; empty: it does not say */
+      appVersion: string;
+      /** @description JSON Schema of the values of the chart (values.schema.json); null: it has none */
+      schema: {
+        [key: string]: unknown;
+      } | null;
+    };
+    /** @description Where the versions of an application come from, and which ones */
+    ApplicationRequest: {
+      /**
+       * @description A Helm chart repository: the URL below which its index.yaml is
+       * @example https://charts.example.org
+       */
+      repository: string;
+      /** @description The chart in that repository */
+      chart: string;
+      /**
+       * @description Which versions: a range of semantic versions
+       * @example >=8.0.0 <9.0.0
+       */
+      range: string;
+      /**
+       * @description How many of them, the newest first
+       * @default 5
+       */
+      keep: number;
+      /** @description Authorities that the certificate of the repository is checked with, in PEM. Left out: public ones */
+      ca?: string;
+      /**
+       * @description What people call it; empty: its name
+       * @default
+       */
+      label: string;
+      /** @default  */
+      description: string;
+      /**
+       * @description URL of a picture; it is not fetched. Empty: none
+       * @default
+       */
+      icon: '' | string;
     };
     ClusterList: {
       /** @enum {string} */
@@ -8115,6 +8283,800 @@ export interface operations {
         };
       };
       /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  listApplications: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+        /** @description Most items in the answer; 500 unless given */
+        limit?: number;
+        /** @description metadata.continue of the page before */
+        continue?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The applications, with their versions */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ApplicationList'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getApplication: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        application: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The application, with its versions */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Application'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description application.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  putApplication: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        application: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ApplicationRequest'];
+      };
+    };
+    responses: {
+      /** @description It is registered */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Application'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, application.range-invalid, application.ca-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description application.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, application.too-many, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  deleteApplication: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        application: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It is gone */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description application.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  getApplicationVersion: {
+    parameters: {
+      query?: {
+        /** @description Show at least what was in the log at this sequence (X-Fairlead-Seq of a command) */
+        minSeq?: number;
+      };
+      header?: never;
+      path: {
+        application: string;
+        version: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The version */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ApplicationVersion'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description application.not-found, application.version-not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, wait.seq-ahead */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  syncApplication: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description For 24 hours a repetition with the same key gets the first answer and does nothing */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        application: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description It will be synchronized */
+      202: {
+        headers: {
+          /** @description Where what was asked for can be seen */
+          Location?: string;
+          /** @description Sequence of the request in the log; give it to a read as minSeq to see the request in it */
+          'X-Fairlead-Seq'?: string;
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Status'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description application.not-found */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent, idempotency.in-progress */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large, idempotency.key-reused */
       422: {
         headers: {
           [name: string]: unknown;

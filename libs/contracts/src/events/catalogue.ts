@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { addressEvents } from './address.events.js';
 import { actionEvents } from './action.events.js';
+import { applicationEvents } from './application.events.js';
 import { bootstrapEvents } from './bootstrap.events.js';
 import { execEvents } from './exec.events.js';
 import { machinesEvents } from './machines.events.js';
@@ -24,6 +25,7 @@ export const EVENTS = {
   ...watchEvents,
   ...realmEvents,
   ...identityEvents,
+  ...applicationEvents,
   ...bootstrapEvents,
   ...rolloutEvents,
   ...rolloutFactEvents,

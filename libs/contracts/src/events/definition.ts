@@ -7,7 +7,7 @@ export type ServiceName = (typeof SERVICES)[number];
 export type Writer = ServiceName | 'node-agent' | 'every-service';
 
 /**
- * The deciding aggregate inside a cluster; `<name>` is a node's or a connection's.
+ * The deciding aggregate inside a cluster; `<name>` is that of a node, a connection or an application.
  * It is one token of the subject, and the unit of optimistic concurrency and of the hash chain.
  */
 export type ContextPattern =
@@ -25,6 +25,7 @@ export type ContextPattern =
   | 'node-<node>'
   | 'resources-<connection>'
   | 'stock-<connection>'
+  | 'catalogue-<application>'
   | 'quarantine-<service>';
 
 /** What a fact is about: it is in the stream of exactly that, and concerns nothing else. `any`: whatever its context belongs to. */
@@ -44,9 +45,9 @@ export interface EventDefinition<Data extends z.ZodType = z.ZodType> {
 export const defineEvent = <Data extends z.ZodType>(definition: EventDefinition<Data>): EventDefinition<Data> =>
   definition;
 
-/** Connections and their hosts belong to no namespace; everything else is a cluster's, unless its definition says otherwise. */
+/** Connections with their hosts, and applications, belong to no namespace; everything else is a cluster's, unless its definition says otherwise. */
 export const scopeOf = ({ scope, context }: Pick<EventDefinition, 'scope' | 'context'>): Scope => {
   if (scope !== undefined) return scope;
-  if (context.includes('<connection>')) return 'installation';
+  if (context.includes('<connection>') || context.includes('<application>')) return 'installation';
   return context.includes('<service>') ? 'any' : 'cluster';
 };

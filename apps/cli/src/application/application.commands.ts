@@ -1,0 +1,193 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { APPLICATION_VERSIONS_MAX } from '@fairlead/contracts';
+import { Option, type Command } from 'commander';
+import type { ApplicationSettings, ApplicationView } from '../api/api.ports.js';
+import { addCommand, addGroup, runs } from '../command/command.js';
+import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { duration, integerBetween } from '../command/parsers.js';
+import { usageFailure, wordsOf } from '../failures.js';
+import type { Io } from '../io/io.js';
+import type { Answer } from '../output/format.js';
+import { untilSynchronized } from './sync.effects.js';
+
+export const addApplicationCommands = (program: Command, io: Io): void => {
+  const application = addGroup(
+    program,
+    'application',
+    'Manage the catalogue of applications: versions of Helm charts, with the schemas of their values',
+  ).alias('applications');
+  addList(application, io);
+  addShow(application, io);
+  addRegister(application, io);
+  addSync(application, io);
+  addDelete(application, io);
+};
+
+const STATES: Readonly<Record<ApplicationView['state'], string>> = {
+  Unknown: 'not synchronized yet',
+  Synchronized: 'synchronized',
+  NotSynchronized: 'not synchronized',
+};
+
+const stateOf = ({ state, reason }: ApplicationView): string =>
+  reason === '' ? STATES[state] : `${STATES[state]} (${reason})`;
+
+const answerOf = (items: readonly ApplicationView[]): Answer => ({
+  data: items,
+  table: {
+    columns: ['name', 'chart', 'range', 'newest', 'versions', 'status'],
+    rows: items.map((item) => [
+      item.name,
+      item.chart,
+      item.range,
+      item.versions[0]?.version ?? '-',
+      String(item.versions.length),
+      stateOf(item),
+    ]),
+    empty: 'The catalogue has no applications.',
+  },
+  names: items.map(({ name }) => name),
+});
+
+const addList = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'list',
+    summary: 'List the applications of the catalogue',
+    examples: [['fairlead application list', 'List all applications with their newest versions']],
+  })
+    .alias('ls')
+    .action(runs(io, async (session) => answerOf(await session.api.applications())));
+};
+
+const describeText = (item: ApplicationView): string => {
+  const { name, label, description, repository, chart, range, keep, message, versions, registeredTime } = item;
+  return [
+    `Application ${name}${label === '' ? '' : ` (${label})`}`,
+    ...(description === '' ? [] : [`  ${description}`]),
+    `  chart: ${chart} of ${repository}`,
+    `  versions: ${range}, at most ${keep}`,
+    `  registered: ${registeredTime}`,
+    `  status: ${stateOf(item)}`,
+    ...(message === '' ? [] : [`  problem: ${message}`]),
+    ...(versions.length === 0 ? ['  no versions'] : ['Versions', ...versions.map(versionText)]),
+  ].join('\n');
+};
+
+const versionText = ({ version, appVersion, digest }: ApplicationView['versions'][number]): string =>
+  `  ${version}${appVersion === '' ? '' : ` (${appVersion})`}  sha256 ${digest}`;
+
+interface ShowOptions {
+  readonly chartVersion?: string;
+}
+
+const addShow = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'show <application>',
+    summary: 'Show an application with its versions, or the schema of one',
+    examples: [
+      ['fairlead application show grafana', 'Show its versions, or why it is not synchronized'],
+      ['fairlead application show grafana --chart-version 8.5.1', 'Print the JSON Schema of the values of a version'],
+    ],
+  })
+    .option('--chart-version <version>', 'the version whose schema is shown')
+    .action(
+      runs(io, async (session, name: string, { chartVersion }: ShowOptions) => {
+        if (chartVersion === undefined) {
+          const item = await session.api.application(name);
+          return { data: item, table: describeText(item), names: [item.name] };
+        }
+        const item = await session.api.applicationVersion(name, chartVersion);
+        const text =
+          item.schema === null
+            ? `Version ${chartVersion} of ${name} has no schema of its values.`
+            : JSON.stringify(item.schema, null, 2);
+        return { data: item, table: text, names: [item.version] };
+      }),
+    );
+};
+
+interface RegisterOptions extends Omit<ApplicationSettings, 'range' | 'ca'> {
+  readonly versions: string;
+  readonly repositoryCaFile?: string;
+  readonly wait: boolean;
+  readonly timeout: number;
+}
+
+const addRegister = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'register <application>',
+    summary: 'Register an application or replace its settings',
+    description:
+      'Register versions of a Helm chart in the catalogue, or replace the settings of an application, and wait until it is synchronized. The catalogue only lists versions and the schemas of their values: nothing is installed from it.',
+    examples: [
+      [
+        'fairlead application register grafana --repository https://charts.example.org --chart grafana --versions ">=8.0.0 <9.0.0" --keep 5',
+        'List the five newest versions of a range',
+      ],
+    ],
+  })
+    .requiredOption('--repository <url>', 'the chart repository, an https URL')
+    .requiredOption('--chart <name>', 'the chart in it')
+    .requiredOption('--versions <range>', 'which versions, a range of semantic versions')
+    .addOption(
+      new Option('--keep <number>', `how many versions, the newest first, at most ${APPLICATION_VERSIONS_MAX}`)
+        .argParser(integerBetween(1, APPLICATION_VERSIONS_MAX))
+        .default(5),
+    )
+    .option('--label <text>', 'what people call it')
+    .option('--description <text>', 'what it is for')
+    .option('--icon <url>', 'URL of a picture')
+    .option('--repository-ca-file <file>', "file with the authorities of the repository's certificate, PEM")
+    .option('--no-wait', 'end when it is registered, without waiting until it is synchronized')
+    .addOption(
+      new Option('--timeout <duration>', 'how long to wait, e.g. 2m').argParser(duration).default(120_000, '120s'),
+    )
+    .action(
+      runs(io, async (session, name: string, options: RegisterOptions) => {
+        const { versions: range, repositoryCaFile, wait, timeout, ...settings } = options;
+        const ca = repositoryCaFile === undefined ? {} : { ca: await read(repositoryCaFile, io) };
+        const registered = await session.api.putApplication(name, { ...settings, range, ...ca });
+        const awaited = { registered, timeoutMs: timeout, interrupted: io.interrupts.first };
+        const item = wait ? await untilSynchronized(session.api, awaited) : registered;
+        return { ...answerOf([item]), data: item };
+      }),
+    );
+};
+
+const read = async (file: string, io: Io): Promise<string> => {
+  try {
+    return await readFile(resolve(io.cwd, file), 'utf8');
+  } catch (error) {
+    throw usageFailure(`The certificate cannot be read: ${wordsOf(error)}`);
+  }
+};
+
+const addSync = (parent: Command, io: Io): void => {
+  addCommand(parent, {
+    usage: 'sync <application>',
+    summary: 'Read the repository of an application now',
+    examples: [['fairlead application sync grafana', 'Look for new versions now instead of within the hour']],
+  }).action(
+    runs(io, async (session, name: string) => {
+      await session.api.syncApplication(name);
+      return { data: { name, requested: true }, table: `The application ${name} will be synchronized.`, names: [name] };
+    }),
+  );
+};
+
+const addDelete = (parent: Command, io: Io): void => {
+  const command = addCommand(parent, {
+    usage: 'delete <application>',
+    summary: 'Delete an application from the catalogue',
+    description: 'Delete an application from the catalogue. What runs in clusters is not changed.',
+    examples: [['fairlead application delete grafana', 'Delete an application']],
+  });
+  addConfirmOption(command).action(
+    runs(io, async (session, name: string, options: ConfirmOptions) => {
+      await confirm(io, { what: `The application ${name} will be deleted from the catalogue` }, options);
+      await session.api.deleteApplication(name);
+      return { data: { name, deleted: true }, table: `The application ${name} is deleted.`, names: [name] };
+    }),
+  );
+};

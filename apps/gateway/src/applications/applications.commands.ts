@@ -1,0 +1,52 @@
+import {
+  CONNECTIONS_STREAM,
+  refuse,
+  type ApplicationName,
+  type ApplicationRequest,
+  type RegisteredApplications,
+} from '@fairlead/contracts';
+import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import validRange from 'semver/ranges/valid.js';
+import { certificateFault } from '../common/certificates.js';
+import { causeOf, type Caller } from '../http/caller.js';
+import { orRefuse, Refused } from '../http/refused.js';
+import {
+  applications,
+  type RegisterApplication,
+  type RemoveApplication,
+  type SyncApplication,
+} from './applications.decider.js';
+
+@Injectable()
+export class ApplicationCommands {
+  constructor(@Inject(HANDLE) private readonly handle: Handle) {}
+
+  register(
+    application: ApplicationName,
+    settings: ApplicationRequest,
+    caller: Caller,
+  ): Promise<Decided<RegisteredApplications>> {
+    const { range, ca } = settings;
+    if (validRange(range) === null) throw new Refused(refuse('application.range-invalid', { range }, 'range'));
+    const reason = ca === undefined ? undefined : certificateFault(ca);
+    if (reason !== undefined) throw new Refused(refuse('application.ca-invalid', { reason }, 'ca'));
+    return this.decide({ type: 'RegisterApplication', data: { application, settings } }, caller);
+  }
+
+  /** Asks infra-svc to read the repository now. */
+  sync(application: ApplicationName, caller: Caller): Promise<Decided<RegisteredApplications>> {
+    return this.decide({ type: 'SyncApplication', data: { application } }, caller);
+  }
+
+  remove(application: ApplicationName, caller: Caller): Promise<Decided<RegisteredApplications>> {
+    return this.decide({ type: 'RemoveApplication', data: { application } }, caller);
+  }
+
+  private async decide(
+    command: RegisterApplication | SyncApplication | RemoveApplication,
+    caller: Caller,
+  ): Promise<Decided<RegisteredApplications>> {
+    return orRefuse(await this.handle(applications, CONNECTIONS_STREAM, command, causeOf(caller)));
+  }
+}

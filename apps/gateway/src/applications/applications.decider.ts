@@ -1,0 +1,56 @@
+import {
+  APPLICATIONS_MAX,
+  applicationsAfter,
+  NO_APPLICATIONS,
+  refuse,
+  type ApplicationName,
+  type ApplicationSettings,
+  type Fact,
+  type Refusal,
+  type RegisteredApplications,
+} from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { sameJson } from '../common/json.js';
+
+interface Named {
+  readonly application: ApplicationName;
+}
+
+export type RegisterApplication = Command<'RegisterApplication', Named & { readonly settings: ApplicationSettings }>;
+export type SyncApplication = Command<'SyncApplication', Named>;
+export type RemoveApplication = Command<'RemoveApplication', Named>;
+
+type ApplicationFact = Fact<'ApplicationRegistered' | 'ApplicationSyncRequested' | 'ApplicationRemoved'>;
+
+const register = (
+  state: RegisteredApplications,
+  { application, settings }: RegisterApplication['data'],
+): readonly ApplicationFact[] | Refusal => {
+  const before = state.get(application);
+  if (before === undefined && state.size >= APPLICATIONS_MAX)
+    return refuse('application.too-many', { max: APPLICATIONS_MAX });
+  if (before !== undefined) {
+    const { registration: _registration, ...known } = before;
+    if (sameJson(known, settings)) return nothing;
+  }
+  return [{ type: 'ApplicationRegistered', data: { name: application, ...settings } }];
+};
+
+/** The applications of the catalogue, beside the connections. */
+export const applications: Decider<
+  RegisteredApplications,
+  RegisterApplication | SyncApplication | RemoveApplication,
+  ApplicationFact
+> = {
+  initial: NO_APPLICATIONS,
+
+  decide: (state, command) => {
+    if (command.type === 'RegisterApplication') return register(state, command.data);
+    const { application } = command.data;
+    if (!state.has(application)) return refuse('application.not-found', { application });
+    const type = command.type === 'SyncApplication' ? 'ApplicationSyncRequested' : 'ApplicationRemoved';
+    return [{ type, data: { name: application } }];
+  },
+
+  evolve: applicationsAfter,
+};

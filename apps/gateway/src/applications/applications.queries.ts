@@ -1,0 +1,40 @@
+import type { ApplicationVersion, ApplicationVersionView, ApplicationView } from '@fairlead/contracts';
+import { DATABASE } from '@fairlead/service-kit';
+import { Inject, Injectable } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { applicationView, versionKey, type ApplicationDoc } from './applications.projection.js';
+
+interface Row {
+  readonly key: string;
+  readonly doc: ApplicationDoc;
+}
+
+const viewsOf = ({ key, doc }: Row): readonly ApplicationView[] =>
+  doc.registered === null ? [] : [applicationView(key, doc.registered, doc)];
+
+@Injectable()
+export class ApplicationQueries {
+  constructor(@Inject(DATABASE) private readonly database: DataSource) {}
+
+  /** By name. */
+  async all(): Promise<readonly ApplicationView[]> {
+    return (await this.database.query<Row[]>('select key, doc from applications order by key')).flatMap(viewsOf);
+  }
+
+  async one(name: string): Promise<ApplicationView | undefined> {
+    const rows = await this.database.query<Row[]>('select key, doc from applications where key = $1', [name]);
+    return rows.flatMap(viewsOf)[0];
+  }
+
+  async version(application: string, version: string): Promise<ApplicationVersionView | undefined> {
+    const [row] = await this.database.query<{ doc: ApplicationVersion & { readonly schema: string | null } }[]>(
+      'select doc from application_versions where key = $1',
+      [versionKey(application, version)],
+    );
+    if (row === undefined) return undefined;
+    const { schema, ...rest } = row.doc;
+    // infra-svc has checked that it is the JSON of an object.
+    const parsed = schema === null ? null : (JSON.parse(schema) as Record<string, unknown>);
+    return { kind: 'ApplicationVersion', application, ...rest, schema: parsed };
+  }
+}

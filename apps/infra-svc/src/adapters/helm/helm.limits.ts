@@ -1,0 +1,19 @@
+const MEBIBYTE = 1_048_576;
+
+/** What is read of a repository. Whatever is larger is refused. */
+export const INDEX_BYTES_MAX = 16 * MEBIBYTE;
+/** Of an index, what is parsed: YAML is slow, and nothing else runs meanwhile. */
+export const PARSED_LENGTH_MAX = 4 * MEBIBYTE;
+export const ARCHIVE_BYTES_MAX = 8 * MEBIBYTE;
+export const UNPACKED_BYTES_MAX = 32 * MEBIBYTE;
+export const ENTRIES_MAX = 10_000;
+/** Versions of one chart. */
+export const INDEXED_MAX = 10_000;
+/** A form deeper than this is none, and serializers recurse. */
+export const SCHEMA_DEPTH_MAX = 64;
+
+const WORDS_LENGTH_MAX = 300;
+
+/** What a repository, or a parser of what it sent, writes may be anything. */
+export const safe = (words: string): string =>
+  words.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);

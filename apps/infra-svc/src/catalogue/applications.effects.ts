@@ -1,0 +1,29 @@
+import {
+  APPLICATIONS_FILTER,
+  applicationsAfter,
+  NO_APPLICATIONS,
+  type ApplicationName,
+  type RegisteredApplication,
+  type RegisteredApplications,
+} from '@fairlead/contracts';
+import type { EventStore } from '@fairlead/event-sourcing';
+import { EVENT_STORE, LatestFold } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+
+/** The applications of the catalogue as the log has them now. */
+@Injectable()
+export class Applications {
+  private readonly fold: LatestFold<RegisteredApplications>;
+
+  constructor(@Inject(EVENT_STORE) store: EventStore) {
+    this.fold = new LatestFold(store, {
+      filters: [APPLICATIONS_FILTER],
+      initial: NO_APPLICATIONS,
+      evolve: applicationsAfter,
+    });
+  }
+
+  async one(name: ApplicationName): Promise<RegisteredApplication | undefined> {
+    return (await this.fold.latest()).get(name);
+  }
+}

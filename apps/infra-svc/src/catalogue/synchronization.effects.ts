@@ -1,0 +1,100 @@
+import { WorldFailure, type ApplicationName, type RegisteredApplication } from '@fairlead/contracts';
+import type { Cause } from '@fairlead/event-sourcing';
+import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { Inject, Injectable } from '@nestjs/common';
+import { orRetry } from '../outcome.effects.js';
+import { CHART_REPOSITORY } from '../tokens.js';
+import { Applications } from './applications.effects.js';
+import { catalogue, catalogueStream, type CatalogueCommand, type CatalogueState } from './catalogue.decider.js';
+import { planOf, type CataloguePlan } from './catalogue.planner.js';
+import { CatalogueFailure, type ChartRepository, type IndexedVersion } from './catalogue.ports.js';
+
+interface Sync {
+  readonly name: ApplicationName;
+  readonly application: RegisteredApplication;
+  readonly cause: Cause;
+  readonly signal: AbortSignal;
+}
+
+/** Brings what the catalogue has of an application to what was registered, and states what has changed. */
+@Injectable()
+export class Synchronization {
+  constructor(
+    @Inject(Applications) private readonly applications: Applications,
+    @Inject(CHART_REPOSITORY) private readonly repository: ChartRepository,
+    @Inject(HANDLE) private readonly handle: Handle,
+  ) {}
+
+  /** Rejects with WorldFailure where the repository does not answer. */
+  async run(name: ApplicationName, cause: Cause, signal: AbortSignal): Promise<void> {
+    const application = await this.applications.one(name);
+    if (application !== undefined) return this.synchronize({ name, application, cause, signal });
+    await this.record(name, { type: 'ForgetApplication', data: { application: name } }, cause);
+  }
+
+  private async synchronize(sync: Sync): Promise<void> {
+    const { name, application, cause, signal } = sync;
+    const failures: CatalogueFailure[] = [];
+    const { versions: known } = await this.record(name, { type: 'LookAtCatalogue', data: null }, cause);
+    const plan = await this.repository.versions(application, signal).then(
+      (indexed) => planOf(application, indexed, known),
+      (error: unknown) => void failures.push(failureOf(error)),
+    );
+    for (const version of plan?.download ?? []) {
+      // A repository that does not answer has taken its time once.
+      if (failures.some(isUnreachable)) break;
+      await this.add(sync, version).catch((error: unknown) => void failures.push(failureOf(error)));
+    }
+    if (plan?.keep.length === 0) failures.push(noMatch(application, plan));
+    // What was found belongs to the application as it was registered when this began.
+    if ((await this.applications.one(name))?.registration !== application.registration) return;
+    await this.state(sync, plan, failures);
+    const unreached = failures.find(isUnreachable);
+    if (unreached !== undefined)
+      throw new WorldFailure({ operation: 'synchronize application', target: name, message: unreached.message });
+  }
+
+  private async add({ name, application, cause, signal }: Sync, indexed: IndexedVersion): Promise<void> {
+    signal.throwIfAborted();
+    const { version, appVersion, digest } = indexed;
+    if (digest === undefined)
+      throw new CatalogueFailure('DigestMismatch', `the index has no SHA-256 of version ${version}`);
+    const schema = await this.repository.schema(application, indexed, signal);
+    const data = { application: name, version, digest, appVersion, schema };
+    await this.record(name, { type: 'AddVersion', data }, cause);
+  }
+
+  /** Of several failures the first is stated. */
+  private async state(
+    { name, application, cause }: Sync,
+    plan: CataloguePlan | void,
+    [first, ...others]: readonly CatalogueFailure[],
+  ): Promise<void> {
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+    const problem = first && { reason: first.reason, message: `${first.message}${more}` };
+    const { registration } = application;
+    const keep = (plan?.keep ?? []).map(({ version }) => version);
+    const data = { application: name, registration, remove: plan?.remove ?? [], keep, problem };
+    await this.record(name, { type: 'RecordSync', data }, cause);
+  }
+
+  private async record(name: ApplicationName, command: CatalogueCommand, cause: Cause): Promise<CatalogueState> {
+    return orRetry(await this.handle(catalogue, catalogueStream(name), command, cause), name).state;
+  }
+}
+
+const isUnreachable = ({ reason }: CatalogueFailure): boolean => reason === 'RepositoryUnreachable';
+
+/** Everything else is no statement about the repository. */
+const failureOf = (error: unknown): CatalogueFailure => {
+  if (error instanceof CatalogueFailure) return error;
+  throw error;
+};
+
+const noMatch = ({ repository, chart, range }: RegisteredApplication, { others }: CataloguePlan): CatalogueFailure => {
+  const has = others.length === 0 ? 'none at all' : others.join(', ');
+  return new CatalogueFailure(
+    'NoMatchingVersion',
+    `${repository} has no version of ${chart} in ${range}; the newest that it has: ${has}`,
+  );
+};

@@ -1,0 +1,41 @@
+import type {
+  CatalogueFailure,
+  ChartRepository,
+  IndexedVersion,
+  RepositoryAccess,
+} from '../src/catalogue/catalogue.ports.js';
+
+export const digestOf = (letter: string): string => letter.repeat(64);
+
+export const indexed = (version: string, changes: Partial<IndexedVersion> = {}): IndexedVersion => ({
+  version,
+  appVersion: '1.0',
+  digest: digestOf('a'),
+  deprecated: false,
+  url: `https://charts.example.org/grafana-${version}.tgz`,
+  ...changes,
+});
+
+/** A repository out in the world, and what was downloaded from it. */
+export class FakeRepository implements ChartRepository {
+  index: readonly IndexedVersion[] = [];
+  /** Set to make every request for the index, or for the archive of this version, fail. */
+  failure: CatalogueFailure | undefined;
+  readonly broken = new Map<string, CatalogueFailure>();
+  /** Every version that was downloaded, in order. */
+  readonly downloads: string[] = [];
+  reads = 0;
+
+  async versions(): Promise<readonly IndexedVersion[]> {
+    this.reads += 1;
+    if (this.failure !== undefined) throw this.failure;
+    return this.index;
+  }
+
+  async schema(_access: RepositoryAccess, { version }: IndexedVersion): Promise<string | null> {
+    this.downloads.push(version);
+    const failure = this.broken.get(version);
+    if (failure !== undefined) throw failure;
+    return `{"title":"${version}"}`;
+  }
+}
