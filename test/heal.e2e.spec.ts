@@ -242,10 +242,12 @@ describe('a cluster whose pools have health checks', () => {
       const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
       const kubernetes = new KubernetesClient('shop', body, () => undefined);
       try {
+        const { status: reported } = await kubernetes.core.readNode({ name });
         await kubernetes.core.deleteNode({ name });
         await until('NodeMissing', before, name);
         // As its kubelet does, which may give itself neither.
-        await kubernetes.core.createNode({ body: { metadata: { name }, spec: {} } });
+        const registered = { metadata: { name }, spec: {}, status: { nodeInfo: reported!.nodeInfo! } };
+        await kubernetes.core.createNode({ body: registered });
         await until('NodeReturned', before, name);
         await until('NodeLabelsSet', before, name);
         const { metadata, spec } = await kubernetes.core.readNode({ name });
@@ -274,8 +276,10 @@ describe('a cluster whose pools have health checks', () => {
       };
       try {
         const [plain = ''] = await readyNodes('plain');
+        expect(plain).not.toBe('');
         const before = await lastSeq();
         await kubernetes.core.createNode({ body: { metadata: { name: 'stray.example.org' }, spec: {} } });
+        const { status } = await kubernetes.core.readNode({ name: plain });
         await kubernetes.core.deleteNode({ name: plain });
         await until('NodeMissing', before, plain);
         const found = await until('NodeWithoutMachineFound', before);
@@ -286,8 +290,15 @@ describe('a cluster whose pools have health checks', () => {
         expect(told).toContain(`Kubernetes has no Node object of ${plain}`);
         expect(told).toContain('no machine is recorded of stray.example.org');
 
-        await kubernetes.core.createNode({ body: { metadata: { name: plain }, spec: {} } });
+        // As its kubelet registers it, which is not Ready at first.
+        const body = { metadata: { name: plain }, spec: {}, status: { nodeInfo: status!.nodeInfo! } };
+        await kubernetes.core.createNode({ body });
         await until('NodeReturned', before, plain);
+        await eventually(
+          () => readyNodes('plain'),
+          (ready) => ready.includes(plain),
+          { withinMs: TIMEOUT_MS },
+        );
         await until('NodeWithoutMachineExpired', before);
         await until('NodeWithoutMachineGone', before);
         const left = (await kubernetes.core.listNode()).items.map(({ metadata }) => metadata?.name);
@@ -308,6 +319,7 @@ describe('a cluster whose pools have health checks', () => {
     'has a node again whose Node object was deleted once its host is rebooted, and replaces nothing where no health check asks for it',
     async () => {
       const [plain = ''] = await readyNodes('plain');
+      expect(plain).not.toBe('');
       const before = await lastSeq();
       const { body } = await system.call<string>('GET', `${path}/kubeconfig/administrator`);
       const kubernetes = new KubernetesClient('shop', body, () => undefined);
