@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { countsIn, lineOf } from './runs.mjs';
 
 const begunAt = Date.now();
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -127,14 +128,14 @@ const whyNotInstalled = (packages) => {
 const say = (sentence) => process.stdout.write(`==> ${sentence}\n`);
 
 const scratch = mkdtempSync(join(tmpdir(), 'fairlead-e2e-real-'));
-const total = { passed: 0, failed: 0, skipped: 0 };
+const total = { passed: 0, failed: 0, skipped: 0, failures: [] };
 
 /** The last line that is printed. */
 const end = () => {
   rmSync(scratch, { recursive: true, force: true });
-  const { passed, failed, skipped } = total;
+  const { failed, passed } = total;
   if (options.report !== undefined) writeFileSync(options.report, `${JSON.stringify(total)}\n`);
-  process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+  process.stdout.write(lineOf(total));
   process.exit(failed === 0 && (passed > 0 || ifPossible) ? 0 : 1);
 };
 
@@ -218,11 +219,11 @@ const tell = (story) => {
     ],
     { cwd: root, stdio: 'inherit', env: { ...process.env, FAIRLEAD_OWN_NETWORK: 'yes' } },
   );
-  const counts = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined;
-  total.passed += counts?.numPassedTests ?? 0;
-  // A story that could not even be loaded has no tests to count, and is a failure all the same.
-  total.failed += counts === undefined ? 1 : counts.numFailedTests + counts.numRuntimeErrorTestSuites;
-  total.skipped += counts?.numPendingTests ?? 0;
+  const { passed, failed, skipped, failures = [] } = countsIn(report);
+  total.passed += passed;
+  total.failed += failed;
+  total.skipped += skipped;
+  if (failed > 0) total.failures.push(...(failures.length > 0 ? failures : [`the real story ${story}`]));
 };
 
 const tellInTime = (story) => {

@@ -13,6 +13,8 @@ const JEST = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_mod
 
 export const NOTHING = { passed: 0, failed: 0, skipped: 0 };
 const BROKEN = { passed: 0, failed: 1, skipped: 0 };
+/** More are counted only. */
+const FAILURES_SHOWN_MAX = 20;
 /** More failed files than this are a failure of the change, not of a busy machine. */
 const RERUN_MAX = 4;
 const SLOWEST_MAX = 10;
@@ -94,10 +96,18 @@ export const checkSteps = (cached = false) => [
   ['generated files are up to date', 'npm', ['run', '--silent', 'generate:check']],
 ];
 
+/** Such as "test/heal.e2e.spec.ts › a cluster › gets a new node", or the path alone where the file could not be run. */
+const failuresIn = ({ name, status, assertionResults }) => {
+  const path = relative(root, name);
+  const failed = assertionResults.filter((one) => one.status === 'failed');
+  if (failed.length === 0) return status === 'failed' ? [path] : [];
+  return failed.map(({ ancestorTitles, title }) => [path, ...ancestorTitles, title].join(' › '));
+};
+
 const withStatus = ({ assertionResults }, status) => assertionResults.filter((one) => one.status === status).length;
 
 /** Reads a report of jest: what it counted, which files failed, and how long each file took. */
-const countsIn = (file) => {
+export const countsIn = (file) => {
   try {
     const report = JSON.parse(readFileSync(file, 'utf8'));
     const failedFiles = report.testResults.filter(({ status }) => status === 'failed');
@@ -111,6 +121,7 @@ const countsIn = (file) => {
         passed: withStatus(one, 'passed'),
         skipped: withStatus(one, 'pending'),
       })),
+      failures: report.testResults.flatMap(failuresIn),
       durations: report.testResults.map(({ name, startTime, endTime }) => ({
         path: relative(root, name),
         seconds: (endTime - startTime) / 1000,
@@ -176,6 +187,7 @@ export const rerunFailed = (counts, options, { env = {} } = {}) => {
     failed: rerun.failed,
     skipped: counts.skipped - first.skipped + rerun.skipped,
     flaky: rerun === BROKEN ? [] : paths.filter((path) => !failedTwice.has(path)).map((path) => relative(root, path)),
+    failures: rerun === BROKEN ? counts.failures : rerun.failures,
     durations: counts.durations,
   };
 };
@@ -188,30 +200,37 @@ export const counted = (title, command, args, env = {}) =>
       return JSON.parse(readFileSync(report, 'utf8'));
     } catch {
       // Something broke before it could be counted.
-      return ok ? NOTHING : BROKEN;
+      return ok ? NOTHING : checked(false, title);
     }
   });
 
 /** Writes what `counted` reads, where `counted` has started this program. */
-export const writeReport = ({ passed, failed, skipped, flaky }) => {
+export const writeReport = ({ passed, failed, skipped, flaky, failures }) => {
   const report = process.env.FAIRLEAD_TEST_REPORT;
-  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ passed, failed, skipped, flaky })}\n`);
+  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ passed, failed, skipped, flaky, failures })}\n`);
 };
 
-export const checked = (ok) => ({ passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 });
+export const checked = (ok, title) => ({
+  ...{ passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 },
+  failures: ok ? [] : [title],
+});
 
 export const sum = (counts) => {
   const of = (key) => counts.reduce((total, count) => total + count[key], 0);
   const all = (key) => counts.flatMap((count) => count[key] ?? []);
   return {
     ...{ passed: of('passed'), failed: of('failed'), skipped: of('skipped') },
-    ...{ flaky: all('flaky'), durations: all('durations') },
+    ...{ flaky: all('flaky'), failures: all('failures'), durations: all('durations') },
   };
 };
 
-/** The plain line that a run ends with, and before it what passed only when it was run again. */
-export const lineOf = ({ passed, failed, skipped, flaky = [] }) =>
-  `${flaky.length > 0 ? `!!! FLAKY, passed only when run again alone: ${flaky.join(', ')}\n` : ''}${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`;
+/** The plain line that a run ends with, and before it what failed, and what passed only when it was run again. */
+export const lineOf = ({ passed, failed, skipped, flaky = [], failures = [] }) =>
+  [
+    ...failures.slice(0, FAILURES_SHOWN_MAX).map((failure) => `!!! FAILED: ${failure}`),
+    ...(flaky.length > 0 ? [`!!! FLAKY, passed only when run again alone: ${flaky.join(', ')}`] : []),
+    `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`,
+  ].join('\n');
 
 /** The files that took longest, the slowest first. */
 export const slowestOf = ({ durations = [] }) =>

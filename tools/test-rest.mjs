@@ -44,7 +44,7 @@ const PARTS = [
   {
     title: 'checks',
     minutes: 3,
-    run: () => sum([lintStep(), ...checkSteps()].map((step) => checked(run(...step)))),
+    run: () => sum([lintStep(), ...checkSteps()].map((step) => checked(run(...step), step[0]))),
   },
   { title: 'simulations: all seeds', minutes: 8, run: () => jestWithRerun('simulations: all seeds', SEEDED) },
   { title: 'stories: the long ones', minutes: 24, run: () => jestWithRerun('stories: the long ones', LONG) },
@@ -73,5 +73,5 @@ const end = (counts) => {
   process.exit(counts.failed === 0 ? 0 : 1);
 };
 
-if (!prepare()) end({ passed: 0, failed: 1, skipped: 0 });
+if (!prepare()) end(checked(false, 'prepare: install and build'));
 else end(sum(PARTS.map((part) => (part.minutes <= minutesLeft() ? part.run() : notRun(part)))));

@@ -73,3 +73,20 @@ describe('what npm test leaves out', () => {
     expect(status).toBe(0);
   });
 });
+
+describe('the end of a run', () => {
+  it('names what failed, and what was flaky, before its last line', () => {
+    const program = `
+      import { checked, lineOf, sum } from './tools/runs.mjs';
+      const specs = { passed: 2, failed: 1, skipped: 1, failures: ['a.unit.spec.ts › a cluster › grows'], flaky: ['b.int.spec.ts'] };
+      process.stdout.write(lineOf(sum([checked(true, 'lint'), checked(false, 'types of specs'), specs])));`;
+    const args = ['--input-type=module', '--eval', program];
+    expect(execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).split('\n')).toEqual([
+      '!!! FAILED: types of specs',
+      '!!! FAILED: a.unit.spec.ts › a cluster › grows',
+      '!!! FLAKY, passed only when run again alone: b.int.spec.ts',
+      '3 passed, 2 failed, 1 skipped',
+      '',
+    ]);
+  });
+});

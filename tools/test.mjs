@@ -21,7 +21,7 @@ const end = (counts) => {
   process.exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
 };
 
-if (!prepare()) end(checked(false));
+if (!prepare()) end(checked(false, 'prepare: install and build'));
 else if (filters.length > 0)
   end(
     sum([
