@@ -61,7 +61,7 @@ const addApply = (program: Command, io: Io): void => {
     usage: 'apply',
     summary: 'Create or change clusters and templates to match their manifests',
     description:
-      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect. A file may hold several documents, separated by "---", and a folder is every *.yaml, *.yml and *.json file in it, by name. Templates are applied before clusters, and otherwise the order is that of the files and of their documents. The first failure ends the command.',
+      'Validate a manifest, show the differences and the plan, ask for confirmation, apply it and follow the progress. Applying an unchanged manifest has no effect. A file may hold several documents, separated by "---", and a folder is every *.yaml, *.yml and *.json file in it, by name. Templates are applied before clusters, and otherwise the order is that of the files and of their documents. The first failure ends the command. A dry run creates no template: a cluster whose template is new is not planned.',
     examples: [
       ['fairlead apply -f cluster.yaml', 'Show the plan, confirm it, and wait until it is done'],
       ['fairlead apply -f cluster.yaml --dry-run', 'Show the plan only'],
@@ -76,13 +76,35 @@ const addApply = (program: Command, io: Io): void => {
     runs(io, async (session, options: FileOptions & ChangeOptions) => {
       const manifests = await manifestsOf(session, options);
       refuseSharedKey(manifests, options.idempotencyKey);
-      return inTurn(io, manifests, async ({ manifest }) =>
-        isTemplate(manifest)
-          ? applyTemplate(session, templateAddressOf(manifest, session), manifest, options)
-          : changeManifest(session, addressOf(manifest, session), manifest, options),
-      );
+      return inTurn(io, manifests, async ({ manifest }) => {
+        if (isTemplate(manifest))
+          return applyTemplate(session, templateAddressOf(manifest, session), manifest, options);
+        const change = changeManifest(session, addressOf(manifest, session), manifest, options);
+        return options.dryRun === true ? unlessTemplateMissing(change, session, manifest, manifests) : change;
+      });
     }),
   );
+};
+
+/** A dry run creates no template, so what a cluster would become by one of the same command cannot be shown. */
+const unlessTemplateMissing = async (
+  change: Promise<Answer>,
+  session: Session,
+  manifest: ManifestDocument,
+  all: readonly SourcedManifest[],
+): Promise<Answer> => {
+  try {
+    return await change;
+  } catch (error) {
+    const template = templateAmong(all, manifest, session);
+    if (template === undefined || !isUnknownTemplate(error)) throw error;
+    const { name } = manifest.metadata;
+    return {
+      data: { kind: 'Cluster', metadata: { name }, missingTemplate: template },
+      table: `cluster/${name} not planned (dry run: its template ${template} does not exist yet)`,
+      names: [name],
+    };
+  }
 };
 
 const addDiff = (program: Command, io: Io): void => {

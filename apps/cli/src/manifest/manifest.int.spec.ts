@@ -231,34 +231,56 @@ describe('fairlead apply', () => {
       expect([code, (JSON.parse(stdout) as readonly unknown[]).length]).toEqual([1, 2]);
     });
 
-    it('differs, also where what changes of a cluster is known only after its new template was applied', async () => {
+    describe('of which one is the template of a cluster', () => {
       const template = (name: string) => ({ kind: 'ClusterTemplate', metadata: { name }, spec: { cluster: {} } });
       const ofTemplate = JSON.stringify({ kind: 'Cluster', metadata: { name: 'other' }, spec: { template: 'small' } });
       const templates = '/ns/default/cluster-templates';
-      gateway.on('GET', `${templates}/small`, refusal(404, 'template.unknown', 'There is none'));
-      gateway.on('PUT', `${templates}/small`, { body: { ...template('small'), spec: { description: 'For trials' } } });
-      gateway.on('GET', other, refusal(404, 'cluster.unknown', 'There is none'));
-      gateway.on('PUT', other, refusal(422, 'template.not-found', 'The manifest names the template small'));
-      const differs = await carryOut(
-        ['diff', '-f', '-'],
-        ofTemplate,
-        JSON.stringify(template('small')),
-        document('demo'),
-      );
-      expect([differs.code, differs.stdout.split('\n')]).toEqual([
-        1,
-        [
-          'ClusterTemplate small (document 2 of Standard input):',
-          '  + description: For trials',
-          'Cluster other (document 1 of Standard input):',
-          '  Its template small does not exist yet; apply that to see what differs of the cluster.',
-          '',
-        ],
-      ]);
-      gateway.on('PUT', `${templates}/large`, { body: template('large') });
-      gateway.on('GET', `${templates}/large`, { body: template('large') });
-      const refused = await carryOut(['diff', '-f', '-'], ofTemplate, JSON.stringify(template('large')));
-      expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining('names the template small')]);
+
+      beforeEach(() => {
+        gateway.on('GET', `${templates}/small`, refusal(404, 'template.unknown', 'There is none'));
+        gateway.on('PUT', `${templates}/small`, {
+          body: { ...template('small'), spec: { description: 'For trials' } },
+        });
+        gateway.on('GET', other, refusal(404, 'cluster.unknown', 'There is none'));
+        gateway.on('PUT', other, refusal(422, 'template.not-found', 'The manifest names the template small'));
+        gateway.on('PUT', `${templates}/large`, { body: template('large') });
+        gateway.on('GET', `${templates}/large`, { body: template('large') });
+      });
+
+      it('differs, also where what changes of the cluster is known only after its new template was applied', async () => {
+        const documents = [ofTemplate, JSON.stringify(template('small')), document('demo')];
+        const differs = await carryOut(['diff', '-f', '-'], ...documents);
+        expect([differs.code, differs.stdout.split('\n')]).toEqual([
+          1,
+          [
+            'ClusterTemplate small (document 2 of Standard input):',
+            '  + description: For trials',
+            'Cluster other (document 1 of Standard input):',
+            '  Its template small does not exist yet; apply that to see what differs of the cluster.',
+            '',
+          ],
+        ]);
+        const refused = await carryOut(['diff', '-f', '-'], ofTemplate, JSON.stringify(template('large')));
+        expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining('names the template small')]);
+      });
+
+      it('is planned in a dry run, except for the cluster whose template is new', async () => {
+        const dryRun = ['apply', '-f', '-', '--dry-run'];
+        const documents = [ofTemplate, JSON.stringify(template('small')), document('demo', 3)];
+        const planned = await carryOut(dryRun, ...documents);
+        expect([planned.code, planned.stdout.split('\n')]).toEqual([
+          0,
+          [
+            'template/small created (dry run: nothing is changed)',
+            'cluster/other not planned (dry run: its template small does not exist yet)',
+            'cluster/demo configured (dry run: nothing is changed)',
+            '',
+          ],
+        ]);
+        const refused = await carryOut(dryRun, ofTemplate, JSON.stringify(template('large')));
+        expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining('names the template small')]);
+        expect(changes()).toEqual([]);
+      });
     });
 
     it('takes no idempotency key, which names one request', async () => {
