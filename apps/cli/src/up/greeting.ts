@@ -9,6 +9,8 @@ export interface Greeting {
   readonly cluster?: { readonly name: string; readonly kubeconfigFile: string; readonly endpoint: string } | undefined;
   /** The name of one that failed. */
   readonly failed?: string | undefined;
+  /** The name of one that is there from an earlier start. */
+  readonly existing?: string | undefined;
   /** How the user calls this program. */
   readonly command: string;
   /** The instance is not the one that this program finds by itself from here. */
@@ -67,33 +69,31 @@ const lineOf =
   (words: string): string =>
     `${command} ${words}${isElsewhere ? ` --data ${dataDir}` : ''}`;
 
-const nextCommands = (greeting: Greeting): readonly string[] => {
-  const { cluster, failed, site, command } = greeting;
-  const line = lineOf(greeting);
-  return [
-    ...(failed === undefined
-      ? []
-      : [
-          line(`cluster describe ${failed}`),
-          line(`cluster retry ${failed} --wait`),
-          line(`cluster delete ${failed} --wait`),
-        ]),
-    ...(failed !== undefined
-      ? []
-      : cluster === undefined
-        ? [
-            line(
-              `cluster create demo --control-planes 3 --workers 2 --connection ${site.connection} --spec ${site.spec} --wait`,
-            ),
-          ]
-        : [
-            `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
-            line(`kubeconfig ${cluster.name} -o ${cluster.kubeconfigFile}`),
-            line(`cluster describe ${cluster.name}`),
-            line(`events ${cluster.name} --follow`),
-            line(`node add ${cluster.name} --count 1 --connection ${site.connection} --spec ${site.spec} --wait`),
-            line(`cluster delete ${cluster.name} --wait`),
-          ]),
-    `${command} --help`,
-  ];
+const nextCommands = (greeting: Greeting): readonly string[] => [
+  ...aboutClusters(greeting, lineOf(greeting)),
+  `${greeting.command} --help`,
+];
+
+const aboutClusters = (
+  { cluster, failed, existing, site }: Greeting,
+  line: (words: string) => string,
+): readonly string[] => {
+  const machines = `--connection ${site.connection} --spec ${site.spec} --wait`;
+  if (failed !== undefined)
+    return [
+      line(`cluster describe ${failed}`),
+      line(`cluster retry ${failed} --wait`),
+      line(`cluster delete ${failed} --wait`),
+    ];
+  if (cluster !== undefined)
+    return [
+      `kubectl --kubeconfig ${cluster.kubeconfigFile} get nodes`,
+      line(`kubeconfig ${cluster.name} -o ${cluster.kubeconfigFile}`),
+      line(`cluster describe ${cluster.name}`),
+      line(`events ${cluster.name} --follow`),
+      line(`node add ${cluster.name} --count 1 ${machines}`),
+      line(`cluster delete ${cluster.name} --wait`),
+    ];
+  if (existing !== undefined) return [line('cluster list'), line(`cluster describe ${existing}`)];
+  return [line(`cluster create demo --control-planes 3 --workers 2 ${machines}`)];
 };

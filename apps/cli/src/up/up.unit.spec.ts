@@ -249,4 +249,10 @@ describe('the greeting', () => {
 
   it('offers a first cluster when there is none', () =>
     expect(text({ ...base, serves: 'here' })).toContain('npx fairlead cluster create'));
+
+  it('offers to look at the cluster that is there from an earlier start', () => {
+    const told = text({ ...base, existing: 'demo', serves: 'in the background' });
+    expect(told).toContain('npx fairlead cluster describe demo\n');
+    expect(told).not.toContain('cluster create');
+  });
 });

@@ -6,7 +6,7 @@ import type { Api, ClusterAt } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import { findInstance } from '../instance/instance.store.js';
 import type { Io } from '../io/io.js';
-import { followOperation } from '../progress/follow.effects.js';
+import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { commandName } from './command.name.js';
 import { DEMO_AT, ensureDemo } from './demo.effects.js';
 import { debugCommand } from './env-file.store.js';
@@ -38,6 +38,7 @@ export const welcome = async (
     dataDir: settings.dataDir,
     cluster: ready === undefined ? undefined : await clusterGreeting(api, ready, settings.dataDir),
     failed: failure === undefined ? undefined : DEMO_AT.cluster,
+    existing: (await unlessUnknown(api.cluster(DEMO_AT)))?.name,
     command: commandName(io),
     isElsewhere: !isFoundFrom(io.cwd, settings.dataDir),
     site: SITES[settings.provider],
