@@ -107,8 +107,14 @@ const addShow = (parent: Command, io: Io): void => {
     );
 };
 
-interface RegisterOptions extends Omit<ApplicationSettings, 'range' | 'ca'> {
+interface RegisterOptions {
+  readonly repository: string;
+  readonly chart: string;
   readonly versions: string;
+  readonly keep: number;
+  readonly label?: string;
+  readonly description?: string;
+  readonly icon?: string;
   readonly repositoryCaFile?: string;
   readonly wait: boolean;
   readonly timeout: number;
@@ -145,14 +151,25 @@ const addRegister = (parent: Command, io: Io): void => {
     )
     .action(
       runs(io, async (session, name: string, options: RegisterOptions) => {
-        const { versions: range, repositoryCaFile, wait, timeout, ...settings } = options;
-        const ca = repositoryCaFile === undefined ? {} : { ca: await read(repositoryCaFile, io) };
-        const registered = await session.api.putApplication(name, { ...settings, range, ...ca });
+        const { wait, timeout } = options;
+        const registered = await session.api.putApplication(name, await settingsOf(options, io));
         const awaited = { registered, timeoutMs: timeout, interrupted: io.interrupts.first };
         const item = wait ? await untilSynchronized(session.api, awaited) : registered;
         return { ...answerOf([item]), data: item };
       }),
     );
+};
+
+/** By name: options that every command has are no settings. */
+const settingsOf = async (options: RegisterOptions, io: Io): Promise<ApplicationSettings> => {
+  const { repository, chart, versions: range, keep, label, description, icon, repositoryCaFile } = options;
+  return {
+    ...{ repository, chart, range, keep },
+    ...(label === undefined ? {} : { label }),
+    ...(description === undefined ? {} : { description }),
+    ...(icon === undefined ? {} : { icon }),
+    ...(repositoryCaFile === undefined ? {} : { ca: await read(repositoryCaFile, io) }),
+  };
 };
 
 const read = async (file: string, io: Io): Promise<string> => {

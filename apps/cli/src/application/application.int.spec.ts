@@ -52,6 +52,14 @@ describe('fairlead application', () => {
     expect(stdout).toMatch(/grafana .* 8\.5\.1 .* synchronized\n/);
   });
 
+  it('register sends nothing but settings, whatever other options are given', async () => {
+    gateway.on('PUT', GRAFANA, { body: view() });
+    const { code, stdout } = await register('--output', 'json', '--namespace', 'team-a');
+    expect([code, JSON.parse(stdout).name]).toEqual([0, 'grafana']);
+    const [sent] = gateway.asked('PUT', GRAFANA);
+    expect(Object.keys(sent?.body as object).toSorted()).toEqual(['chart', 'keep', 'range', 'repository']);
+  });
+
   it('register says that no version matches, and ends at once with --no-wait', async () => {
     const message = 'it has 7.3.0';
     gateway.on('PUT', GRAFANA, { body: view({ state: 'NotSynchronized', reason: 'NoMatchingVersion', message }) });
