@@ -247,8 +247,7 @@ export interface Api {
   ): Promise<Accepted & { readonly scale: ScaleView }>;
   deleteCluster(at: ClusterAt): Promise<Accepted>;
   retryCluster(at: ClusterAt): Promise<Accepted>;
-  /** Answers with the cluster as it is then. */
-  /** Nodes that failed at their network configuration try it again. */
+  /** Nodes that failed at their network configuration try it again; answers with the cluster as it is then. */
   retryNetwork(at: ClusterAt): Promise<ClusterView>;
   /** Lets go what a hook holds; answers with the cluster as it is then. */
   skipHook(at: ClusterAt, hook: string, request: HookSkip): Promise<ClusterView>;
