@@ -104,7 +104,6 @@ export type EtcdChange = z.infer<typeof EtcdChange>;
 /** How often an agent tries a phase of a change for one revision; after that an operator has to retry. */
 export const CHANGE_ATTEMPTS_MAX = 3;
 
-/** What an agent does to its node in one go, once: its id is remembered on the node. */
 /**
  * A boot since the request satisfies it. `bootId` is the boot that was known then: if it is still the same one, no comparison of clocks is
  * needed.
@@ -112,6 +111,7 @@ export const CHANGE_ATTEMPTS_MAX = 3;
 export const RebootCondition = z.strictObject({ since: z.iso.datetime(), bootId: z.string().nullable() });
 export type RebootCondition = z.infer<typeof RebootCondition>;
 
+/** What an agent does to its node in one go, once: its id is remembered on the node. */
 export const NodeChange = z.strictObject({
   id: z.string(),
   kubeadm: z

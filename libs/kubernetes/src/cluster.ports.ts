@@ -107,8 +107,7 @@ export interface DeprecatedApiView {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** `1.35` */
-  /** null: no release has been named. */
+  /** Such as `1.35`; null: no release has been named. */
   readonly removedIn: string | null;
 }
 

@@ -1,4 +1,5 @@
-/** Nest injection tokens of what runService provides to every module of the service. */
+// Nest injection tokens of what runService provides to every module of the service.
+
 /** `Ask`: reads the service's own database by prepared statements, for what is read for each event or task. */
 export const ASK = Symbol('fairlead.ask');
 export const CLOCK = Symbol('fairlead.clock');

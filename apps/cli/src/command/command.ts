@@ -17,9 +17,9 @@ export interface CommandDefinition {
   /** More than the summary, where there is more to say. */
   readonly description?: string;
   readonly examples: readonly Example[];
-  /** `server`: all shared options; `output`: only its format; `none`: none. `out-file…`: as these two, and -o is a file's. */
   /** Meant when the group's own word is followed by none of its commands. */
   readonly isDefault?: true;
+  /** `server`: all shared options; `output`: only its format; `none`: none. `out-file…`: as these two, and -o is a file's. */
   readonly shared?: 'server' | 'output' | 'none' | 'out-file' | 'out-file-alone';
 }
 

@@ -295,7 +295,6 @@ export const systemdDetectVirt: Command = ({ out }) => {
   return 0;
 };
 
-/** Changes nothing and succeeds: ownership and the like have no meaning inside a simulated host. */
 /** How soon a kubelet starts a static pod's container that has ended. */
 const RESTART_MS = 1_000;
 

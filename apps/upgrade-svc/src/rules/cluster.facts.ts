@@ -12,7 +12,6 @@ export interface ClusterFacts {
   readonly nodes: readonly NodeFacts[];
   /** null: could not be read, or etcd is not ours. */
   readonly etcd: EtcdFacts | null;
-  /** etcd runs beside kubeadm: there are no containers through which it could be asked. */
   /** What runs in kube-system for everyone: DaemonSets and Deployments. */
   readonly system: readonly WorkloadFacts[];
   readonly budgets: readonly BudgetFacts[];
@@ -151,8 +150,7 @@ export interface WebhookFacts {
 export interface DeprecatedApiFacts {
   /** resource.version.group, as kubectl names them. */
   readonly api: string;
-  /** `1.35`: the first minor without it. */
-  /** The minor without it; null: it is deprecated, and its removal is not announced yet. */
+  /** The first minor without it, such as `1.35`; null: it is deprecated, and its removal is not announced yet. */
   readonly removedIn: string | null;
   readonly requests: number;
   /** When it was last used; null: the API servers do not say. */
