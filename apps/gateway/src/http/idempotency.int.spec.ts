@@ -114,6 +114,14 @@ const ROUTES: Readonly<Record<string, Repeated>> = {
     other: { name: 'ci', roles: [{ namespace: 'default', role: 'operator' }] },
   },
   verifyConnection: { path: at('/connections/lab/verify'), other: { x: 1 } },
+  syncApplication: {
+    path: async () => {
+      const body = { repository: 'https://charts.example.org', chart: 'grafana', range: '8.x' };
+      expect((await gateway.ask('PUT', '/applications/grafana', { body })).status).toBe(200);
+      return '/applications/grafana/sync';
+    },
+    other: { x: 1 },
+  },
   rotateSshKey: {
     path: async () => {
       const data = {
