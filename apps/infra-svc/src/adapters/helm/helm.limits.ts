@@ -2,8 +2,10 @@ const MEBIBYTE = 1_048_576;
 
 /** What is read of a repository. Whatever is larger is refused. */
 export const INDEX_BYTES_MAX = 16 * MEBIBYTE;
-/** Of an index, what is parsed: YAML is slow, and nothing else runs meanwhile. */
-export const PARSED_LENGTH_MAX = 4 * MEBIBYTE;
+/** What is parsed at once: YAML takes about 0.35 s per MiB, and nothing else runs meanwhile. */
+export const PARSED_LENGTH_MAX = MEBIBYTE;
+/** Of an index, what is about one version of a chart. Between so many characters, other work goes on. */
+export const ITEM_LENGTH_MAX = MEBIBYTE / 8;
 export const ARCHIVE_BYTES_MAX = 8 * MEBIBYTE;
 export const UNPACKED_BYTES_MAX = 32 * MEBIBYTE;
 export const ENTRIES_MAX = 10_000;

@@ -82,7 +82,9 @@ describe('a chart repository over HTTPS', () => {
     await indexInvalid('[]');
     await indexInvalid('entries:\n  grafana: none\n');
     await indexInvalid('entries:\n  grafana: &a\n  - *a\n');
-    await indexInvalid(`entries:\n  grafana:\n${'  - version: 1.0.0\n'.repeat(300_000)}`);
+    await indexInvalid(`entries:\n  grafana:\n${'  - version: 1.0.0\n'.repeat(10_001)}`);
+    await indexInvalid(`entries:\n  grafana:\n  - version: 1.0.0\n    x: ${'x'.repeat(200_000)}\n`);
+    await indexInvalid(`{"entries": {}, "x": "${'x'.repeat(1_100_000)}"}`);
     server.files.set('/index.yaml', 'x'.repeat(17 * 1_048_576));
     await expect(versions()).rejects.toMatchObject({ reason: 'IndexInvalid' });
     server.files.set('/index.yaml', 'entries:\n  other: []\n');
@@ -93,9 +95,11 @@ describe('a chart repository over HTTPS', () => {
 
   it('finds its chart in an index of many others, and in one that is written in another style', async () => {
     const entry = '  - version: 1.0.0\n    urls: [a.tgz]\n';
-    const others = Array.from({ length: 20_000 }, (_, at) => `  other${at}:\n${entry}`).join('');
+    const others = Array.from({ length: 50_000 }, (_, at) => `  other${at}:\n${entry}`).join('');
     server.files.set('/index.yaml', `entries:\n${others}  grafana:\n${entry}  zebra:\n${entry}`);
     expect(await versions()).toHaveLength(1);
+    server.files.set('/index.yaml', `entries:\n${others}`);
+    expect(await versions()).toEqual([]);
     server.files.set('/index.yaml', JSON.stringify({ entries: { grafana: [{ version: '1.0.0', urls: ['a.tgz'] }] } }));
     expect(await versions()).toHaveLength(1);
     server.files.set('/index.yaml', 'entries: {grafana: [{version: 1.0.0, urls: [http://127.0.0.1/a.tgz]}]}\n');
