@@ -32,6 +32,7 @@ export class ChartServer {
   readonly asked: string[] = [];
   ca = '';
   private server: Server | undefined;
+  private held: string | undefined;
 
   async start(): Promise<void> {
     const now = Date.now();
@@ -43,6 +44,7 @@ export class ChartServer {
     this.ca = authority.pair.certPem;
     const server = createServer({ cert, key }, ({ url = '' }, response) => {
       this.asked.push(url);
+      if (url === this.held) return; // Until whoever asked ends.
       const reply = this.files.get(url) ?? { status: 404 };
       if (Buffer.isBuffer(reply) || typeof reply === 'string') response.end(reply);
       else if ('location' in reply) response.writeHead(302, { location: reply.location }).end();
@@ -59,6 +61,15 @@ export class ChartServer {
   async stop(): Promise<void> {
     this.server?.closeAllConnections();
     await new Promise((resolve) => this.server?.close(resolve));
+  }
+
+  /** Answers nothing there, until `release`; what was asked before that stays without an answer. */
+  hold(url: string): void {
+    this.held = url;
+  }
+
+  release(): void {
+    this.held = undefined;
   }
 
   /** Publishes archives by version as Helm writes an index. */
