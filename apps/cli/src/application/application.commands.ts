@@ -168,15 +168,15 @@ const settingsOf = async (options: RegisterOptions, io: Io): Promise<Application
     ...(label === undefined ? {} : { label }),
     ...(description === undefined ? {} : { description }),
     ...(icon === undefined ? {} : { icon }),
-    ...(repositoryCaFile === undefined ? {} : { ca: await read(repositoryCaFile, io) }),
+    ...(repositoryCaFile === undefined ? {} : { ca: await readAuthorities(repositoryCaFile, io) }),
   };
 };
 
-const read = async (file: string, io: Io): Promise<string> => {
+const readAuthorities = async (file: string, io: Io): Promise<string> => {
   try {
     return await readFile(resolve(io.cwd, file), 'utf8');
   } catch (error) {
-    throw usageFailure(`The certificate cannot be read: ${wordsOf(error)}`);
+    throw usageFailure(`--repository-ca-file cannot be read: ${wordsOf(error)}`);
   }
 };
 

@@ -34,8 +34,8 @@ const COMMENT_OR_BLANK = /^\s*(#|$)/;
 const BELOW_KEY = /^( {3}| {2}-\s| {2}-$|\s*(#|$))/;
 
 /**
- * The lines of an index that are about one chart, as Helm writes them: block style, indented by two spaces. In valid YAML a line of this indentation below
- * `entries` can be nothing but a key. undefined: it is written in another way.
+ * The lines of an index that are about one chart, as Helm writes them: block style, indented by two spaces. In valid YAML, a line of this
+ * indentation below `entries` can be nothing but a key. undefined: the index is written in another way.
  */
 const linesOf = (text: string, chart: string): readonly string[] | undefined => {
   const lines = text.split('\n');
