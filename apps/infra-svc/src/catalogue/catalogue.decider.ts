@@ -63,7 +63,7 @@ const removed = (state: CatalogueState, application: ApplicationName, versions: 
     .filter((version) => state.versions.some((known) => known.version === version))
     .map((version) => ({ type: 'ApplicationVersionRemoved', data: { application, version } }));
 
-/** The words may differ each time: only another reason is news. */
+/** The message may differ each time; only a change of the reason is recorded. */
 const isLast = (state: CatalogueState, { registration, reason, versions }: Outcome): boolean =>
   state.last?.registration === registration &&
   state.last.reason === reason &&

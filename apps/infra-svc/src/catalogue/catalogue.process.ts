@@ -9,7 +9,7 @@ const timerOf = (application: string): string => `sync ${application}`;
 
 const without = (applications: Applications, name: string): Applications => applications.filter((one) => one !== name);
 
-/** An application is synchronized when it is registered, when that is requested, and then again and again. One that was removed leaves nothing behind. */
+/** An application is synchronized when it is registered, on request, and then at each interval. The job after its removal removes its versions. */
 export const catalogueProcess = (everyMs: number): Process<Applications> => ({
   name: 'catalogue',
   version: 1,

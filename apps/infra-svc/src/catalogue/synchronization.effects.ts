@@ -41,7 +41,7 @@ export class Synchronization {
       (error: unknown) => void failures.push(failureOf(error)),
     );
     for (const version of plan?.download ?? []) {
-      // A repository that does not answer has taken its time once.
+      // Each further download from a repository that does not answer would take as long.
       if (failures.some(isUnreachable)) break;
       await this.add(sync, version).catch((error: unknown) => void failures.push(failureOf(error)));
     }

@@ -63,7 +63,7 @@ export class ChartServer {
     await new Promise((resolve) => this.server?.close(resolve));
   }
 
-  /** Answers nothing there, until `release`; what was asked before that stays without an answer. */
+  /** Leaves requests for this path unanswered until `release`; those stay unanswered. */
   hold(url: string): void {
     this.held = url;
   }
