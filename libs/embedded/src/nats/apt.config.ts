@@ -2,7 +2,8 @@ import type { DebianMirror } from './apt.sources.js';
 
 /**
  * apt with nothing of its own: sources, lists, cache and state are private folders, so that the machine's package system is neither read
- * (but for its proxy settings) nor changed. Hooks of the machine that run after an update are cleared.
+ * (but for its proxy settings) nor changed. Hooks of the machine that run after an update are cleared. A mirror may be up to 90 days
+ * behind the archive (Debian's own limit is a week): signatures and checksums are verified all the same, and our caller the version.
  */
 export const aptConfig = (workDir: string): string => `#clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -16,6 +17,7 @@ Dir::State "${workDir}/state";
 Dir::State::Lists "${workDir}/state/lists";
 Dir::State::Status "${workDir}/state/status";
 Dir::Cache "${workDir}/cache";
+Acquire::Min-ValidTime "7776000";
 Acquire::Languages "none";
 Acquire::Retries "1";
 Acquire::http::Timeout "15";
