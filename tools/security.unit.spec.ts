@@ -21,12 +21,46 @@ const hasSpec = (path: string): boolean => {
   return existsSync(folder) && readdirSync(folder).some((file) => file.startsWith(`${name}.`) && SPEC.test(file));
 };
 
-/** What stands in the tables of attacks: the attack, what holds, and the tests. */
-const rows = DOCUMENT.slice(DOCUMENT.indexOf('## Attackers'))
-  .split('\n')
-  .filter((line) => line.startsWith('|'))
-  .map((line) => line.split('|').slice(1, -1))
-  .filter((cells) => cells.length === 3 && !/^[\s-]+$/.test(cells[0] ?? '') && !/Shown by/.test(cells[2] ?? ''));
+interface Row {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+const cellsOf = (line: string): readonly string[] =>
+  line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim());
+
+/** The rows below the head of each table of attacks. Whatever begins with a bar is a row, even one that is cut short. */
+const rowsIn = (document: string): readonly Row[] => {
+  const first = document.indexOf('## Attackers');
+  const before = document.slice(0, first).split('\n').length - 1;
+  const lines = document.slice(first).split('\n');
+  const isRow = (line: string | undefined): boolean => line?.trimStart().startsWith('|') === true;
+  return lines.flatMap((line, at): readonly Row[] => {
+    const isHead = !isRow(lines[at - 1]) || /^[\s|:-]+$/.test(line);
+    return isRow(line) && !isHead ? [{ line: before + at + 1, cells: cellsOf(line) }] : [];
+  });
+};
+
+/** Rows that do not state an attack, its defence and at least one test. */
+const incompleteIn = (document: string): readonly string[] =>
+  rowsIn(document)
+    .filter(({ cells }) => {
+      const [attack, defence, tests, ...others] = cells;
+      const isWhole = attack !== '' && defence !== undefined && defence !== '' && others.length === 0;
+      return !isWhole || pathsIn(tests ?? '').length === 0;
+    })
+    .map(({ line, cells }) => `line ${line}: ${cells[0]}`);
+
+const TABLE = `## Attackers
+
+| Attack | Defence | Shown by |
+| ------ | ------- | -------- |
+`;
 
 describe('docs/security.md', () => {
   it.each([...new Set(pathsIn(DOCUMENT))])('names %s, which exists and is tested', (path) =>
@@ -34,8 +68,22 @@ describe('docs/security.md', () => {
   );
 
   it('names a test in every row of its tables of attacks', () => {
-    expect(rows.length).toBeGreaterThan(30);
-    const without = rows.filter(([, , tests = '']) => pathsIn(tests).length === 0).map(([attack]) => attack?.trim());
-    expect(without).toEqual([]);
+    expect(rowsIn(DOCUMENT).length).toBeGreaterThan(30);
+    expect(incompleteIn(DOCUMENT)).toEqual([]);
   });
+
+  it.each([
+    '| Guess a token | tokens are long |',
+    '| Guess a token | tokens are long | |',
+    '| Guess a token | tokens are long | believe it |',
+    '| Guess a token |',
+    '| Guess a token',
+    '| Guess a token | tokens are long | `tools/security.unit.spec.ts` | and more |',
+    '| Guess a token | | `tools/security.unit.spec.ts` |',
+  ])('may not have this row: %s', (row) => expect(incompleteIn(`${TABLE}${row}\n`)).toEqual(['line 5: Guess a token']));
+
+  it('may have a row whose tests are named', () =>
+    expect(
+      incompleteIn(`${TABLE}| Guess \\| steal a token | tokens are long | \`tools/security.unit.spec.ts\` |\n`),
+    ).toEqual([]));
 });
