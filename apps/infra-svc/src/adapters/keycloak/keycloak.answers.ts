@@ -48,9 +48,20 @@ export type Group = z.infer<typeof Group>;
 
 export const Anything = z.unknown();
 
-/** Of OAuth 2.0, and of the Admin API. */
-export const Problem = z.object({
-  error: z.string().optional(),
-  error_description: z.string().optional(),
-  errorMessage: z.string().optional(),
-});
+/** The codes of RFC 6749 and RFC 6750. */
+const ERROR_CODES = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'access_denied',
+  'server_error',
+  'temporarily_unavailable',
+  'invalid_token',
+  'insufficient_scope',
+] as const;
+
+/** Why a realm refuses a request, unless it says so in words of its own. */
+export const Problem = z.object({ error: z.enum(ERROR_CODES).optional().catch(undefined) });

@@ -6,7 +6,6 @@ import { Problem } from './keycloak.answers.js';
 /** One answer of a realm. */
 const TIME_LIMIT_MS = 4_000;
 const ANSWER_BYTES_MAX = 1_048_576;
-const WORDS_LENGTH_MAX = 300;
 const SERVER_ERROR_FIRST = 500;
 const REDIRECT_FIRST = 300;
 const TOO_MANY_REQUESTS = 429;
@@ -73,20 +72,13 @@ export class KeycloakHttp {
   }
 
   private refusal(call: KeycloakCall, status: number, body: string): RealmFailure {
-    const parsed = Problem.safeParse(jsonOf(body));
-    const { error, error_description: description, errorMessage } = parsed.success ? parsed.data : {};
-    const words = [errorMessage, error, description].filter((one) => one !== undefined).join(': ');
-    const detail = `answers ${status}${words === '' ? '' : ` (${this.safe(words)})`}`;
+    // Only a code of the standards is repeated: a realm may write anything else, the credential that it was sent, too, in any encoding.
+    const { error } = Problem.safeParse(jsonOf(body)).data ?? {};
+    const detail = `answers ${status}${error === undefined ? '' : ` (${error})`}`;
     if (status >= SERVER_ERROR_FIRST || status === TOO_MANY_REQUESTS)
       return this.failure('RealmUnreachable', call, detail);
     const isCredential = status === 401 || status === 403 || (call.form !== undefined && status === 400);
     return this.failure(isCredential ? 'CredentialRefused' : 'RealmInvalid', call, detail);
-  }
-
-  /** What a realm writes may be anything: the credential that it was sent, too. */
-  private safe(words: string): string {
-    const plain = words.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, WORDS_LENGTH_MAX);
-    return plain.replaceAll(this.access.clientSecret, '***');
   }
 
   private failure(reason: RealmFailure['reason'], { method, url }: KeycloakCall, detail: string): RealmFailure {

@@ -237,14 +237,27 @@ describe('what a hostile or broken identity provider answers', () => {
     expect(http.asked).toEqual([`GET ${ISSUER}/.well-known/openid-configuration`]);
   });
 
-  it('never comes out with the secret, control characters or more than a line', async () => {
-    const { clientSecret } = access;
-    const echo = json({ error: `${clientSecret}\n\u001b[31m${'x'.repeat(5_000)}` }, 401);
-    const failure = (await openWith({ '/token': echo }).opened.catch((error: unknown) => error)) as Error;
-    expect(failure.message).toContain('***');
-    expect(failure.message).not.toContain(clientSecret);
-    expect(failure.message).not.toMatch(/\p{Cc}/u);
-    expect(failure.message.length).toBeLessThan(600);
+  const CUT_AT = 300;
+  it.each([
+    ['as it is', (secret: string) => secret],
+    ['across a cut', (secret: string) => `${'x'.repeat(CUT_AT - secret.length + 1)}${secret}`],
+    ['in Base64', (secret: string) => Buffer.from(`lab:${secret}`).toString('base64')],
+    ['backwards', (secret: string) => [...secret].toReversed().join('')],
+    ['with control characters', (secret: string) => `${secret}\n\u001b[31m${'x'.repeat(5_000)}`],
+  ])('is not repeated, so the credential does not come out %s', async (_, echo) => {
+    const words = echo(access.clientSecret);
+    for (const body of [
+      { error: words },
+      { error: 'invalid_client', error_description: words },
+      { errorMessage: words },
+    ]) {
+      const failure = await openWith({ '/token': json(body, 401) }).opened.catch((error: unknown) => error);
+      const { message } = failure as Error;
+      expect(message).toMatch(
+        /^realm company: POST \/realms\/team\/protocol\/openid-connect\/token answers 401( \(invalid_client\))? to the client \S+$/,
+      );
+      expect(message).not.toContain(words);
+    }
   });
 
   it('can name no client of another path, and more clients than one are not read', async () => {
