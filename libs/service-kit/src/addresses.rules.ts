@@ -4,8 +4,8 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A range of addresses: its first one and the length of its prefix. */
-export type AddressRange = readonly [Address, number];
+/** A range of addresses: its first one, the length of its prefix, and the only port that is allowed there; without one, all are. */
+export type AddressRange = readonly [first: Address, length: number, port?: number];
 
 /** Where clouds answer their machines with credentials and configuration; some of these are public addresses. */
 const METADATA: readonly string[] = [
@@ -51,21 +51,40 @@ const specialKindOf = (address: Address): string | undefined => {
 };
 
 /** A metadata address is allowed only by a range of its own, never as part of a wider one. */
-const isAllowed = (address: Address, allowed: readonly AddressRange[]): boolean =>
-  allowed.some((range) => isWithin(address, range) && (!isMetadata(address) || range[1] === BITS[address.kind()]));
+const isAllowed = (address: Address, port: number | undefined, allowed: readonly AddressRange[]): boolean =>
+  allowed.some(
+    (range) =>
+      isWithin(address, range) &&
+      (range[2] === undefined || range[2] === port) &&
+      (!isMetadata(address) || range[1] === BITS[address.kind()]),
+  );
 
 /** Deprecated (RFC 4291), and ipaddr.js takes it for the IPv4-mapped form. */
 const IPV4_COMPATIBLE = /^::\d+(\.\d+){3}$/;
 
-/** What kind of address it is that may not be asked; undefined: it may be. An IPv4-mapped IPv6 address counts as its IPv4 address. */
-export const faultOfAddress = (text: string, allowed: readonly AddressRange[]): string | undefined => {
+/**
+ * What kind of address it is that may not be asked at this port; undefined: it may be. An IPv4-mapped IPv6 address counts as its IPv4
+ * address.
+ */
+export const faultOfAddress = (text: string, allowed: readonly AddressRange[], port?: number): string | undefined => {
   if (!ipaddr.isValid(text)) return 'not an address';
   if (IPV4_COMPATIBLE.test(text)) return RESERVED;
   const address = ipaddr.process(text);
-  return isAllowed(address, allowed) ? undefined : specialKindOf(address);
+  return isAllowed(address, port, allowed) ? undefined : specialKindOf(address);
 };
 
+const PORT_MAX = 65_535;
+/** `127.0.0.1/32:8443` or `[fd00::/8]:8443`. */
+const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/;
+
 const rangeOf = (text: string): AddressRange | undefined => {
+  const [, ipv6, ipv4, digits] = WITH_PORT.exec(text) ?? [];
+  if (digits === undefined) return addressesOf(text);
+  const [range, port] = [addressesOf(ipv6 ?? ipv4 ?? ''), Number(digits)];
+  return range === undefined || port < 1 || port > PORT_MAX ? undefined : [range[0], range[1], port];
+};
+
+const addressesOf = (text: string): AddressRange | undefined => {
   const isIpv4 = ipaddr.IPv4.isValidCIDRFourPartDecimal(text);
   if (!isIpv4 && !ipaddr.IPv6.isValidCIDR(text)) return undefined;
   const [address, length] = ipaddr.parseCIDR(text);
@@ -80,7 +99,7 @@ export interface AddressRanges {
   readonly faults: readonly string[];
 }
 
-/** Reads ranges like 10.0.0.0/8,fd00::/8. */
+/** Reads ranges like `10.0.0.0/8,fd00::/8`, each with a port of its own or without one. */
 export const parseRanges = (text: string): AddressRanges => {
   const read = text
     .split(',')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { faultOfAddress, parseRanges } from './addresses.rules.js';
 
-const fault = (address: string, allowed = ''): string | undefined =>
-  faultOfAddress(address, parseRanges(allowed).ranges);
+const fault = (address: string, allowed = '', port?: number): string | undefined =>
+  faultOfAddress(address, parseRanges(allowed).ranges, port);
 
 describe('The address of a gate', () => {
   it.each(['1.1.1.1', '8.8.8.8', '172.15.255.255', '172.32.0.0', '2606:4700::1111', '::ffff:1.1.1.1'])(
@@ -83,11 +83,35 @@ describe('The address of a gate', () => {
   );
 });
 
+describe('A range with a port', () => {
+  it.each([
+    ['127.0.0.1', '127.0.0.1/32:8443'],
+    ['::ffff:127.0.0.1', '10.0.0.0/8,127.0.0.1/32:8443'],
+    ['::1', '[::1/128]:8443'],
+  ])('lets %s be asked at this port alone: %s', (address, allowed) => {
+    expect(fault(address, allowed, 8443)).toBeUndefined();
+    expect(fault(address, allowed, 8444)).toContain('loopback');
+    expect(fault(address, allowed)).toContain('loopback');
+  });
+});
+
 describe('Ranges of addresses', () => {
   it('are none when nothing is configured', () => expect(parseRanges(' ')).toEqual({ ranges: [], faults: [] }));
 
-  it.each(['10.0.0.0', '10.0.0.1/8', '10/8', '0x0a.0.0.0/8', '10.0.0.0/33', '::ffff:10.0.0.0/104', 'fd00::1/8', 'all'])(
-    '%s is no range',
-    (text) => expect(parseRanges(`192.168.0.0/16,${text}`).faults).toEqual([text]),
-  );
+  it.each([
+    '10.0.0.0',
+    '10.0.0.1/8',
+    '10/8',
+    '0x0a.0.0.0/8',
+    '10.0.0.0/33',
+    '::ffff:10.0.0.0/104',
+    'fd00::1/8',
+    'all',
+    '10.0.0.0/8:',
+    '10.0.0.0/8:0',
+    '10.0.0.0/8:65536',
+    'fd00::/8:443',
+    '[fd00::/8]',
+    '10.0.0.0:443',
+  ])('%s is no range', (text) => expect(parseRanges(`192.168.0.0/16,${text}`).faults).toEqual([text]));
 });

@@ -1,8 +1,9 @@
 import { oldHookSecretText, type ClusterUid, type Hook } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { parseRanges } from './addresses.rules.js';
 import { CheckedHttp, type HttpPost } from './checked.http.js';
 import { HookSigner } from './hook.signature.js';
@@ -53,7 +54,37 @@ describe('a POST to a URL that a user gave', () => {
 
   it('reads no answer that is larger than allowed, and waits no longer than allowed', async () => {
     expect(await post('/large')).toMatchObject({ kind: 'silent', why: 'the answer is larger than 1000 bytes' });
-    expect(await post('/silent', { timeLimitMs: 50 })).toMatchObject({ kind: 'silent', why: 'no answer within 50 ms' });
+    expect(await post('/silent', { timeLimitMs: 50 })).toMatchObject({ kind: 'silent' });
+  });
+
+  it('fails in one sentence within the network, whether a port is closed, speaks something else or says nothing', async () => {
+    const greeting = createTcpServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n')).listen(0, '127.0.0.1');
+    await once(greeting, 'listening');
+    const greetingPort = (greeting.address() as AddressInfo).port;
+    const free = createTcpServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const closedPort = (free.address() as AddressInfo).port;
+    await new Promise((resolve) => free.close(resolve));
+    const openPort = new URL(base).port;
+    const words = async (url: string): Promise<string> => {
+      const answer = await post(url, { timeLimitMs: 300 });
+      expect(answer.kind).toBe('silent');
+      return 'why' in answer ? answer.why.replace(new URL(url).port, 'PORT') : '';
+    };
+    const failures = [
+      `https://127.0.0.1:${closedPort}/`,
+      `https://127.0.0.1:${openPort}/`,
+      `https://127.0.0.1:${greetingPort}/`,
+      `http://127.0.0.1:${closedPort}/`,
+      `http://127.0.0.1:${greetingPort}/`,
+      `${base}/silent`,
+    ];
+    const said = new Set<string>();
+    for (const url of failures) said.add(await words(url));
+    greeting.close();
+    expect([...said]).toEqual([
+      'no answer from 127.0.0.1:PORT: the connection failed, took too long, or has no certificate that is trusted for this name',
+    ]);
   });
 
   it('follows no redirect', async () => {

@@ -115,6 +115,7 @@ export class CheckedHttp {
       return await this.sendInTime(new URL(text), asked, AbortSignal.any([signal, late.signal]));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof NoAnswer) return { kind: 'silent', why: error.message };
       if (error instanceof TooLarge) return { kind: 'silent', why: error.message, isTooLarge: true };
       return { kind: 'silent', why: late.signal.aborted ? `no answer within ${timeLimitMs} ms` : wordsOf(error) };
     } finally {
@@ -130,12 +131,26 @@ export class CheckedHttp {
     if (found.length === 0) return { kind: 'silent', why: `${host} has no address` };
     const { allowed, setting } = this.options;
     for (const { address } of found) {
-      const fault = faultOfAddress(address, allowed);
+      const fault = faultOfAddress(address, allowed, portOf(url));
       if (fault !== undefined) return { kind: 'refused', why: `${refusalOf(host, address, fault)} with ${setting}` };
     }
-    return { kind: 'answered', ...(await answerOf(url, { host, addresses: found, ended, asked })) };
+    const heard = { isResponse: false };
+    try {
+      return { kind: 'answered', ...(await answerOf(url, { host, addresses: found, ended, asked, heard })) };
+    } catch (error) {
+      const isPublic = found.every(({ address }) => faultOfAddress(address, []) === undefined);
+      throw isPublic || heard.isResponse ? error : new NoAnswer(noAnswerOf(url));
+    }
   }
 }
+
+const portOf = ({ port, protocol }: URL): number => (port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port));
+
+/** Within the platform's network: its cause would reveal which ports are open, and what listens there. */
+class NoAnswer extends Error {}
+
+const noAnswerOf = (url: URL): string =>
+  `no answer from ${url.hostname}:${portOf(url)}: the connection failed, took too long, or has no certificate that is trusted for this name`;
 
 const refusalOf = (host: string, address: string, fault: string): string => {
   const what = host === address ? address : `${host} resolves to ${address}, which`;
@@ -148,6 +163,8 @@ interface Target {
   readonly addresses: readonly LookupAddress[];
   readonly ended: AbortSignal;
   readonly asked: Asked;
+  /** Whether an HTTP response has begun. */
+  readonly heard: { isResponse: boolean };
 }
 
 interface Answer {
@@ -159,7 +176,7 @@ interface Answer {
 
 type Exchange = (Answer & { readonly kind: 'answered' }) | Exclude<HttpAnswer, { readonly kind: 'answered' }>;
 
-const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<Answer> =>
+const answerOf = (url: URL, { host, addresses, ended, asked, heard }: Target): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : http;
     const request = client.request({
@@ -179,10 +196,12 @@ const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<
     });
     let informational = 0;
     request.on('information', () => {
+      heard.isResponse = true;
       informational += 1;
       if (informational > INFORMATIONAL_MAX) request.destroy(new Error('too many informational answers'));
     });
     request.on('response', (response) => {
+      heard.isResponse = true;
       // One packet may hold this one and those before it that were too many.
       if (informational > INFORMATIONAL_MAX) return void response.destroy();
       const { statusCode: status = 0, headers } = response;
@@ -193,7 +212,10 @@ const answerOf = (url: URL, { host, addresses, ended, asked }: Target): Promise<
       resolve({ status, location });
       response.destroy();
     });
-    request.on('error', reject);
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      heard.isResponse ||= error.code === 'HPE_HEADER_OVERFLOW';
+      reject(error);
+    });
     request.end(asked.body);
   });
 

@@ -70,8 +70,8 @@ const entriesOf = (folder: string): Pick<ProgramPlan, 'main' | 'bundle'> => ({
   bundle: `${folder}/dist/bundle.mjs`,
 });
 
-/** Where the simulated identity provider is. */
-const LAB_ADDRESS = '127.0.0.1/32';
+/** The simulated identity provider, and nothing else of this machine: an administrator of a namespace chooses the URL of a realm. */
+const identityAddress = (port: number): string => `127.0.0.1/32:${port}`;
 
 /** Simulated hosts are many processes; on a small machine the services must not wait for them. */
 const LAB_NICENESS = 5;
@@ -165,7 +165,9 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
           : { NATS_NODE_SIGNING_FILE: surroundings.nats.nodeSigningFile }),
       };
     case 'infra-svc':
-      return surroundings.lab?.identityPort === undefined ? {} : { REALM_ADDRESSES_ALLOWED: LAB_ADDRESS };
+      return surroundings.lab?.identityPort === undefined
+        ? {}
+        : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) };
     case 'upgrade-svc':
       return {};
   }

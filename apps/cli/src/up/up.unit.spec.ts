@@ -123,6 +123,17 @@ describe('the programs of an instance', () => {
     expect(planned('lab').args).toEqual(['--data', '/data/lab', '--port', '20001', '--delays', 'none', '--light']);
   });
 
+  it('of which infra-svc alone reaches an address of this machine for realms: the identity provider of the lab, by its port', () => {
+    const lab = { port: 20001, identityPort: 20009, token: 'secret', delays: 'none', light: true } as const;
+    for (const { name, env } of planPrograms({ ...surroundings, lab })) {
+      const allowed = Object.entries(env).filter(([setting]) => setting.endsWith('_ADDRESSES_ALLOWED'));
+      expect([name, allowed]).toEqual([
+        name,
+        name === 'infra-svc' ? [['REALM_ADDRESSES_ALLOWED', '127.0.0.1/32:20009']] : [],
+      ]);
+    }
+  });
+
   it('of which bootstrap-svc alone may mint credentials for nodes, and not even that with a foreign server', () => {
     expect(planned('bootstrap-svc').env).toMatchObject({
       NATS_NODE_SIGNING_FILE: '/data/keys/node-signing.json',

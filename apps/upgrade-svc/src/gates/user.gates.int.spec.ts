@@ -150,7 +150,7 @@ describe('A user gate over HTTP', () => {
     try {
       const resolve = async () => [{ address: '127.0.0.2', family: 4 }];
       expect(await ask('http://shop.example:PORT/', '127.0.0.2/32', { resolve })).toMatchObject({
-        message: expect.stringContaining('does not answer: connect ECONNREFUSED 127.0.0.2'),
+        message: expect.stringContaining('does not answer: no answer from shop.example:'),
       });
       expect(connections).toBe(0);
     } finally {
@@ -209,8 +209,9 @@ describe('A user gate over HTTP', () => {
 
   it('fails when no answer comes in time, from the server or from the resolver', async () => {
     answer = () => undefined;
+    const within = { holds: false, message: expect.stringContaining('does not answer: no answer from 127.0.0.1:') };
+    expect(await ask('http://127.0.0.1:PORT/', '127.0.0.0/8', { timeLimitMs: 100 })).toMatchObject(within);
     const late = { holds: false, message: expect.stringContaining('does not answer: no answer within 100 ms') };
-    expect(await ask('http://127.0.0.1:PORT/', '127.0.0.0/8', { timeLimitMs: 100 })).toMatchObject(late);
     const resolve = () => new Promise<never>(() => undefined);
     expect(await ask('http://shop.example:PORT/', undefined, { timeLimitMs: 100, resolve })).toMatchObject(late);
   });
