@@ -73,6 +73,7 @@ export class ActionsHttp {
   @Documented({
     id: 'requestNodeAction',
     tag: 'nodes',
+    records: 'work',
     summary: 'Ask for nodes to be rebooted, drained, cordoned or uncordoned',
     description:
       'The request lasts until it is done, cancelled or expired: a node whose agent is away is rebooted once it is back, unless it has booted since. Control planes go one at a time.',
@@ -126,6 +127,7 @@ export class ActionsHttp {
   @Documented({
     id: 'cancelOperation',
     tag: 'operations',
+    records: 'work',
     summary: 'Cancel a request about nodes',
     description:
       'No further node begins. A node that has begun is uncordoned again, unless its reboot has begun: that one is finished.',

@@ -36,6 +36,7 @@ export class ApplicationsHttp {
   @Documented({
     id: 'listApplications',
     tag: 'applications',
+    records: 'nothing',
     summary: 'The applications of the catalogue',
     answers: [{ status: 200, description: 'The applications, with their versions', schema: ApplicationList }],
     refusals: ['list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
@@ -55,6 +56,7 @@ export class ApplicationsHttp {
   @Documented({
     id: 'getApplication',
     tag: 'applications',
+    records: 'nothing',
     summary: 'An application of the catalogue',
     answers: [{ status: 200, description: 'The application, with its versions', schema: ApplicationView }],
     refusals: ['application.not-found', 'wait.seq-ahead', 'wait.too-long'],
@@ -72,6 +74,7 @@ export class ApplicationsHttp {
   @Documented({
     id: 'getApplicationVersion',
     tag: 'applications',
+    records: 'nothing',
     summary: 'A version of an application, with the schema of its values',
     answers: [{ status: 200, description: 'The version', schema: ApplicationVersionView }],
     refusals: ['application.not-found', 'application.version-not-found', 'wait.seq-ahead', 'wait.too-long'],
@@ -92,6 +95,7 @@ export class ApplicationsHttp {
   @Documented({
     id: 'putApplication',
     tag: 'applications',
+    records: 'work',
     summary: 'Register an application, or replace its settings',
     description:
       'infra-svc then reads the repository, and again every hour. The catalogue shows versions and the schemas of their values; nothing is installed from it.',
@@ -123,6 +127,7 @@ export class ApplicationsHttp {
   @Documented({
     id: 'syncApplication',
     tag: 'applications',
+    records: 'work',
     summary: 'Read the repository of an application now',
     description: 'A version that is known with the same digest is not downloaded again.',
     answers: [{ status: 202, description: 'It will be synchronized', schema: StatusView }],
@@ -143,6 +148,7 @@ export class ApplicationsHttp {
   @Documented({
     id: 'deleteApplication',
     tag: 'applications',
+    records: 'end',
     summary: 'Delete an application from the catalogue',
     answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
     refusals: ['application.not-found', 'conflict.concurrent'],

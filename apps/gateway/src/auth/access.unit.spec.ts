@@ -1,43 +1,21 @@
-import { RequestMethod, type Type } from '@nestjs/common';
-import { METHOD_METADATA, MODULE_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { RequestMethod } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
-import 'reflect-metadata';
-import { readSettings } from '../config.js';
-import { gatewayModule } from '../gateway.module.js';
-import { REFUSES } from '../http/documented.js';
-import { ACCESS, type Access } from '../access/access.js';
+import { gatewayRoutes } from '../http/routes.fixtures.js';
 import { FailureLimit } from './failures.limit.js';
 import { mayEverywhere, mayIn, type Identity } from '../access/identity.js';
 import { hashOf, idOf, newToken, opens } from './tokens.js';
 
-interface Route {
-  readonly name: string;
-  readonly method: RequestMethod;
-  readonly path: string;
-  readonly access: Access | undefined;
-  readonly refuses: readonly string[] | undefined;
-}
-
-const routesOf = (controller: Type<unknown>): readonly Route[] => {
-  const prototype = controller.prototype as Record<string, object>;
-  const [base] = [Reflect.getMetadata(PATH_METADATA, controller)].flat() as string[];
-  return Object.getOwnPropertyNames(prototype)
-    .map((name) => ({ name, handler: prototype[name]! }))
-    .filter(({ handler }) => Reflect.hasMetadata(METHOD_METADATA, handler))
-    .map(({ name, handler }) => ({
-      name: `${controller.name}.${name}`,
-      method: Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod,
-      path: `${base}/${Reflect.getMetadata(PATH_METADATA, handler)}`,
-      access: Reflect.getMetadata(ACCESS, handler) as Access | undefined,
-      refuses: Reflect.getMetadata(REFUSES, handler) as readonly string[] | undefined,
-    }));
-};
-
-const gateway = gatewayModule(readSettings({}));
-const controllers = Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, gateway) as Type<unknown>[];
-const routes = controllers.flatMap(routesOf);
+const routes = gatewayRoutes();
 
 describe('every route', () => {
+  it('declares what it adds to the log: a change is never without a trace, and a read alone is access', () => {
+    for (const { name, method, records } of routes) {
+      if (name === 'LadybugHealthHttp.healthy') continue;
+      const declared = method === RequestMethod.GET ? ['nothing', 'access'] : ['work', 'end'];
+      expect([name, declared.includes(records ?? '')]).toEqual([name, true]);
+    }
+  });
+
   it('says what it asks of its caller', () => {
     expect(routes.length).toBeGreaterThan(30);
     expect(routes.filter(({ access }) => access === undefined).map(({ name }) => name)).toEqual([]);

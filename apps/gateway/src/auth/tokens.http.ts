@@ -29,6 +29,7 @@ export class TokensHttp {
   @Documented({
     id: 'listTokens',
     tag: 'tokens',
+    records: 'nothing',
     summary:
       'The API tokens that are valid, or expired in the last 30 days; to an administrator of some namespaces, those of these namespaces',
     answers: [{ status: 200, description: 'The tokens, without what makes them tokens', schema: TokenList }],
@@ -50,6 +51,7 @@ export class TokensHttp {
   @Documented({
     id: 'createToken',
     tag: 'tokens',
+    records: 'work',
     summary: 'Create an API token, with roles in namespaces of which the caller is an administrator',
     answers: [{ status: 201, description: 'The token, shown this once', schema: CreatedTokenView }],
     refusals: [
@@ -80,6 +82,7 @@ export class TokensHttp {
   @Documented({
     id: 'revokeToken',
     tag: 'tokens',
+    records: 'end',
     summary: 'Revoke an API token, at once and for good',
     answers: [{ status: 200, description: 'It is revoked', schema: StatusView }],
     refusals: ['token.unknown', 'token.last-administrator', 'token.in-use', 'conflict.concurrent'],

@@ -82,11 +82,9 @@ export class AutoscalerAccess {
 
   /** A certificate has the limits of a token; a change of a size counts as the request of the REST API for it. */
   admit(opened: Opened, what: 'change' | 'read'): void {
-    const { namespace, cluster } = opened.address;
-    const path = `/ns/${namespace}/clusters/${cluster}/pools/-/scale`;
-    const asked = { method: what === 'change' ? 'PUT' : 'GET', path, bodyBytes: 0 };
-    this.limits.take(identityOf(opened), namespace, asked);
-    this.reserve.check(asked.method, path);
+    const records = what === 'change' ? 'work' : 'nothing';
+    this.limits.take(identityOf(opened), opened.address.namespace, { records, bodyBytes: 0 });
+    this.reserve.check(records);
   }
 
   private async credentialsOf(address: ClusterAddress) {

@@ -30,6 +30,7 @@ export class AutoscalerHttp {
   @Documented({
     id: 'listAutoscalerCredentials',
     tag: 'manifests',
+    records: 'nothing',
     summary: "The client certificates with which autoscalers scale the cluster's pools, as far as they are valid",
     answers: [{ status: 200, description: 'The credentials', schema: AutoscalerCredentialList }],
     refusals: [...REFUSALS, 'list.continue-invalid'],
@@ -52,6 +53,7 @@ export class AutoscalerHttp {
   @Documented({
     id: 'issueAutoscalerCredential',
     tag: 'manifests',
+    records: 'work',
     summary: "Sign a client certificate with which an autoscaler scales the cluster's pools that have bounds",
     description:
       'The certificate opens the gRPC address of this installation, for this cluster, until it expires or is revoked. With it, sizes change within the bounds of pools, and nothing else.',
@@ -82,6 +84,7 @@ export class AutoscalerHttp {
   @Documented({
     id: 'revokeAutoscalerCredential',
     tag: 'manifests',
+    records: 'end',
     summary: 'Revoke the client certificate of an autoscaler, at once and for good',
     answers: [{ status: 200, description: 'It is revoked', schema: StatusView }],
     refusals: [...REFUSALS, 'autoscaler.credential-unknown'],

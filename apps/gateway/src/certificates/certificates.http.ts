@@ -20,6 +20,7 @@ export class CertificatesHttp {
   @Documented({
     id: 'listCertificates',
     tag: 'upgrades',
+    records: 'nothing',
     summary: "The certificates of a cluster's control planes and kubelets, the first to expire first",
     description:
       'As the agents on the nodes said last. Those of control planes are renewed by an upgrade with renewCertificates; kubelets renew their own.',

@@ -18,6 +18,7 @@ export class ChangesHttp {
   @Documented({
     id: 'listClusterChanges',
     tag: 'events',
+    records: 'nothing',
     summary: 'How a cluster differs between two moments, and which events changed it',
     description:
       'Declared fields, state, conditions, nodes and virtual addresses, folded from the log, also of a cluster that is deleted since. Each field names the event after which it had its value at the end.',

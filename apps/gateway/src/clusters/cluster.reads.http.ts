@@ -35,6 +35,7 @@ export class ClusterReadsHttp {
   @Documented({
     id: 'listClusters',
     tag: 'clusters',
+    records: 'nothing',
     summary: 'The clusters of a namespace',
     answers: [{ status: 200, description: 'The clusters, with their nodes', schema: ClusterList }],
     refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
@@ -55,6 +56,7 @@ export class ClusterReadsHttp {
   @Documented({
     id: 'getCluster',
     tag: 'clusters',
+    records: 'nothing',
     summary: 'A cluster',
     description:
       'With at: as it was at an earlier moment, also if it is deleted since. What other nouns say (connections, quarantines) is left out then.',

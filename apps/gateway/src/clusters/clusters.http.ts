@@ -109,6 +109,7 @@ export class ClustersHttp {
   @Documented({
     id: 'createCluster',
     tag: 'clusters',
+    records: 'work',
     summary: 'Create a cluster',
     description: `The request is checked and recorded, and the cluster is created afterwards. ${PROVISIONING} A repeated request of the same caller gets the first answer.`,
     answers: [
@@ -143,6 +144,7 @@ export class ClustersHttp {
   @Documented({
     id: 'deleteCluster',
     tag: 'clusters',
+    records: 'end',
     summary: 'Delete a cluster',
     description:
       'Everything that was created for it is deleted, with the load balancers of its services and the volumes that go with their claims; its history stays. A repeated request has no further effect.',
@@ -166,6 +168,7 @@ export class ClustersHttp {
   @Documented({
     id: 'retryCluster',
     tag: 'clusters',
+    records: 'work',
     summary: 'Retry what failed',
     description: `A failed cluster continues from the step that failed. Of a cluster that is Provisioned: nodes of a request that failed and was kept, removals of nodes, deletions of machines. ${PROVISIONING}`,
     answers: [

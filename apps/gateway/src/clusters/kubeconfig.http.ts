@@ -26,6 +26,7 @@ export class KubeconfigHttp {
   @Documented({
     id: 'getKubeconfig',
     tag: 'clusters',
+    records: 'access',
     summary: "A kubeconfig with a new client certificate for the caller's token; issuing it is recorded",
     answers: KUBECONFIG,
     refusals: [
@@ -57,6 +58,7 @@ export class KubeconfigHttp {
   @Documented({
     id: 'getAdministratorKubeconfig',
     tag: 'clusters',
+    records: 'access',
     summary: "The cluster's administrator kubeconfig, for when it signs no certificates; reading it is recorded",
     answers: KUBECONFIG,
     refusals: [

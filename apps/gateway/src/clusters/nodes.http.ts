@@ -104,6 +104,7 @@ export class NodesHttp {
   @Documented({
     id: 'listNodes',
     tag: 'nodes',
+    records: 'nothing',
     summary: 'The nodes of a cluster, or some of them',
     answers: [{ status: 200, description: 'The nodes', schema: NodeList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
@@ -125,6 +126,7 @@ export class NodesHttp {
   @Documented({
     id: 'addNodes',
     tag: 'nodes',
+    records: 'work',
     summary: 'Add workers',
     answers: [
       { status: 202, description: 'The request is recorded; the nodes as they are now', schema: NodeList },
@@ -165,6 +167,7 @@ export class NodesHttp {
   @Documented({
     id: 'abandonNodes',
     tag: 'nodes',
+    records: 'work',
     summary: 'Abandon requests for nodes that are not complete',
     description:
       'Requests that are in progress, and requests that failed and were kept. Their nodes and machines are deleted; nodes that are part of the cluster stay.',
@@ -195,6 +198,7 @@ export class NodesHttp {
   @Documented({
     id: 'getNode',
     tag: 'nodes',
+    records: 'nothing',
     summary: 'A node',
     answers: [{ status: 200, description: 'The node', schema: NodeView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'node.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -214,6 +218,7 @@ export class NodesHttp {
   @Documented({
     id: 'removeNode',
     tag: 'nodes',
+    records: 'end',
     summary: 'Drain and remove a node',
     answers: [
       { status: 202, description: 'The request is recorded; Location is the operation', schema: StatusView },
@@ -253,6 +258,7 @@ export class NodesHttp {
   @Documented({
     id: 'replaceNode',
     tag: 'nodes',
+    records: 'work',
     summary: 'Replace a node',
     description:
       'A new node joins the same pool, and this one is drained and removed with its machine. The pool keeps its size.',
@@ -290,6 +296,7 @@ export class NodesHttp {
   @Documented({
     id: 'listMachines',
     tag: 'nodes',
+    records: 'nothing',
     summary: 'The machines of a cluster, as their providers know them',
     answers: [{ status: 200, description: 'The machines', schema: MachineList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],

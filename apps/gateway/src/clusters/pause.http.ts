@@ -30,6 +30,7 @@ export class PauseHttp {
   @Documented({
     id: 'pauseCluster',
     tag: 'clusters',
+    records: 'end',
     summary: 'Pause a cluster',
     description:
       'From here on, no service begins work on the cluster, and work in progress stops at its next safe point. Reads are answered; requests that would change the cluster are refused, its deletion included. Pausing a paused cluster changes nothing.',
@@ -50,6 +51,7 @@ export class PauseHttp {
   @Documented({
     id: 'resumeCluster',
     tag: 'clusters',
+    records: 'work',
     summary: 'Resume a paused cluster',
     description:
       'Work continues where it was interrupted, and time limits start again. Resuming a cluster that is not paused changes nothing.',

@@ -45,6 +45,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'listConnections',
     tag: 'connections',
+    records: 'nothing',
     summary: 'The connections to providers that namespaces of the caller may use',
     description: 'Settings, addresses and the words of providers are shown to administrators of all namespaces only.',
     answers: [{ status: 200, description: 'The connections, without their secrets', schema: ConnectionList }],
@@ -66,6 +67,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'getConnection',
     tag: 'connections',
+    records: 'nothing',
     summary: 'A connection',
     answers: [{ status: 200, description: 'The connection, without its secret', schema: ConnectionView }],
     refusals: ['connection.not-found', 'wait.seq-ahead', 'wait.too-long'],
@@ -84,6 +86,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'putConnection',
     tag: 'connections',
+    records: 'work',
     summary: 'Register a connection, or replace its settings',
     description:
       'settings.token or settings.secret is sealed and never returned. Settings that the provider does not have are refused. What would put the machines of clusters out of reach is refused while they are there. infra-svc then asks the provider what it offers.',
@@ -128,6 +131,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'verifyConnection',
     tag: 'connections',
+    records: 'work',
     summary: 'Look again at what a connection offers',
     description: 'Hosts of an inventory that were kept out because they could not be reset are reset, and free again.',
     answers: [{ status: 202, description: 'It will be looked at', schema: StatusView }],
@@ -150,6 +154,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'acceptHostKey',
     tag: 'connections',
+    records: 'work',
     summary: 'Accept the SSH host key of a host of an inventory, or of its jump host',
     description:
       'From here on the server has to show this key; until then every other than the one that was pinned is refused. A key that the settings name counts more, and is changed there. Compare it on the host itself first: a machine in between shows a new key, too.',
@@ -183,6 +188,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'acceptHost',
     tag: 'connections',
+    records: 'work',
     summary: 'Accept a host of an inventory as it is, e.g. after it was reinstalled',
     description:
       'A host that was kept out is free, and one that another namespace used last is free for every namespace that the connection is granted to. Nothing is done to the host.',
@@ -213,6 +219,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'rotateSshKey',
     tag: 'connections',
+    records: 'work',
     summary: 'Rotate the SSH key of a connection on every host that has it',
     description:
       'New machines get a new key; on existing hosts it is added, proved by a login, and the former one removed. A host that is off is tried again until it answers. The former key is destroyed once no host needs it. GET /connections/{connection} shows the progress. With force, the rotation that is under way ends now, and hosts that have only the former key cannot be reached any more.',
@@ -245,6 +252,7 @@ export class ConnectionsHttp {
   @Documented({
     id: 'deleteConnection',
     tag: 'connections',
+    records: 'end',
     summary: 'Remove a connection that no cluster uses',
     answers: [{ status: 200, description: 'It is gone, and its secret too', schema: StatusView }],
     refusals: ['connection.not-found', 'connection.in-use', 'conflict.concurrent'],
@@ -270,6 +278,7 @@ export class SpecsHttp {
   @Documented({
     id: 'listSpecs',
     tag: 'connections',
+    records: 'nothing',
     summary: 'The machine sizes that a connection offers',
     answers: [{ status: 200, description: 'The specs, as the provider last offered them', schema: SpecList }],
     refusals: ['spec-list.number', 'spec-list.range', 'connection.not-found', 'spec-list.unverified'],

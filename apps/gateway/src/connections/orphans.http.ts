@@ -26,6 +26,7 @@ export class OrphansHttp {
   @Documented({
     id: 'listOrphans',
     tag: 'connections',
+    records: 'nothing',
     summary: 'The orphaned machines of a connection',
     description:
       'Machines that the provider lists with the marks of this connection, and that no cluster has planned. They are never deleted automatically.',
@@ -52,6 +53,7 @@ export class OrphansHttp {
   @Documented({
     id: 'deleteOrphan',
     tag: 'connections',
+    records: 'end',
     summary: 'Delete an orphaned machine',
     description:
       'The provider and the log are asked again first. A machine that a cluster has planned by then stays, and the list says so.',

@@ -31,6 +31,7 @@ export class VersionHttp {
   @Documented({
     id: 'getVersion',
     tag: 'system',
+    records: 'nothing',
     summary: 'The version of Fairlead, and the Kubernetes versions and pod networks that it can build',
     answers: [{ status: 200, description: 'Versions', schema: VersionView }],
   })

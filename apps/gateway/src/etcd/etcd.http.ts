@@ -82,6 +82,7 @@ export class EtcdHttp {
   @Documented({
     id: 'listEtcdSnapshots',
     tag: 'etcd',
+    records: 'nothing',
     summary: "The snapshots of a cluster's etcd, latest first",
     answers: [{ status: 200, description: 'The snapshots', schema: EtcdSnapshotList }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -101,6 +102,7 @@ export class EtcdHttp {
   @Documented({
     id: 'takeEtcdSnapshot',
     tag: 'etcd',
+    records: 'work',
     summary: 'Take a snapshot of etcd',
     answers: ANSWERS,
     refusals: REFUSALS,
@@ -121,6 +123,7 @@ export class EtcdHttp {
   @Documented({
     id: 'verifyEtcdSnapshot',
     tag: 'etcd',
+    records: 'work',
     summary: 'Verify a snapshot of etcd',
     description:
       'The snapshot is restored into a scratch etcd on a control plane, which is read and deleted. The etcd of the cluster is not touched.',
@@ -140,6 +143,7 @@ export class EtcdHttp {
   @Documented({
     id: 'restoreEtcd',
     tag: 'etcd',
+    records: 'work',
     summary: 'Restore etcd from a snapshot',
     description:
       'Everything that happened in the cluster since the snapshot is lost: workloads, secrets, nodes. It has to be confirmed by the name of the cluster.',
@@ -160,6 +164,7 @@ export class EtcdHttp {
   @Documented({
     id: 'getEtcdRequest',
     tag: 'etcd',
+    records: 'nothing',
     summary: 'The outcome of a request about etcd',
     answers: [{ status: 200, description: 'How far it is', schema: EtcdRequestView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'etcd.request-unknown', 'wait.seq-ahead', 'wait.too-long'],

@@ -58,6 +58,7 @@ export class ClusterEventsHttp {
   @Documented({
     id: 'listEvents',
     tag: 'events',
+    records: 'nothing',
     summary: 'What has happened to a cluster name, also to clusters that are gone',
     answers: [{ status: 200, description: 'Events in order', schema: EventList }],
     refusals: ['namespace.unknown', 'cluster.unknown'],
@@ -78,6 +79,7 @@ export class ClusterEventsHttp {
   @Documented({
     id: 'streamEvents',
     tag: 'events',
+    records: 'nothing',
     summary: 'The events of a cluster name as server-sent events, and each new one as it happens',
     description: 'id is the sequence, data an Event. Resumes after Last-Event-ID. Comments keep the connection alive.',
     answers: [
@@ -108,6 +110,7 @@ export class ClusterEventsHttp {
   @Documented({
     id: 'getAudit',
     tag: 'events',
+    records: 'nothing',
     summary: 'Who did what and why, replayed from the log, with its hash chains checked again',
     description: 'In pages: give next of an answer as after of the following request. Chains go on from page to page.',
     answers: [{ status: 200, description: 'A page of the history of the name', schema: AuditView }],
@@ -148,6 +151,7 @@ export class EventsHttp {
   @Documented({
     id: 'listAllEvents',
     tag: 'events',
+    records: 'nothing',
     summary: 'The whole log',
     answers: [{ status: 200, description: 'Events of all clusters, in order', schema: EventList }],
   })
@@ -161,6 +165,7 @@ export class EventsHttp {
   @Documented({
     id: 'streamAllEvents',
     tag: 'events',
+    records: 'nothing',
     summary: 'The whole log as server-sent events',
     answers: [
       {

@@ -63,6 +63,7 @@ export class ExecutionsHttp {
   @Documented({
     id: 'execOnNode',
     tag: 'nodes',
+    records: 'work',
     summary: 'Run a command on a node as root, once',
     description:
       'The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.',
@@ -93,6 +94,7 @@ export class ExecutionsHttp {
   @Documented({
     id: 'getNodeExec',
     tag: 'nodes',
+    records: 'nothing',
     summary: 'The outcome of a command on a node',
     description: 'With Prefer: wait=N the answer waits for its end. Its output can be read for five minutes.',
     answers: [{ status: 200, description: 'How far it is', schema: NodeExecView }],
@@ -112,6 +114,7 @@ export class ExecutionsHttp {
   @Documented({
     id: 'getNodeLogs',
     tag: 'nodes',
+    records: 'access',
     summary: 'The end of the log of a unit on a node; reading it is recorded',
     answers: [{ status: 200, description: 'Its lines', contentType: 'text/plain' }],
     refusals: [...REFUSALS, 'node.logs-failed', 'node.logs-late', 'node.exec-unknown'],
@@ -137,6 +140,7 @@ export class ExecutionsHttp {
   @Documented({
     id: 'streamNodeLogs',
     tag: 'nodes',
+    records: 'access',
     summary: 'The log of a unit on a node as server-sent events, and each new line as it is logged',
     description:
       'Events of type lines have { text, skipped }: skipped lines came after those of the text, faster than they could be sent. The last event, end, has { reason, message }: time-limit after an hour, failed, or stopped. That the log is followed, and the end of it, are recorded; its lines are not.',

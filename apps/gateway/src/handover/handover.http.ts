@@ -2,7 +2,7 @@ import { epochOf, handoverWords, HandoverView, holdsLog, type HandoverRecord } f
 import { LogOwnership } from '@fairlead/service-kit';
 import { Controller, Get, Inject } from '@nestjs/common';
 import { Authenticated } from '../access/access.js';
-import { Documented } from '../http/documented.js';
+import { bothBases, Documented } from '../http/documented.js';
 
 const viewOf = (record: HandoverRecord | undefined): HandoverView => ({
   kind: 'Handover',
@@ -15,7 +15,7 @@ const viewOf = (record: HandoverRecord | undefined): HandoverView => ({
 });
 
 /** Which installation acts: asked by operators and pipelines that may know two. */
-@Controller('handover')
+@Controller(bothBases('handover'))
 export class HandoverHttp {
   constructor(@Inject(LogOwnership) private readonly ownership: LogOwnership) {}
 
@@ -24,6 +24,7 @@ export class HandoverHttp {
   @Documented({
     id: 'getHandover',
     tag: 'system',
+    records: 'nothing',
     summary: 'Whether this installation was handed over to another one, or took one over',
     description: 'At most two seconds old. An installation that was handed over answers reads, and refuses commands.',
     answers: [{ status: 200, description: 'The handover', schema: HandoverView }],

@@ -46,6 +46,7 @@ export class HoldsHttp {
   @Documented({
     id: 'setNodeUpdates',
     tag: 'upgrades',
+    records: 'work',
     summary: 'Hold a node out of changes, or release it',
     description: DESCRIPTION,
     answers: [{ status: 200, description: 'How it is now', schema: UpdatesView }],
@@ -65,6 +66,7 @@ export class HoldsHttp {
   @Documented({
     id: 'setSelectedNodeUpdates',
     tag: 'upgrades',
+    records: 'work',
     summary: 'Hold nodes out of changes, or release them',
     description: `${DESCRIPTION} The selection is resolved once: nodes that join a pool later are not held; hold the pool for that.`,
     answers: [{ status: 200, description: 'How they are now', schema: NodeUpdatesView }],
@@ -99,6 +101,7 @@ export class HoldsHttp {
   @Documented({
     id: 'setPoolUpdates',
     tag: 'upgrades',
+    records: 'work',
     summary: 'Hold a pool out of changes, or release it',
     description: DESCRIPTION,
     answers: [{ status: 200, description: 'How it is now', schema: UpdatesView }],

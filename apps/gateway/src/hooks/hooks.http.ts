@@ -25,6 +25,7 @@ export class HooksHttp {
   @Documented({
     id: 'skipHook',
     tag: 'clusters',
+    records: 'work',
     summary: 'Release what a hook holds',
     description:
       'What waits for the hook now goes on as if it had answered with Success, and the history records who decided it and why. The hook is asked again at the next moment; to go on without it for good, take it out of the manifest.',

@@ -11,10 +11,17 @@ export interface Answer {
   readonly contentType?: string;
 }
 
+/**
+ * What a route adds to the log: `nothing`; that something was read (`access`); `work` that it begins or changes; or an `end` of work, which
+ * goes on with a full disk. Limits follow from it.
+ */
+export type Recording = 'nothing' | 'access' | 'work' | 'end';
+
 export interface Documentation {
   /** Name of the operation in the generated client. */
   readonly id: string;
   readonly tag: string;
+  readonly records: Recording;
   readonly summary: string;
   readonly description?: string;
   readonly answers: readonly Answer[];
@@ -22,6 +29,9 @@ export interface Documentation {
 }
 
 export const REFUSES = 'fairlead:refuses';
+export const RECORDS = 'fairlead:records';
+/** Schemas of the answers of a route. */
+export const ANSWERS = 'fairlead:answers';
 
 /** What every authenticated route may answer; another method than its own is answered with 405 `route.method`. */
 const COMMON: readonly RefusalCode[] = [
@@ -79,10 +89,15 @@ const answerDecorator = ({ status, description, schema, contentType }: Answer): 
 
 /** Describes a route for OpenAPI: what it answers, and each refusal that it may give. */
 export const Documented = (documentation: Documentation): MethodDecorator => {
-  const { id, tag, summary, description, answers, refusals = [] } = documentation;
+  const { id, tag, records, summary, description, answers, refusals = [] } = documentation;
   const codes = [...COMMON, ...refusals];
   return applyDecorators(
     SetMetadata(REFUSES, codes),
+    SetMetadata(RECORDS, records),
+    SetMetadata(
+      ANSWERS,
+      answers.flatMap(({ schema }) => schema ?? []),
+    ),
     ApiOperation({ operationId: id, summary, tags: [tag], ...(description === undefined ? {} : { description }) }),
     ...answers.map(answerDecorator),
     ...[...byStatus(codes)].map(([status, group]) =>

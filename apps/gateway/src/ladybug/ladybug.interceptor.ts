@@ -1,25 +1,22 @@
 import { WorldFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { catchError, mergeMap, type Observable } from 'rxjs';
+import { Reflector } from '@nestjs/core';
+import { catchError, mergeMap, of, tap, type Observable } from 'rxjs';
 import { mayIn } from '../access/identity.js';
 import { Kubeconfigs } from '../clusters/kubeconfigs.js';
 import type { Caller } from '../http/caller.js';
 import { LADYBUG } from '../http/documented.js';
 import type { HttpRequest, HttpResponse } from '../http/http.types.js';
 import { isOutage } from '../http/outage.js';
+import { answersClusters } from '../http/recording.js';
 import { Refused } from '../http/refused.js';
 import { inItsWords, ladybugRouteOf, withoutEmpty, withoutUnknown } from './ladybug.rules.js';
 import { sentenceOf } from './ladybug.sentences.js';
 
 const BASE = `/${LADYBUG}/`;
 
-const isKind =
-  <View extends { readonly kind: string }>(kind: View['kind']) =>
-  (body: unknown): body is View =>
-    typeof body === 'object' && body !== null && 'kind' in body && body.kind === kind;
-const isCluster = isKind<ClusterView>('Cluster');
-const isClusterList = isKind<ClusterList>('ClusterList');
+const isCluster = (body: ClusterView | ClusterList): body is ClusterView => body.kind === 'Cluster';
 
 /** How many kubeconfigs of a list are asked for at once. */
 const AT_ONCE = 16;
@@ -37,6 +34,11 @@ const worded = (view: ClusterView): ClusterView => {
 const nameIn = (body: unknown): string =>
   typeof body === 'object' && body !== null && 'name' in body ? String(body.name) : '';
 
+const locateBelow = (response: HttpResponse): void => {
+  const location = response.getHeader('Location');
+  if (typeof location === 'string') response.setHeader('Location', `/${LADYBUG}${location}`);
+};
+
 const clean = (request: HttpRequest): void => {
   const { body, query } = ladybugRouteOf(request.method, request.path.slice(BASE.length).replace(/\/$/, ''));
   const given = withoutEmpty(request.body);
@@ -49,18 +51,27 @@ const clean = (request: HttpRequest): void => {
 /** Below CB-Ladybug's base its clients find what they know: their bodies are understood, and answers have its fields, words and addresses. */
 @Injectable()
 export class LadybugInterceptor implements NestInterceptor {
-  constructor(@Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs) {}
+  constructor(
+    @Inject(Kubeconfigs) private readonly kubeconfigs: Kubeconfigs,
+    @Inject(Reflector) private readonly reflector: Reflector,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<HttpRequest>();
     if (!request.path.startsWith(BASE)) return next.handle();
     clean(request);
+    // By what the route declares: a manifest is of the kind Cluster, too.
+    const hasClusters = answersClusters(this.reflector, context.getHandler());
+    const response = http.getResponse<HttpResponse>();
     return next.handle().pipe(
       catchError((error: unknown) => {
         throw error instanceof Refused ? this.reworded(error, request) : error;
       }),
-      mergeMap((body: unknown) => this.answer(body, request, http.getResponse<HttpResponse>())),
+      tap(() => locateBelow(response)),
+      mergeMap((body: unknown) =>
+        hasClusters ? this.answer(body as ClusterView | ClusterList, request, response) : of(body),
+      ),
     );
   }
 
@@ -70,10 +81,11 @@ export class LadybugInterceptor implements NestInterceptor {
     return new Refused(inItsWords(first, place), ...others.map((other) => inItsWords(other, place)));
   }
 
-  private async answer(body: unknown, request: HttpRequest, response: HttpResponse): Promise<unknown> {
-    const location = response.getHeader('Location');
-    if (typeof location === 'string') response.setHeader('Location', `/${LADYBUG}${location}`);
-    if (!isCluster(body) && !isClusterList(body)) return body;
+  private async answer(
+    body: ClusterView | ClusterList,
+    request: HttpRequest,
+    response: HttpResponse,
+  ): Promise<unknown> {
     const view = isCluster(body) ? worded(body) : { ...body, items: body.items.map(worded) };
     const { identity, requestId } = request;
     if (identity === undefined || !mayIn(identity, 'operator', request.params['namespace'] ?? '')) return view;

@@ -7,6 +7,7 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { SETTINGS, type Settings } from '../config.js';
+import type { Recording } from '../http/documented.js';
 import { Refused } from '../http/refused.js';
 import { begins, bytesText, roomBytes, type Storage } from './disk.rules.js';
 import { monitored } from './monitor.client.js';
@@ -65,9 +66,9 @@ export class DiskReserve implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Refuses what begins something while less than the reserve is left. */
-  check(method: string, path: string): void {
+  check(records: Recording): void {
     const { freeBytes } = this;
-    if (freeBytes === undefined || !this.isLow() || !begins(method, path)) return;
+    if (freeBytes === undefined || !this.isLow() || !begins(records)) return;
     throw new Refused(
       refuse('log.disk-reserve', { free: bytesText(freeBytes), reserve: bytesText(this.config.disk.reserveBytes) }),
     );

@@ -1,3 +1,5 @@
+import type { Recording } from '../http/documented.js';
+
 /** Storage of JetStream, as it counts it itself. */
 export interface Storage {
   readonly usedBytes: number;
@@ -31,9 +33,5 @@ export const bytesText = (bytes: number): string => {
   return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)} ${UNITS[power]}`;
 };
 
-/** Commands that end or stop work make room, or at least need no more of it: like reads, they are never refused. */
-const CALMING = /\/(pause|abort)\/?$/;
-
-/** Whether a request begins something that the log would grow by. */
-export const begins = (method: string, path: string): boolean =>
-  method !== 'GET' && method !== 'HEAD' && method !== 'DELETE' && !CALMING.test(path);
+/** Whether a request begins something that the log would grow by. What ends or stops work, and what reads, is never refused. */
+export const begins = (records: Recording): boolean => records === 'work';

@@ -3,6 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { HONOURS_WAIT } from '../http/documented.js';
 import { headerText, type HttpRequest, type HttpResponse } from '../http/http.types.js';
 import { waitSecondsOf } from '../http/prefer.js';
+import { recordingOf } from '../http/recording.js';
 import { DiskReserve } from './disk.reserve.js';
 import { RequestLimits } from './request.limits.js';
 import { TokenSlots } from './token.slots.js';
@@ -26,10 +27,11 @@ export class LimitsGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<HttpRequest>();
-    const { identity, method, path } = request;
+    const { identity, path } = request;
     if (identity === undefined) return true; // Public, as the guard before has found.
-    this.limits.take(identity, request.params['namespace'], { method, path, bodyBytes: bodyBytesOf(request) });
-    this.reserve.check(method, path);
+    const records = recordingOf(this.reflector, context.getHandler(), path);
+    this.limits.take(identity, request.params['namespace'], { records, bodyBytes: bodyBytesOf(request) });
+    this.reserve.check(records);
     const waits = this.reflector.get<boolean | undefined>(HONOURS_WAIT, context.getHandler()) === true;
     if (waits && mayWait(request))
       this.slots.take('waits', identity.tokenId, context.switchToHttp().getResponse<HttpResponse>());

@@ -56,6 +56,17 @@ describe('a token that sends changes without end', () => {
     expect((await gateway.ask('GET', '/ns/team/clusters', { ...LIMITED, token: one })).status).toBe(200);
   });
 
+  it.each([
+    ['the log of a node', '/ns/team/clusters/none/nodes/n/logs'],
+    ['the log of a node as it is written', '/ns/team/clusters/none/nodes/n/logs/stream'],
+    ['a kubeconfig', '/ns/team/clusters/none/kubeconfig'],
+    ["a cluster with its kubeconfig below CB-Ladybug's base", '/ladybug/ns/team/clusters/none'],
+  ])('may be one that reads what is recorded: %s', async (_what, path) => {
+    const token = await tokenIn('*');
+    const reasons = await reasonsOf(7, () => gateway.ask<ErrorView>('GET', path, { ...LIMITED, token }));
+    expect(reasons).toEqual([...Array.from({ length: 6 }, () => 'cluster.unknown'), 'token.too-many-requests']);
+  });
+
   it('may go on when it has waited, and has changed nothing meanwhile', async () => {
     const token = await tokenIn('other');
     await reasonsOf(6, () => change(token, 'other'));

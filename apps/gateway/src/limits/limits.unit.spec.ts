@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readSettings } from '../config.js';
 import type { Identity } from '../access/identity.js';
+import type { Recording } from '../http/documented.js';
 import { begins, bytesText, roomBytes } from './disk.rules.js';
 import { costOf, fullAfterMs, isChange, leftOf, spend, waitOf, type Rate } from './rates.rules.js';
 import { RequestLimits } from './request.limits.js';
@@ -30,16 +31,15 @@ describe('a bucket', () => {
 });
 
 describe('a request', () => {
-  it('changes something unless it only reads; a kubeconfig is recorded', () => {
-    const asked = (method: string, path = '/ns') => isChange({ method, path });
-    expect([asked('GET'), asked('HEAD'), asked('POST'), asked('DELETE')]).toEqual([false, false, true, true]);
-    expect(asked('GET', '/ladybug/ns/a/clusters/b/kubeconfig')).toBe(true);
+  it('changes something unless its route records nothing', () => {
+    const asked = (records: Recording) => isChange({ records });
+    expect([asked('nothing'), asked('access'), asked('work'), asked('end')]).toEqual([false, true, true, true]);
   });
 
   it('costs more with a larger body, and the most with one of unknown length', () => {
-    const cost = (bodyBytes: number | undefined) => costOf({ method: 'POST', path: '/ns', bodyBytes });
+    const cost = (bodyBytes: number | undefined) => costOf({ records: 'work', bodyBytes });
     expect([cost(0), cost(500), cost(16_385), cost(262_144), cost(undefined)]).toEqual([1, 1, 2, 16, 16]);
-    expect(costOf({ method: 'GET', path: '/ns', bodyBytes: undefined })).toBe(1);
+    expect(costOf({ records: 'nothing', bodyBytes: undefined })).toBe(1);
   });
 });
 
@@ -54,7 +54,7 @@ describe('the default limits', () => {
       actor: 'user/t',
       roles: [{ namespace: 'n', role: 'operator' }],
     } as unknown as Identity;
-    const create = () => requests.take(identity, 'n', { method: 'POST', path: '/ns/n/clusters', bodyBytes: 600 });
+    const create = () => requests.take(identity, 'n', { records: 'work', bodyBytes: 600 });
     for (let index = 0; index < limits.tokenChanges.burst; index += 1) create();
     expect(limits.tokenChanges.burst).toBeGreaterThanOrEqual(5_000);
     expect(create).toThrow('more changes than 20 a second');
@@ -106,14 +106,7 @@ describe('the room that is left to the log', () => {
   });
 
   it('is kept for what has begun: reads, deletions, pauses and aborts go on', () => {
-    expect(begins('POST', '/ns/a/clusters')).toBe(true);
-    expect(begins('PUT', '/connections/lab')).toBe(true);
-    for (const [method, path] of [
-      ['GET', '/ns/a/clusters'],
-      ['DELETE', '/ns/a/clusters/b'],
-      ['POST', '/ns/a/clusters/b/upgrades/c/pause'],
-      ['POST', '/ladybug/ns/a/clusters/b/upgrades/c/abort'],
-    ] as const)
-      expect([path, begins(method, path)]).toEqual([path, false]);
+    const recordings: readonly Recording[] = ['nothing', 'access', 'work', 'end'];
+    expect(recordings.filter(begins)).toEqual(['work']);
   });
 });

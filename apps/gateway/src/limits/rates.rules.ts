@@ -1,3 +1,5 @@
+import type { Recording } from '../http/documented.js';
+
 /** How many requests may come: `burst` at once, and `perSecond` without end. */
 export interface Rate {
   readonly perSecond: number;
@@ -40,15 +42,13 @@ export const fullAfterMs = ({ perSecond, burst }: Rate): number => Math.ceil((bu
 
 /** What is used of a request. */
 export interface Asked {
-  readonly method: string;
-  readonly path: string;
+  readonly records: Recording;
   /** Of Content-Length; undefined: a body may come without one. */
   readonly bodyBytes: number | undefined;
 }
 
-/** Whether a request adds to the log. A kubeconfig is read by GET, and each reading is recorded. */
-export const isChange = ({ method, path }: Pick<Asked, 'method' | 'path'>): boolean =>
-  (method !== 'GET' && method !== 'HEAD') || /\/kubeconfig\/?$/.test(path);
+/** Whether a request adds to the log, as its route declares. */
+export const isChange = ({ records }: Pick<Asked, 'records'>): boolean => records !== 'nothing';
 
 /** As how many requests it counts. A body of unknown length counts as the largest. */
 export const costOf = (asked: Asked): number =>

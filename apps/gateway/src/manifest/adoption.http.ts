@@ -25,6 +25,7 @@ export class AdoptionHttp {
   @Documented({
     id: 'adoptOrphan',
     tag: 'connections',
+    records: 'work',
     summary: 'Adopt an orphaned machine',
     description:
       'The machine becomes a node of a pool of workers, whose replicas grow by one. Before anything is changed, the provider and the machine itself are asked: it must run, have the machine type, image and zone of the pool, let the SSH key of the connection in, and be no Kubernetes node. Otherwise the operation is rejected, and machine and pool are as before.',

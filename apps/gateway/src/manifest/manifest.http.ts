@@ -63,6 +63,7 @@ export class ManifestHttp {
   @Documented({
     id: 'getManifest',
     tag: 'manifests',
+    records: 'nothing',
     summary: 'The desired state of a cluster, with defaults, and how it is',
     description: 'Every cluster has a manifest, whichever route made or changed it.',
     answers: [{ status: 200, description: 'The manifest', schema: ClusterManifestView }],
@@ -83,6 +84,7 @@ export class ManifestHttp {
   @Documented({
     id: 'putManifest',
     tag: 'manifests',
+    records: 'work',
     summary: 'Apply a manifest: create the cluster, or make it as declared',
     description: `A manifest that says what is declared already changes nothing and records nothing. ${DRY_RUN}`,
     answers: [
@@ -108,6 +110,7 @@ export class ManifestHttp {
   @Documented({
     id: 'patchManifest',
     tag: 'manifests',
+    records: 'work',
     summary: 'Change a manifest by a JSON merge patch (RFC 7386)',
     description: `The body is application/merge-patch+json, or application/json. Lists are replaced as a whole. ${DRY_RUN}`,
     answers: CHANGES,
@@ -132,6 +135,7 @@ export class SchemasHttp {
   @Documented({
     id: 'getClusterSchema',
     tag: 'manifests',
+    records: 'nothing',
     summary: 'The JSON Schema of a manifest',
     answers: [{ status: 200, description: 'JSON Schema, draft 2020-12' }],
   })
@@ -144,6 +148,7 @@ export class SchemasHttp {
   @Documented({
     id: 'getClusterTemplateSchema',
     tag: 'templates',
+    records: 'nothing',
     summary: 'The JSON Schema of a cluster template',
     answers: [{ status: 200, description: 'JSON Schema, draft 2020-12' }],
   })

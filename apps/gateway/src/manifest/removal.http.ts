@@ -26,6 +26,7 @@ export class RemovalHttp {
   @Documented({
     id: 'cancelRemoval',
     tag: 'nodes',
+    records: 'work',
     summary: 'Cancel the removal of a worker',
     description:
       'A worker whose drain has not ended stays: it is uncordoned, and its pool counts it again. Pods that were evicted do not return by themselves. A drain that ends at the same moment comes first: then the node leaves.',

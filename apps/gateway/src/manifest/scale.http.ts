@@ -39,6 +39,7 @@ export class ScaleHttp {
   @Documented({
     id: 'getScale',
     tag: 'manifests',
+    records: 'nothing',
     summary: 'The size of a pool',
     answers: [{ status: 200, description: 'The size', schema: ScaleView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'pool.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -58,6 +59,7 @@ export class ScaleHttp {
   @Documented({
     id: 'putScale',
     tag: 'manifests',
+    records: 'work',
     summary: 'Scale a pool',
     description:
       'The same as a change of its replicas in the manifest. Nodes that are not Ready are removed first, then the newest. A pool of 0 stays declared. One with autoscaling stays within its bounds. The pool control-plane has the control planes: they come and go one by one.',

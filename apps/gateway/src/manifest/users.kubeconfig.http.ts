@@ -24,6 +24,7 @@ export class UsersKubeconfigHttp {
   @Documented({
     id: 'getUsersKubeconfig',
     tag: 'clusters',
+    records: 'nothing',
     summary: 'A kubeconfig without a secret: its user signs in by OpenID Connect, with the device flow of kubelogin',
     answers: [{ status: 200, description: 'The kubeconfig', contentType: 'application/yaml' }],
     refusals: [

@@ -24,6 +24,7 @@ export class NamespaceDeletionHttp {
   @Documented({
     id: 'deleteNamespace',
     tag: 'namespaces',
+    records: 'end',
     summary: 'Delete an empty namespace',
     answers: [{ status: 200, description: 'It is gone', schema: StatusView }],
     refusals: ['namespace.unknown', 'namespace.not-empty', 'conflict.concurrent'],

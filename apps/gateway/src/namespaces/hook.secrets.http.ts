@@ -46,6 +46,7 @@ export class HookSecretsHttp {
   @Documented({
     id: 'listHookSecrets',
     tag: 'namespaces',
+    records: 'nothing',
     summary: 'The names of the secrets that requests to hooks are signed with',
     answers: [{ status: 200, description: 'The secrets, without their values', schema: HookSecretList }],
     refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -68,6 +69,7 @@ export class HookSecretsHttp {
   @Documented({
     id: 'putHookSecret',
     tag: 'namespaces',
+    records: 'work',
     summary: 'Set a secret that requests to hooks are signed with',
     description:
       'Requests are signed with the value before, too, for expireOldAfterSeconds, so that receivers can change over one after the other. Hooks and gates name the secret as secretName in the manifests and upgrades of the namespace.',
@@ -100,6 +102,7 @@ export class HookSecretsHttp {
   @Documented({
     id: 'deleteHookSecret',
     tag: 'namespaces',
+    records: 'end',
     summary: 'Delete a secret that requests to hooks are signed with',
     description: 'Hooks that still name it fail, by their failurePolicy.',
     answers: [{ status: 200, description: 'It is gone', schema: StatusView }],

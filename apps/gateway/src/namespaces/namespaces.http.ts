@@ -39,6 +39,7 @@ export class NamespacesHttp {
   @Documented({
     id: 'listNamespaces',
     tag: 'namespaces',
+    records: 'nothing',
     summary: 'The namespaces that the caller may see',
     answers: [{ status: 200, description: 'The namespaces', schema: NamespaceList }],
     refusals: ['list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
@@ -60,6 +61,7 @@ export class NamespacesHttp {
   @Documented({
     id: 'createNamespace',
     tag: 'namespaces',
+    records: 'work',
     summary: 'Create a namespace',
     answers: [{ status: 201, description: 'It exists', schema: NamespaceView }],
     refusals: ['namespace.name-invalid', 'namespace.exists', 'conflict.concurrent', ...KEY_REFUSALS],
@@ -87,6 +89,7 @@ export class NamespacesHttp {
   @Documented({
     id: 'getNamespace',
     tag: 'namespaces',
+    records: 'nothing',
     summary: 'A namespace',
     answers: [{ status: 200, description: 'The namespace', schema: NamespaceView }],
     refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -106,6 +109,7 @@ export class NamespacesHttp {
   @Documented({
     id: 'putNamespaceQuota',
     tag: 'namespaces',
+    records: 'work',
     summary: 'Set the most that the clusters of a namespace may take together',
     description: 'It replaces what was set before; a limit that is left out is none. What there is already stays.',
     answers: [{ status: 200, description: 'The namespace', schema: NamespaceView }],

@@ -25,6 +25,7 @@ export class NetworkHttp {
   @Documented({
     id: 'retryNetwork',
     tag: 'clusters',
+    records: 'work',
     summary: 'Apply the network configuration again where it failed',
     description:
       'Nodes on which a firewall or an SSH server was reverted try it once more. It changes nothing for the others.',

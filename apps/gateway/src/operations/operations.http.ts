@@ -35,6 +35,7 @@ export class OperationsHttp {
   @Documented({
     id: 'listOperations',
     tag: 'operations',
+    records: 'nothing',
     summary: 'The operations on a cluster, oldest first',
     description: 'Also of a cluster that is gone, until another takes its name.',
     answers: [{ status: 200, description: 'The operations', schema: OperationList }],
@@ -68,6 +69,7 @@ export class OperationsHttp {
   @Documented({
     id: 'getOperation',
     tag: 'operations',
+    records: 'nothing',
     summary: 'An operation on a cluster',
     answers: [{ status: 200, description: 'The operation', schema: OperationView }],
     refusals: ['namespace.unknown', 'cluster.unknown', 'operation.unknown', 'wait.seq-ahead', 'wait.too-long'],

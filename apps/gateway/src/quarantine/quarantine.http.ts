@@ -47,6 +47,7 @@ export class QuarantineHttp {
   @Documented({
     id: 'listQuarantined',
     tag: 'quarantine',
+    records: 'nothing',
     summary:
       'Clusters whose events a consumer of a service could not process, and messages in the log that are not events',
     answers: [{ status: 200, description: 'What waits for an operator', schema: QuarantineList }],
@@ -72,6 +73,7 @@ export class QuarantineHttp {
   @Documented({
     id: 'releaseQuarantined',
     tag: 'quarantine',
+    records: 'work',
     summary: 'Release a quarantined cluster; on record',
     answers: [{ status: 202, description: 'The service will take it up', schema: StatusView }],
     refusals: ['quarantine.unknown', 'conflict.concurrent', ...KEY_REFUSALS],

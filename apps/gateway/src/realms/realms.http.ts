@@ -34,6 +34,7 @@ export class RealmsHttp {
   @Documented({
     id: 'listRealms',
     tag: 'namespaces',
+    records: 'nothing',
     summary: 'The identity realms of a namespace',
     answers: [{ status: 200, description: 'The realms, without their credentials', schema: RealmList }],
     refusals: ['namespace.unknown', 'list.continue-invalid', 'wait.seq-ahead', 'wait.too-long'],
@@ -55,6 +56,7 @@ export class RealmsHttp {
   @Documented({
     id: 'getRealm',
     tag: 'namespaces',
+    records: 'nothing',
     summary: 'An identity realm',
     answers: [{ status: 200, description: 'The realm, without its credential', schema: RealmView }],
     refusals: ['realm.not-found', 'wait.seq-ahead', 'wait.too-long'],
@@ -72,6 +74,7 @@ export class RealmsHttp {
   @Documented({
     id: 'putRealm',
     tag: 'namespaces',
+    records: 'work',
     summary: 'Register an identity realm, or replace its settings',
     description:
       'clientSecret is sealed and never returned. infra-svc then looks whether the realm is ready; clusters that wait for it go on by themselves.',
@@ -106,6 +109,7 @@ export class RealmsHttp {
   @Documented({
     id: 'deleteRealm',
     tag: 'namespaces',
+    records: 'end',
     summary: 'Delete an identity realm that no cluster uses',
     description: 'Nothing is deleted at the identity provider.',
     answers: [{ status: 200, description: 'It is gone, and its credential too', schema: StatusView }],

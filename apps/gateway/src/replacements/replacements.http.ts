@@ -48,6 +48,7 @@ export class ReplacementsHttp {
   @Documented({
     id: 'replaceNodes',
     tag: 'nodes',
+    records: 'work',
     summary: 'Replace nodes by new ones of their pools',
     description:
       'Each pool with nodes among them is rolled out: within its maxSurge and maxUnavailable, with its canary, and with OnDelete, too. Control planes go one at a time. The first node that cannot be replaced stops the rollout of its pool.',

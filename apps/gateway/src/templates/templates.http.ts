@@ -69,6 +69,7 @@ export class TemplatesHttp {
   @Documented({
     id: 'listClusterTemplates',
     tag: 'templates',
+    records: 'nothing',
     summary: 'The cluster templates of a namespace',
     answers: [{ status: 200, description: 'The templates', schema: ClusterTemplateList }],
     refusals: ['namespace.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -88,6 +89,7 @@ export class TemplatesHttp {
   @Documented({
     id: 'getClusterTemplate',
     tag: 'templates',
+    records: 'nothing',
     summary: 'A cluster template, with the clusters that have it',
     answers: [{ status: 200, description: 'The template', schema: ClusterTemplateView }],
     refusals: ['namespace.unknown', 'template.unknown', 'wait.seq-ahead', 'wait.too-long'],
@@ -107,6 +109,7 @@ export class TemplatesHttp {
   @Documented({
     id: 'putClusterTemplate',
     tag: 'templates',
+    records: 'work',
     summary: 'Apply a cluster template: create it, or change what may be changed of it',
     description:
       'Its values never change: an upgrade is another template. A manifest that says what is declared already changes nothing and records nothing. With dryRun=All everything is checked and nothing recorded, and the role viewer is enough.',
@@ -150,6 +153,7 @@ export class TemplatesHttp {
   @Documented({
     id: 'deleteClusterTemplate',
     tag: 'templates',
+    records: 'end',
     summary: 'Delete a cluster template that no cluster has',
     description:
       'It is deprecated first, so that no cluster chooses it meanwhile. Where one has chosen it at the same moment, it stays, deprecated.',

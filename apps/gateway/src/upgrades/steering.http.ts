@@ -10,7 +10,7 @@ import {
 } from '@fairlead/contracts';
 import { applyDecorators, Body, Controller, Inject, Param, Post, Res } from '@nestjs/common';
 import { FromCaller, type Caller } from '../http/caller.js';
-import { bothBases, Documented } from '../http/documented.js';
+import { bothBases, Documented, type Recording } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { OperatorCommand } from '../http/operator.command.js';
@@ -22,6 +22,8 @@ import type { SteeringCommand } from './upgrades.decider.js';
 interface Steering {
   readonly id: string;
   readonly path: string;
+  /** Absent: work. */
+  readonly records?: Recording;
   readonly summary: string;
   readonly description?: string;
   readonly waits: string;
@@ -39,13 +41,14 @@ const COMMON: readonly RefusalCode[] = [
 ];
 
 /** What all routes that steer an upgrade have in common. */
-const Steers = ({ id, path, summary, description, waits, refusals }: Steering): MethodDecorator =>
+const Steers = ({ id, path, records = 'work', summary, description, waits, refusals }: Steering): MethodDecorator =>
   applyDecorators(
     Post(`:upgrade/${path}`),
     OperatorCommand(),
     Documented({
       id,
       tag: 'upgrades',
+      records,
       summary,
       ...(description === undefined ? {} : { description }),
       answers: [
@@ -83,6 +86,7 @@ export class SteeringHttp {
   @Steers({
     id: 'pauseUpgrade',
     path: 'pause',
+    records: 'end',
     summary: 'Pause a rollout',
     description: 'Nodes that are under way are finished.',
     waits: 'it pauses',
@@ -115,6 +119,7 @@ export class SteeringHttp {
   @Steers({
     id: 'abortUpgrade',
     path: 'abort',
+    records: 'end',
     summary: 'Abort an upgrade',
     description: 'Nodes in progress are finished or left as failed; no other starts. What was changed stays changed.',
     waits: 'it has ended',

@@ -44,6 +44,7 @@ export class UpgradesHttp {
   @Documented({
     id: 'listUpgrades',
     tag: 'upgrades',
+    records: 'nothing',
     summary: 'The upgrades of a cluster, latest first',
     answers: [{ status: 200, description: 'The upgrades, without their plans', schema: UpgradeList }],
     refusals: [...READ_REFUSALS, 'list.continue-invalid'],
@@ -68,6 +69,7 @@ export class UpgradesHttp {
   @Documented({
     id: 'requestUpgrade',
     tag: 'upgrades',
+    records: 'work',
     summary: 'Request an upgrade: versions, software, certificates or reboots',
     description:
       'The rules are checked and a plan is made; nothing is touched before the plan was approved by its hash, unless approved is true. Whether the cluster may be changed so is found by the checks: the upgrade is then Rejected, with the findings. Prefer: wait=N waits for the plan, with approved for the end of the rollout.',
@@ -117,6 +119,7 @@ export class UpgradesHttp {
   @Documented({
     id: 'getUpgrade',
     tag: 'upgrades',
+    records: 'nothing',
     summary: 'An upgrade: its plan, and how far it is on every node',
     answers: [{ status: 200, description: 'The upgrade', schema: UpgradeView }],
     refusals: [...READ_REFUSALS, 'upgrade.unknown'],
