@@ -223,8 +223,23 @@ export const revokerPermissions = (): Permissions => ({
 export const claimsUpdateSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.UPDATE`;
 export const claimsLookupSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CLAIMS.LOOKUP`;
 
-/** In the system account: the revoker may read and replace the claims of one account, that of the nodes. */
+/** Lists the connections of an account. */
+export const accountConnectionsSubject = (account: string): string => `$SYS.REQ.ACCOUNT.${account}.CONNZ`;
+/** Where a server reports each connection of an account that opens or closes. */
+export const accountReportsSubject = (account: string): string => `$SYS.ACCOUNT.${account}.*`;
+/** Has a server close one of its connections. */
+export const closeConnectionSubject = (server: string): string => `$SYS.REQ.SERVER.${server}.KICK`;
+
+/**
+ * In the system account: the revoker may read and replace the claims of one account, that of the nodes, and see its connections. It may
+ * close any connection of a server, because servers know no narrower permission.
+ */
 export const revokerSystemPermissions = (nodesAccount: string): Permissions => ({
-  publish: [claimsUpdateSubject(nodesAccount), claimsLookupSubject(nodesAccount)],
-  subscribe: [`${inboxPrefix(REVOKER)}.>`],
+  publish: [
+    claimsUpdateSubject(nodesAccount),
+    claimsLookupSubject(nodesAccount),
+    accountConnectionsSubject(nodesAccount),
+    closeConnectionSubject('*'),
+  ],
+  subscribe: [`${inboxPrefix(REVOKER)}.>`, accountReportsSubject(nodesAccount)],
 });

@@ -9,7 +9,7 @@ export {
   type ClientKey,
 } from './credentials/certificate.issuing.js';
 export { certificateIn, keyIn } from './credentials/authorities.js';
-export { accountOf, revocationsIn, signAccount, type AccountSigning } from './credentials/account.claims.js';
+export { accountOf, accountStateIn, signAccount, type AccountSigning } from './credentials/account.claims.js';
 export {
   authenticatorOf,
   claimsOfCreds,

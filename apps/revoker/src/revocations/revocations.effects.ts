@@ -1,5 +1,5 @@
 import { AGENT_CREDENTIAL_LIFETIME_MAX_S, WorldFailure, wordsOf } from '@fairlead/contracts';
-import { revocationsIn, signAccount, type AccountSigning } from '@fairlead/embedded/credentials';
+import { accountStateIn, signAccount, type AccountSigning } from '@fairlead/embedded/credentials';
 import { WakeSignal } from '@fairlead/event-sourcing/reader';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodesAccount, RevocationLog } from './revocations.ports.js';
@@ -18,6 +18,8 @@ export interface RevokerParts {
   readonly log: RevocationLog;
   readonly account: NodesAccount;
   readonly signing: AccountSigning;
+  /** How many connections the account has to allow, given how many it allows now. */
+  readonly accountLimit: (allowed: number | undefined) => number | undefined;
   readonly now: () => Date;
   /** A question that is asked meanwhile would wait for an answer that never comes. */
   readonly isUp: () => boolean;
@@ -30,6 +32,8 @@ export interface RevokerState {
   readonly leftOut: number;
   /** How often the server was given other claims. */
   readonly updates: number;
+  /** Connections that nodes may have; undefined: any number, or not known. */
+  readonly connectionsMax: number | undefined;
   /** When the server was last seen to have what the log says; undefined: not yet. */
   readonly seenAt: Date | undefined;
 }
@@ -47,7 +51,7 @@ export class Revoker {
   /** Counts what made a look that is under way worthless. */
   private turn = 0;
   private abandon: () => void = () => undefined;
-  private current: RevokerState = { users: 0, leftOut: 0, updates: 0, seenAt: undefined };
+  private current: RevokerState = { users: 0, leftOut: 0, updates: 0, connectionsMax: undefined, seenAt: undefined };
 
   constructor(private readonly parts: RevokerParts) {}
 
@@ -133,17 +137,21 @@ export class Revoker {
     const there = await account.current();
     // The next look has begun, and may know more.
     if (turn !== this.turn) return;
-    const { issuedAtSeconds } = revocationsIn(there);
+    const { issuedAtSeconds, connectionsMax: allowed } = accountStateIn(there);
+    const state = { revocations: byUser, connectionsMax: this.parts.accountLimit(allowed) };
     const users = Object.keys(byUser).length;
     let { updates } = this.current;
-    if (there.trim() !== signAccount(signing, byUser, issuedAtSeconds)) {
+    if (there.trim() !== signAccount(signing, state, issuedAtSeconds)) {
       // A server keeps what it has where that was issued later, by a clock that was ahead.
-      await account.replace(signAccount(signing, byUser, Math.max(nowSeconds, issuedAtSeconds)));
+      await account.replace(signAccount(signing, state, Math.max(nowSeconds, issuedAtSeconds)));
       updates += 1;
-      say('log', `the server refuses ${users} users`);
+      say(
+        'log',
+        `the server refuses ${users} users, and takes up to ${state.connectionsMax ?? 'any number of'} connections of nodes`,
+      );
     }
     if (leftOut > 0) say('error', `${leftOut} users are not refused: no more than ${users} fit into the claims`);
-    this.current = { users, leftOut, updates, seenAt: now() };
+    this.current = { users, leftOut, updates, connectionsMax: state.connectionsMax, seenAt: now() };
     this.isLate = false;
   }
 }

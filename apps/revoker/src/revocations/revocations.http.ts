@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { ConnectionGuard } from '../connections/connections.effects.js';
 import type { Revoker } from './revocations.effects.js';
 
 /** Two looks and what they may take. */
@@ -8,7 +9,7 @@ const READY_WITHIN_MS = 90_000;
 const secondsSince = (time: Date | undefined, now: Date): number =>
   time === undefined ? Number.POSITIVE_INFINITY : (now.getTime() - time.getTime()) / 1_000;
 
-const metricsOf = (revoker: Revoker, now: () => Date): Registry => {
+const metricsOf = (revoker: Revoker, guard: ConnectionGuard, now: () => Date): Registry => {
   const registry = new Registry();
   const gauge = (name: string, help: string, read: () => number): void => {
     const metric: Gauge = new Gauge({ name, help, registers: [registry], collect: () => metric.set(read()) });
@@ -22,12 +23,32 @@ const metricsOf = (revoker: Revoker, now: () => Date): Registry => {
   gauge('fairlead_revocations_seen_seconds', 'Since the server was last seen to have what the log says', () =>
     secondsSince(revoker.state.seenAt, now()),
   );
+  gauge('fairlead_node_connections', 'Connections to NATS that nodes have', () => guard.counts.open);
+  gauge(
+    'fairlead_node_connections_max',
+    'Connections to NATS that nodes may have together',
+    () => revoker.state.connectionsMax ?? Number.POSITIVE_INFINITY,
+  );
+  gauge(
+    'fairlead_node_connections_most',
+    'Connections to NATS of the node that has the most',
+    () => guard.counts.mostOfOneUser,
+  );
+  const closed: Counter = new Counter({
+    name: 'fairlead_node_connections_closed_total',
+    help: 'Connections that were closed because their node had too many',
+    registers: [registry],
+    collect: () => {
+      closed.reset();
+      closed.inc(guard.counts.closed);
+    },
+  });
   return registry;
 };
 
 /** `/healthz`, `/readyz` and `/metrics`, for supervisors, orchestrators and Prometheus. No secrets, no authentication. */
-export const serveState = (revoker: Revoker, now: () => Date): Server => {
-  const registry = metricsOf(revoker, now);
+export const serveState = (revoker: Revoker, guard: ConnectionGuard, now: () => Date): Server => {
+  const registry = metricsOf(revoker, guard, now);
   const answer = async ({ url }: IncomingMessage, response: ServerResponse): Promise<void> => {
     const json = (status: number, body: object): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));

@@ -14,7 +14,7 @@ import {
   claimsOfCreds,
   mintNodeCredentials,
   mintNodeJwt,
-  revocationsIn,
+  accountStateIn,
   signAccount,
   withJwt,
   type AccountSigning,
@@ -31,6 +31,7 @@ import { startRevoker, type RunningRevoker } from '../service.js';
 const WITHIN_MS = 20_000;
 const LIFETIME_S = 600;
 const uid = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff' as ClusterUid;
+const NO_STATE = { revocations: {}, connectionsMax: undefined };
 const BOOTSTRAP = { namespace: 'default', cluster: 'demo', context: 'bootstrap' };
 
 /** What came within the time; undefined: nothing did. */
@@ -234,11 +235,16 @@ describe('the credential of a node that is gone', () => {
         '$SYS.REQ.CLAIMS.UPDATE',
         '$SYS.REQ.CLAIMS.DELETE',
         '$SYS.REQ.SERVER.PING.CONNZ',
-        `$SYS.REQ.ACCOUNT.${accountOf(accountSigning)}.CONNZ`,
+        `$SYS.REQ.ACCOUNT.${services.account}.CONNZ`,
+        `$SYS.REQ.ACCOUNT.${accountOf(accountSigning)}.SUBSZ`,
       ])
         expect([subject, await refusalOf(nc, subject)]).toEqual([subject, expect.stringMatching(/permissions/i)]);
       // Claims of the services' account, well signed, by the subject of the nodes'.
-      const forged = signAccount({ ...accountSigning, accountJwt: services.jwt }, {}, Math.floor(Date.now() / 1_000));
+      const forged = signAccount(
+        { ...accountSigning, accountJwt: services.jwt },
+        NO_STATE,
+        Math.floor(Date.now() / 1_000),
+      );
       const answer = await nc.request(claimsUpdateSubject(accountOf(accountSigning)), forged, { timeout: 2_000 });
       expect(answer.string()).toContain('error');
       await expect(environment.connect('admin')).resolves.toBeDefined();
@@ -246,12 +252,12 @@ describe('the credential of a node that is gone', () => {
 
     it("are not those of any other credential: the administrator of the services' account replaces no claims", async () => {
       const admin = await environment.connect('admin');
-      const before = revocationsIn(signAccount(accountSigning, {}, Math.floor(Date.now() / 1_000)));
+      const before = accountStateIn(signAccount(accountSigning, NO_STATE, Math.floor(Date.now() / 1_000)));
       expect(before.revocations).toEqual({});
       const creds = credsOf('w7');
       await revoke(userOf(creds));
       await eventually(() => isRefused(creds).catch(() => false));
-      const without = signAccount(accountSigning, {}, Math.floor(Date.now() / 1_000) + 60);
+      const without = signAccount(accountSigning, NO_STATE, Math.floor(Date.now() / 1_000) + 60);
       await inTime(
         admin.request(claimsUpdateSubject(accountOf(accountSigning)), without, { timeout: 500 }).catch(String),
       );

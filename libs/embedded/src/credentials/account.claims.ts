@@ -1,4 +1,4 @@
-import { readClaims, signClaims, type Revocations } from './claims.js';
+import { readClaims, signClaims, UNLIMITED, type Revocations } from './claims.js';
 import { keyOfSeed } from './nkey.js';
 
 /** What signs the claims of the nodes' account, and what these claims are without revocations. */
@@ -11,22 +11,35 @@ export interface AccountSigning {
 /** The public key of the account (`A…`). */
 export const accountOf = ({ accountJwt }: AccountSigning): string => readClaims(accountJwt).sub;
 
-/** The account's claims with these revocations and no others. A server keeps what it has where that was issued later. */
+/** What changes in the claims of an account while it is used. */
+export interface AccountState {
+  readonly revocations: Revocations;
+  /** How many connections its users may have together; undefined: any number. */
+  readonly connectionsMax: number | undefined;
+}
+
+/** The account's claims with this state and no other. A server keeps what it has where that was issued later. */
 export const signAccount = (
   { operatorSigningSeed, accountJwt }: AccountSigning,
-  revocations: Revocations,
+  { revocations, connectionsMax }: AccountState,
   issuedAtSeconds: number,
 ): string => {
   const { name, sub, nats } = readClaims(accountJwt);
   const { type: _type, version: _version, ...fields } = nats;
+  const limits = { ...(nats['limits'] as object), conn: connectionsMax ?? UNLIMITED };
   return signClaims(
-    { type: 'account', name, subject: sub, fields: { ...fields, revocations }, issuedAtSeconds },
+    { type: 'account', name, subject: sub, fields: { ...fields, limits, revocations }, issuedAtSeconds },
     keyOfSeed(operatorSigningSeed),
   );
 };
 
-/** When the claims in an account's JWT were issued, in seconds, and whom they revoke. */
-export const revocationsIn = (jwt: string): { readonly issuedAtSeconds: number; readonly revocations: Revocations } => {
+/** What an account's JWT states, and when it was issued, in seconds. */
+export const accountStateIn = (jwt: string): AccountState & { readonly issuedAtSeconds: number } => {
   const { iat, nats } = readClaims(jwt);
-  return { issuedAtSeconds: iat, revocations: (nats['revocations'] ?? {}) as Revocations };
+  const { conn } = (nats['limits'] ?? {}) as { readonly conn?: number };
+  return {
+    issuedAtSeconds: iat,
+    revocations: (nats['revocations'] ?? {}) as Revocations,
+    connectionsMax: conn === undefined || conn === UNLIMITED ? undefined : conn,
+  };
 };

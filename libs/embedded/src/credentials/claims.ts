@@ -25,7 +25,8 @@ export interface Claims {
 }
 
 const HEADER = { typ: 'JWT', alg: 'ed25519-nkey' };
-const UNLIMITED = -1;
+/** In limits. */
+export const UNLIMITED = -1;
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -81,6 +82,8 @@ export interface AccountClaims {
   /** Subjects that other accounts may import. */
   readonly exports?: readonly string[];
   readonly imports?: readonly { readonly subject: string; readonly account: string }[];
+  /** Absent: as many as the server takes. */
+  readonly connectionsMax?: number;
   /** A message of its clients may have so many bytes; absent: as many as the server takes. */
   readonly payloadMaxBytes?: number;
 }
@@ -102,7 +105,7 @@ export const accountFields = (account: AccountClaims): Readonly<Record<string, u
     imports: UNLIMITED,
     exports: UNLIMITED,
     wildcards: true,
-    conn: UNLIMITED,
+    conn: account.connectionsMax ?? UNLIMITED,
     leaf: 0,
     ...(account.jetStream ? JETSTREAM_UNLIMITED : NO_JETSTREAM),
   },

@@ -3,6 +3,7 @@ import {
   AGENT_INPUT_EXPORTS,
   AGENT_MESSAGE_MAX_BYTES,
   AGENT_OUTPUT_EXPORTS,
+  NODE_CONNECTIONS,
   nodePermissions,
   REVOKER,
   revokerPermissions,
@@ -253,6 +254,8 @@ const operatorOf = (seeds: OperatorSeeds, now: Date): Operator => {
     jetStream: false,
     exports: AGENT_INPUT_EXPORTS,
     imports: AGENT_OUTPUT_EXPORTS.map((subject) => ({ subject, account: keys.account.publicKey })),
+    // The revoker raises it with the number of nodes.
+    connectionsMax: NODE_CONNECTIONS.accountMin,
     payloadMaxBytes: AGENT_MESSAGE_MAX_BYTES,
   });
   return {

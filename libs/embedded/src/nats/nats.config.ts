@@ -1,3 +1,4 @@
+import { NATS_CONNECTIONS_MAX } from '@fairlead/contracts';
 import { join } from 'node:path';
 import type { AccountToken } from '../credentials/operator.store.js';
 
@@ -44,6 +45,7 @@ listen: ${quoted(`${host}:${port}`)}
 http: ${quoted(`${monitorHost}:${monitorPort}`)}
 max_payload: ${PAYLOAD_MAX_BYTES}
 max_control_line: ${CONTROL_LINE_MAX_BYTES}
+max_connections: ${NATS_CONNECTIONS_MAX}
 write_deadline: "10s"
 # A client signs a nonce before it counts as known, which takes a busy machine longer than the default of two seconds.
 authorization { timeout: 10 }
