@@ -129,6 +129,9 @@ export const world = (facts: readonly Fact[]) => {
   const cluster: ClusterDoc | undefined = rowsOf(clustersProjection, history)[0];
   const nodes: readonly NodeDoc[] = rowsOf(nodesProjection, history);
   const operations: OperationsDoc | undefined = rowsOf(operationsProjection, history)[0];
-  const views = (operations?.operations ?? []).map((operation) => operationView(uid, operation, nodes));
+  const views =
+    operations === undefined
+      ? []
+      : operations.operations.map((operation) => operationView(operations, operation, nodes));
   return { cluster, nodes, operations, views };
 };

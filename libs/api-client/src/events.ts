@@ -12,6 +12,10 @@ export interface EventsOptions extends FairleadClientOptions {
   readonly types?: readonly string[];
   /** Ends the stream. */
   readonly signal: AbortSignal;
+  /** A connection was accepted. */
+  readonly onConnected?: () => void;
+  /** A connection broke or was not accepted; another one is tried. */
+  readonly onDisconnected?: (words: string) => void;
 }
 
 const BACKOFF_FIRST_MS = 100;
@@ -77,6 +81,7 @@ export async function* events(options: EventsOptions): AsyncGenerator<FairleadEv
       if (options.signal.aborted) return;
       if (isFinal(error)) throw error;
       words = wordsOf(error);
+      options.onDisconnected?.(words);
     }
     if (Date.now() - heardAtMs > OUTAGE_MAX_MS) throw new StreamFailed(words, undefined, undefined);
     await pause(backoffMs, options.signal);

@@ -18,6 +18,8 @@ export class StreamFailed extends Error {
 export interface StreamOptions extends FairleadClientOptions {
   /** Ends the stream. */
   readonly signal: AbortSignal;
+  /** A connection was accepted. */
+  readonly onConnected?: () => void;
 }
 
 /** The gateway sends a comment every 15 s, so a longer silence is a dead connection. */
@@ -31,7 +33,7 @@ const failureOf = async (response: Response): Promise<StreamFailed> => {
 /** Server-sent events of one connection, until it ends. */
 export async function* messages(
   url: URL,
-  { token, signal, fetch: ask = fetch }: StreamOptions,
+  { token, signal, onConnected, fetch: ask = fetch }: StreamOptions,
   headers: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<EventSourceMessage> {
   const silence = new AbortController();
@@ -44,6 +46,7 @@ export async function* messages(
     });
     const response = await ask(request);
     if (!response.ok) throw await failureOf(response);
+    onConnected?.();
     if (response.body === null) return;
     const heard: EventSourceMessage[] = [];
     const parser = createParser({ onEvent: (message) => heard.push(message) });

@@ -12,6 +12,9 @@ export type Cause = z.infer<typeof Cause>;
 /** The server shows another SSH host key than the one that is known. It ends the operation at once: trying again cannot help. */
 export const HOST_KEY_CHANGED = 'ssh.host-key-changed';
 
+/** The provider has answered that it does not do this. Trying again cannot help. */
+export const PROVIDER_REFUSED = 'provider.refused';
+
 const MESSAGE_LENGTH_MAX = 4_000;
 
 /** A failure of the outside world (a provider, SSH, a command, the Kubernetes API). Never a bug of ours, never a refusal. */

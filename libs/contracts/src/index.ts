@@ -6,6 +6,7 @@ export * from './agent.messages.js';
 export * from './agent.subjects.js';
 export * from './application.js';
 export * from './application.fold.js';
+export * from './attempts.js';
 export * from './autoscaler.js';
 export * from './autoscaler.credential.js';
 export * from './certificates.js';

@@ -1,3 +1,4 @@
+import { attemptWords } from './attempts.js';
 import type { EventData, EventType } from './events/catalogue.js';
 import type { StoredEvent } from './envelope.js';
 import { sentenceOf } from './failures.js';
@@ -18,8 +19,6 @@ const commandWords = (command: readonly string[]): string => {
 const NAMED_NODES_MAX = 5;
 const was = (number: number): string => (number === 1 ? 'was' : 'were');
 const total = (sets: readonly { readonly count: number }[]): number => sets.reduce((sum, set) => sum + set.count, 0);
-const again = (nextAttemptAt: string | null): string =>
-  nextAttemptAt === null ? 'that was the last attempt' : `next attempt at ${nextAttemptAt}`;
 const keptOr = (names: readonly string[], onFailure: 'rollback' | 'keep', verb: string): string =>
   names.length === 0
     ? ''
@@ -41,12 +40,12 @@ const listed = (software: Readonly<Record<string, string>>): string =>
 const hookOf = (hook: string, point: string, node?: string): string =>
   `the hook ${hook} (${point}${node === undefined ? '' : ` of ${node}`})`;
 
-const hookBlocked = ({ hook, point, node, message, nextAttemptAt }: EventData<'HookBlocked'>): string =>
-  `${hookOf(hook, point, node)} asked for more time${because(message)}; next attempt at ${nextAttemptAt}`;
+const hookBlocked = ({ hook, point, node, message, attempt, nextAttemptAt }: EventData<'HookBlocked'>): string =>
+  `${hookOf(hook, point, node)} asked for more time${because(message)} (${attemptWords({ attempt, attemptsMax: attempt, nextAttemptAt })})`;
 const hookSucceeded = ({ hook, point, node, message }: EventData<'HookSucceeded'>): string =>
   `${hookOf(hook, point, node)} succeeded${because(message)}`;
-const hookFailed = ({ hook, point, node, cause, nextAttemptAt }: EventData<'HookFailed'>): string =>
-  `${hookOf(hook, point, node)} failed: ${cause.message}${nextAttemptAt === null ? '; it is not called again' : `; next attempt at ${nextAttemptAt}`}`;
+const hookFailed = ({ hook, point, node, cause, attempt, nextAttemptAt }: EventData<'HookFailed'>): string =>
+  `${hookOf(hook, point, node)} failed: ${cause.message} (${nextAttemptAt === null ? 'not called again' : attemptWords({ attempt, attemptsMax: attempt, nextAttemptAt })})`;
 
 const strangerBecause = (reason: EventData<'NodeWithoutMachineFound'>['reason'], providerId: string): string => {
   switch (reason) {
@@ -96,7 +95,8 @@ export const sentenceOfFailures = (failures: EventData<'NodeNetworkFailed'>['fai
 const quorumWords = ({ voters, healthy, target }: EventData<'ControlPlaneRemovalPrepared'>['quorum']): string =>
   `${count(voters, 'voter')}, ${healthy} healthy, ${target} after the removal`;
 
-const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
+/** What happens in each step of a restore of etcd. */
+export const RESTORE_WORDS: Readonly<Record<RestoreStep, string>> = {
   place: 'copies the snapshot to the control planes',
   stop: 'stops every API server and every member',
   restore: 'puts the data of the snapshot in place',
@@ -230,8 +230,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `new machines of connection ${connection} get SSH key ${key.sshKey}; the key of existing hosts is being replaced`,
   SshKeyRotationProgressed: ({ connection, replaced, pending }) =>
     `${count(replaced, 'host')} of connection ${connection} accept${replaced === 1 ? 's' : ''} the new SSH key only; ${count(pending, 'host')} still need${pending === 1 ? 's' : ''} the former one`,
-  SshKeyRotationFailed: ({ connection, cause, nextAttemptAt }) =>
-    `the SSH key rotation of connection ${connection} failed: ${sentenceOf(cause)}; ${again(nextAttemptAt)}`,
+  SshKeyRotationFailed: (failed) =>
+    `the SSH key rotation of connection ${failed.connection} failed: ${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   SshKeyRotated: ({ connection, leftOut }) =>
     `the former SSH key of connection ${connection} is destroyed${leftOut === 0 ? '' : `; ${count(leftOut, 'host')} ${was(leftOut)} left out`}`,
   SshKeyReplacementRequested: ({ connection }) => `the SSH key of hosts of connection ${connection} is to be replaced`,
@@ -256,13 +256,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   VmsCreated: ({ machines }) =>
     machines.length === 1 ? 'the machine is running' : `all ${machines.length} machines are running`,
   LoadBalancerReady: ({ host, port, kind }) => `the load balancer of the API is ${host}:${port} (${kind})`,
-  InfrastructureStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
-    `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  InfrastructureStepFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   InfrastructureFailed: ({ cause }) => `provisioning failed: ${sentenceOf(cause)}`,
   VmsFailed: ({ cause, machines, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(machines, onFailure, 'will be deleted')}`,
   VmDeletionFailed: ({ machines, cause, attempt, nextAttemptAt }) =>
-    `${machines.length === 0 ? 'the load balancer' : machines.join(', ')} could not be deleted: ${sentenceOf(cause)} (attempt ${attempt}; ${again(nextAttemptAt)})`,
+    `${machines.length === 0 ? 'the load balancer' : machines.join(', ')} could not be deleted: ${sentenceOf(cause)} (${attemptWords({ attempt, attemptsMax: attempt, nextAttemptAt })})`,
   SurgeFailed: ({ pool, cause }) => `no surge nodes for ${pool}: ${sentenceOf(cause)}`,
   LoadBalancerUpdated: ({ targets }) =>
     `the load balancer sends requests to ${targets.join(', ') || 'no control plane'}`,
@@ -348,8 +347,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
   ClusterReady: () => 'the cluster is ready',
-  BootstrapStepFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
-    `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  BootstrapStepFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,
   NodesFailed: ({ cause, nodes, onFailure }) =>
     `the request for nodes failed: ${sentenceOf(cause)}${keptOr(nodes, onFailure, 'will be removed')}`,
@@ -454,8 +452,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   OperationStarted: ({ operation, node }) => `${operation} has started${node === null ? '' : ` on ${node}`}`,
   OperationCompleted: ({ operation, node, tookMs }) =>
     `${operation} is done${node === null ? '' : ` on ${node}`} after ${seconds(tookMs)}`,
-  OperationFailed: ({ cause, attempt, attemptsMax, nextAttemptAt }) =>
-    `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}; ${again(nextAttemptAt)})`,
+  OperationFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   OperationPostponed: ({ operation, node, reason }) => `${operation} on ${node} is postponed: ${reason}`,
   NodesMarked: ({ nodes }) =>
     `${count(nodes.length, 'node')} that ${nodes.length === 1 ? 'is' : 'are'} not yet changed ${was(nodes.length)} marked, so that pods avoid ${nodes.length === 1 ? 'it' : 'them'}`,

@@ -7,6 +7,7 @@ export type {
   HostScript,
   HostSession,
   HostShell,
+  FailedTry,
   OpenOptions,
   ScriptOutput,
   SshHop,

@@ -149,8 +149,19 @@ export type IssueCredential = Command<
     readonly reached?: HostAnswer | undefined;
   }
 >;
+/** A host that is reached for the first time does not answer yet; it is tried again at `nextAttemptAt`. */
+export type StateUnreached = Command<
+  'StateUnreached',
+  Pick<EventData<'BootstrapStepFailed'>, 'uid' | 'cause' | 'attempt'> & {
+    readonly node: NodeName;
+    /** RFC 3339. */
+    readonly nextAttemptAt: string;
+  }
+>;
+
 /** An outcome is a command, too: it is stated if it changes the state. */
-export type BootstrapCommand = IssueCredential | RequestAgentUpdate | TakeOverCluster | FinishCluster | Outcome;
+export type BootstrapCommand =
+  IssueCredential | StateUnreached | RequestAgentUpdate | TakeOverCluster | FinishCluster | Outcome;
 
 const isDesired = (state: Bootstrap, key: StepKey): boolean =>
   plan(state).some((operation) => keyOf(operation) === key);
@@ -419,6 +430,13 @@ const requestAgentUpdate = (state: Bootstrap, { version, sha256 }: DesiredAgent)
   return [{ type: 'AgentUpdateRequested', data: { uid, agentVersion: version, sha256 } }];
 };
 
+/** The tries have a deadline, and no number. */
+const stateUnreached = (state: Bootstrap, data: StateUnreached['data']): readonly BootstrapFact[] => {
+  if (!present(state, data.uid) || state.status === 'deleting' || state.status === 'dismantled') return nothing;
+  if (state.cluster.hosts[data.node]?.hostKey !== null) return nothing;
+  return [{ type: 'BootstrapStepFailed', data: { ...data, step: 'ReachHost', attemptsMax: data.attempt } }];
+};
+
 const takeOver = (state: Bootstrap, data: TakeOver): readonly BootstrapFact[] => {
   if (!present(state, data.uid) || state.status === 'deleting' || state.status === 'dismantled') return nothing;
   return state.cluster.handover === data.handover ? nothing : [{ type: 'ClusterTakenOver', data }];
@@ -438,6 +456,8 @@ export const bootstrap: Decider<Bootstrap, BootstrapCommand, BootstrapFact> = {
         return requestAgentUpdate(state, command.data);
       case 'TakeOverCluster':
         return takeOver(state, command.data);
+      case 'StateUnreached':
+        return stateUnreached(state, command.data);
       case 'FinishCluster':
         return finish(state, command.data);
       default:

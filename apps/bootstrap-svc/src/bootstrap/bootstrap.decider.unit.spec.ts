@@ -104,3 +104,24 @@ describe('the last step', () => {
       .when(finish)
       .thenNothing());
 });
+
+describe('a host that does not answer yet', () => {
+  const cause = { operation: 'open SSH', target: w(1), message: 'root@192.0.2.7:22 does not answer: ECONNREFUSED' };
+  const tried = { uid: UID, node: w(1), cause, attempt: 2, nextAttemptAt: '2026-01-01T00:00:08.000Z' };
+  const when = { type: 'StateUnreached', data: tried } as const;
+  const machines: readonly Fact[] = [requested(3, 2), created(machinesOf(3, 2))];
+
+  it('is stated from the first try on, and fails nothing', () =>
+    given(...machines)
+      .when(when)
+      .then({ type: 'BootstrapStepFailed', data: { ...tried, step: 'ReachHost', attemptsMax: 2 } }));
+
+  it.each([
+    ['it was reached', reached(w(1))],
+    ['the cluster is being deleted', deletion],
+  ])('is not stated once %s', (_what, fact) =>
+    given(...machines, fact)
+      .when(when)
+      .thenNothing(),
+  );
+});

@@ -91,8 +91,13 @@ export class HostAccess {
   ) {}
 
   /** Works on a host that is expected to answer; releases the connection in any case. */
-  async on<T>(host: Host, step: Step, work: (worker: HostWorker) => Promise<T>): Promise<T> {
-    return this.with(host, step, this.patience, work);
+  async on<T>(
+    host: Host,
+    step: Step,
+    work: (worker: HostWorker) => Promise<T>,
+    onFailedTry?: OpenOptions['onFailedTry'],
+  ): Promise<T> {
+    return this.with(host, step, { ...this.patience, ...(onFailedTry === undefined ? {} : { onFailedTry }) }, work);
   }
 
   /** The same for a host that may be dead: one attempt. */
@@ -114,7 +119,7 @@ export class HostAccess {
   private async with<T>(
     host: Host,
     step: Attempt,
-    patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
+    patience: Omit<OpenOptions, 'signal'>,
     work: (worker: HostWorker) => Promise<T>,
   ): Promise<T> {
     const address = await this.addressOf(host);

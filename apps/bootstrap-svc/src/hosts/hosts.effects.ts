@@ -10,14 +10,39 @@ import type { Settings } from '../config.js';
 import { bundleOf, type AgentKit } from './agent.kit.js';
 import { tuningOf, versionOn } from './node.settings.js';
 import type { HostAccess, HostWorker } from './host.access.js';
+import type { FailedTry } from './hosts.ports.js';
 
 /** A replica that has the desired agent may take the job meanwhile. */
 const OTHER_REPLICA_MS = 5_000;
 const OTHER_AGENT_MS = 60_000;
 /** How long a host that is off may be back before it is noticed. */
 const UNREACHED_AGAIN_MS = 60_000;
+/** Tries in quick succession are one event. */
+const SAID_AGAIN_MS = 3_000;
 const BUNDLE_MODE = 0o644;
 const PRIVATE = { mode: 0o600 } as const;
+
+/** States that a host does not answer yet, from the first try on: a machine that boots is tried for minutes. */
+const tellTries = (step: Step): ((tried: FailedTry) => Promise<void>) => {
+  let saidAtMs = Number.NEGATIVE_INFINITY;
+  return async ({ attempt, message, nextAt, until }) => {
+    const nowMs = nextAt.getTime();
+    if (nowMs - saidAtMs < SAID_AGAIN_MS) return;
+    saidAtMs = nowMs;
+    const { name: node } = hostOf(step).machine;
+    const words = `${message}; given up at ${until.toISOString()}`;
+    await step.record({
+      type: 'StateUnreached',
+      data: {
+        uid: step.state.cluster.uid,
+        node,
+        cause: { operation: 'open SSH', target: node, message: words },
+        attempt,
+        nextAttemptAt: nextAt.toISOString(),
+      },
+    });
+  };
+};
 
 /** Prepares hosts: installs the agent, and verifies that they meet kubeadm's requirements. */
 @Controller()
@@ -30,14 +55,15 @@ export class HostsEffects {
 
   @OnTask('BootstrapHost', { attemptsMax: 3, backoffFirstMs: 1_000, timeoutMs: 15 * 60_000 })
   async bootstrapHost(step: Step): Promise<void> {
-    await this.hosts.on(hostOf(step), step, async (worker) => {
+    const bootstrap = async (worker: HostWorker): Promise<void> => {
       const { name } = hostOf(step).machine;
       const { hostKey, attempts } = worker.session;
       const { uid } = step.state.cluster;
       const reached = { hostKey, attempts: Math.max(attempts, 1) };
       const { sha256, version } = await this.startAgent(step, worker, { reached });
       await step.record({ type: 'AgentStarted', data: { uid, node: name, agentVersion: version, sha256 } });
-    });
+    };
+    await this.hosts.on(hostOf(step), step, bootstrap, tellTries(step));
   }
 
   /** If the new one does not start, the host itself restores the previous one; then this fails. */

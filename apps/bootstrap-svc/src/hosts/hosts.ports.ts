@@ -2,6 +2,7 @@ import type { Machine } from '@fairlead/contracts';
 
 /** Hosts are reached by the shell that all services share; specs bring one of their own. */
 export type {
+  FailedTry,
   HostAddress,
   HostFile,
   HostScript,

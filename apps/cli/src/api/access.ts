@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CliFailure, codeOf, wordsOf } from '../failures.js';
 import { findInstance, instanceFile, type Instance } from '../instance/instance.store.js';
+import type { Outage } from './outage.js';
 import { UNTRUSTED } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
 import { fetchTrusting, readAuthority, type Fetch } from './trusting.fetch.js';
@@ -17,6 +18,8 @@ export interface Access {
   readonly interrupted: AbortSignal;
   /** Trusts whom the user said. */
   readonly fetch: Fetch;
+  /** Absent: a server that does not answer is a failure at once. */
+  readonly outage?: Outage;
 }
 
 export interface AccessOptions {

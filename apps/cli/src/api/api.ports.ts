@@ -112,6 +112,8 @@ export interface Accepted {
   readonly seq: number;
 }
 
+export type AcceptedEtcdRequest = Accepted & { readonly asked: EtcdRequestView };
+
 /** More workers, and what happens to them if provisioning fails. */
 export interface MoreNodes {
   readonly worker: readonly NodeSetRequest[];
@@ -323,13 +325,13 @@ export interface Api {
   ): Promise<NodeUpdatesView>;
   /** Latest first. */
   etcdSnapshots(at: ClusterAt): Promise<readonly EtcdSnapshotView[]>;
-  takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<EtcdRequestView>;
-  verifyEtcdSnapshot(at: ClusterAt, snapshot: string, idempotencyKey: string): Promise<EtcdRequestView>;
+  takeEtcdSnapshot(at: ClusterAt, idempotencyKey: string): Promise<AcceptedEtcdRequest>;
+  verifyEtcdSnapshot(at: ClusterAt, snapshot: string, idempotencyKey: string): Promise<AcceptedEtcdRequest>;
   restoreEtcd(
     at: ClusterAt,
     request: { readonly snapshot: string; readonly confirm: string },
     idempotencyKey: string,
-  ): Promise<EtcdRequestView>;
+  ): Promise<AcceptedEtcdRequest>;
   etcdRequest(at: ClusterAt, request: string): Promise<EtcdRequestView>;
   certificates(at: ClusterAt): Promise<readonly CertificateView[]>;
 

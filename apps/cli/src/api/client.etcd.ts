@@ -1,7 +1,7 @@
 import type { FairleadClient } from '@fairlead/api-client';
 import type { Access } from './access.js';
-import type { Api } from './api.ports.js';
-import { at, dataOf, itemsOf, withKey } from './client.requests.js';
+import type { AcceptedEtcdRequest, Api, EtcdRequestView } from './api.ports.js';
+import { accepted, answerOf, at, dataOf, itemsOf, withKey, type Answered } from './client.requests.js';
 
 type EtcdMethods = 'etcdSnapshots' | 'takeEtcdSnapshot' | 'verifyEtcdSnapshot' | 'restoreEtcd' | 'etcdRequest';
 
@@ -9,9 +9,12 @@ export const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, E
   etcdSnapshots: (address) =>
     itemsOf(access, client.GET('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', at(address))),
   takeEtcdSnapshot: (address, key) =>
-    dataOf(access, client.POST('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', withKey({ ...address }, key))),
+    acceptedRequest(
+      access,
+      client.POST('/ns/{namespace}/clusters/{cluster}/etcd/snapshots', withKey({ ...address }, key)),
+    ),
   verifyEtcdSnapshot: (address, snapshot, key) =>
-    dataOf(
+    acceptedRequest(
       access,
       client.POST(
         '/ns/{namespace}/clusters/{cluster}/etcd/snapshots/{snapshot}/verify',
@@ -19,7 +22,7 @@ export const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, E
       ),
     ),
   restoreEtcd: (address, body, key) =>
-    dataOf(
+    acceptedRequest(
       access,
       client.POST('/ns/{namespace}/clusters/{cluster}/etcd/restore', { ...withKey({ ...address }, key), body }),
     ),
@@ -31,3 +34,11 @@ export const etcdMethods = (access: Access, client: FairleadClient): Pick<Api, E
       }),
     ),
 });
+
+const acceptedRequest = async (
+  access: Access,
+  asked: Promise<Answered<EtcdRequestView>>,
+): Promise<AcceptedEtcdRequest> => {
+  const { data, response } = await answerOf(access, asked);
+  return { ...accepted(response), asked: data };
+};

@@ -79,6 +79,8 @@ async function* followed(
       types,
       signal: ends,
       fetch: access.fetch,
+      onConnected: () => access.outage?.answered(),
+      onDisconnected: (words) => void access.outage?.failed(words),
     });
   } catch (error) {
     throw streamFailureOf(access, error);

@@ -6,6 +6,10 @@ import type { Access } from './access.js';
 import { notFairlead, refusalOf, unreachable } from './api.failures.js';
 import type { Accepted, ClusterAt } from './api.ports.js';
 
+/** While the server does not answer. */
+const OUTAGE_AGAIN_FIRST_MS = 100;
+const OUTAGE_AGAIN_MAX_MS = 2_000;
+
 /** Longer than the gateway's own longest wait for a projection. */
 const TIMEOUT_MS = 60_000;
 
@@ -18,32 +22,58 @@ export const PAGES_MAX = 1_000;
 
 /**
  * Sends a request and lets only a success through; everything else is a `CliFailure`. A request that is being carried out already, for
- * another command or by a gateway that was killed, is sent again until it is answered.
+ * another command or by a gateway that was killed, is sent again until it is answered. So is one of a command that waits, while the server does
+ * not answer and the request may be repeated.
  */
 export const answering =
   (access: Access) =>
   async (request: Request): Promise<Response> => {
     if (access.token === undefined) request.headers.delete('authorization');
-    for (let repetitions = 0; ; repetitions += 1) {
+    let againMs = OUTAGE_AGAIN_FIRST_MS;
+    for (let repetitions = 0; ;) {
       try {
         return await answered(access, request.clone());
       } catch (error) {
-        const isUnderWay = error instanceof CliFailure && error.code === 'idempotency.in-progress';
-        if (!isUnderWay || repetitions === REPETITIONS_MAX) throw error;
-        await sleep(REPEAT_EVERY_MS, undefined, { signal: access.interrupted });
+        const { interrupted: signal } = access;
+        if (isUnderWay(error) && repetitions < REPETITIONS_MAX) {
+          repetitions += 1;
+          await sleep(REPEAT_EVERY_MS, undefined, { signal });
+        } else if (isRepeatable(request) && isOutage(error) && access.outage?.failed(error.message) === true) {
+          await sleep(againMs, undefined, { signal });
+          againMs = Math.min(againMs * 2, OUTAGE_AGAIN_MAX_MS);
+        } else throw error;
       }
     }
   };
+
+const isUnderWay = (error: unknown): boolean => error instanceof CliFailure && error.code === 'idempotency.in-progress';
+
+/** Sent twice, it does nothing twice. */
+const isRepeatable = ({ method, headers }: Request): boolean => method === 'GET' || headers.has('idempotency-key');
+
+/** The gateway is away, or what it needs is. */
+const OUTAGE_CODES: ReadonlySet<string> = new Set([
+  'cli.unreachable',
+  'system.unavailable',
+  'http.502',
+  'http.503',
+  'http.504',
+]);
+
+const isOutage = (error: unknown): error is CliFailure => error instanceof CliFailure && OUTAGE_CODES.has(error.code);
 
 const answered = async (access: Access, request: Request): Promise<Response> => {
   const late = deadlineAfter(TIMEOUT_MS);
   const signal = AbortSignal.any([access.interrupted, late.signal]);
   try {
-    const response = await access.fetch(new Request(request, { signal })).catch((error: unknown) => {
-      throw access.interrupted.aborted ? error : unreachable(access, error);
-    });
+    const unlessLost = <T>(answer: Promise<T>): Promise<T> =>
+      answer.catch((error: unknown) => {
+        throw access.interrupted.aborted ? error : unreachable(access, error);
+      });
+    const response = await unlessLost(access.fetch(new Request(request, { signal })));
     if (!response.ok) throw await refusalOf(response, `${request.method} ${new URL(request.url).pathname}`);
-    const body = await response.arrayBuffer(); // Here, while there is a limit.
+    const body = await unlessLost(response.arrayBuffer()); // Here, while there is a limit.
+    access.outage?.answered();
     return new Response(body.byteLength === 0 ? null : body, response);
   } finally {
     late.clear();

@@ -1,6 +1,8 @@
 import type { ClusterView, NodeView } from '../api/api.ports.js';
 import type { Answer } from '../output/format.js';
 import { formatDuration } from '../output/duration.js';
+import { tableText, type Table } from '../output/table.js';
+import { attemptOf } from '../progress/operation.words.js';
 
 /** Clusters and nodes in the forms of `--output`. */
 
@@ -29,6 +31,29 @@ const clusterRow = (cluster: ClusterView, nowMs: number): readonly string[] => [
   age(cluster.createdTime, nowMs),
   doingOf(cluster),
 ];
+
+/** Why it does not get further or has failed, with the attempts, and what can be done. */
+const waitingText = ({ status, conditions, progress }: ClusterView, nowMs: number): readonly string[] => {
+  const failures = (progress?.steps ?? []).flatMap(({ title, failure }) =>
+    failure === null ? [] : [`${title}: ${failure.sentence} (${attemptOf(failure, nowMs)})`],
+  );
+  const because = conditions
+    .filter(({ type, message, reason, status: is }) =>
+      message === '' ? false : status.reasons.includes(reason) || (type === 'HookBlocked' && is === 'True'),
+    )
+    .map(({ message }) => message);
+  const whys = failures.length > 0 ? failures : status.message === '' ? [...new Set(because)] : [status.message];
+  const since = status.state === 'Failed' ? sinceOf(conditions) : '';
+  return [
+    ...whys.map((why) => `${status.state}${since}: ${why}`),
+    ...(progress?.nextActions ?? []).map((one) => `  ${one}`),
+  ];
+};
+
+const sinceOf = (conditions: ClusterView['conditions']): string => {
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return ready === undefined ? '' : ` since ${ready.lastTransitionTime}`;
+};
 
 const CLUSTER_COLUMNS = ['name', 'phase', 'state', 'ready', 'version', 'age', 'status'];
 
@@ -63,6 +88,14 @@ export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
   ...clustersAnswer([cluster], nowMs),
   data: cluster,
 });
+
+/** The only cluster of an answer has room to say more. */
+export const oneClusterAnswer = (cluster: ClusterView, nowMs: number): Answer => {
+  const answer = clusterAnswer(cluster, nowMs);
+  const more = waitingText(cluster, nowMs);
+  if (cluster.status.state === 'Running' || more.length === 0) return answer;
+  return { ...answer, table: [tableText(answer.table as Table), '', ...more].join('\n') };
+};
 
 /** What sets the node apart from one that is as requested. */
 const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon }: NodeView): string =>

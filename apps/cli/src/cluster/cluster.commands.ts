@@ -12,11 +12,14 @@ import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
 import { describeAnswer, describedOf, objectsAnswer } from './cluster.describe.js';
 import { addExtend } from './extend.commands.js';
 import { addList } from './list.commands.js';
 import { silentServices } from './silent.services.js';
-import { clusterAnswer } from './cluster.answers.js';
+import { addWait } from './wait.commands.js';
+import { isGone, watchCluster } from './watch.effects.js';
+import { clusterAnswer, oneClusterAnswer } from './cluster.answers.js';
 import { addPause, addResume, addRetryNetwork } from './pause.commands.js';
 import { clusterRequest, parseClusterDocument, type ClusterFlags } from './cluster.request.js';
 
@@ -29,6 +32,7 @@ export const addClusterCommands = (program: Command, io: Io): void => {
   addGet(cluster, io);
   addList(cluster, io);
   addDescribe(cluster, io);
+  addWait(cluster, io);
   addRetry(cluster, io);
   addPause(cluster, io);
   addResume(cluster, io);
@@ -108,10 +112,10 @@ const create = async (session: Session, name: string | undefined, options: Creat
     options.idempotencyKey ?? randomUUID(),
   );
   const at = clusterAt(session, cluster.name);
-  const followed = await waitFor(session, at, { seq, what: `the cluster ${cluster.name}` }, options);
+  const followed = await waitFor(session, at, { seq, what: `the creation of ${cluster.name}` }, options);
   if (followed === undefined) {
     session.io.err(
-      `The cluster ${cluster.name} is being created; follow it with "fairlead events ${cluster.name} --follow".\n`,
+      `The cluster ${cluster.name} is being created. Watch it with "${commandAt('cluster describe', at, '--watch')}", or wait for it with "${commandAt('cluster wait', at)}".\n`,
     );
     return clusterAnswer(cluster, session.io.now());
   }
@@ -134,14 +138,14 @@ const textOf = async (file: string): Promise<string> => {
 const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <cluster>',
-    summary: 'Show one cluster',
+    summary: 'Show one cluster, what it waits for, and what can be done',
     examples: [
-      ['fairlead cluster get demo', 'Print one line'],
+      ['fairlead cluster get demo', 'Print one line, and why it waits or has failed'],
       ['fairlead cluster get demo --output json', 'Print all fields'],
     ],
   }).action(
     runs(io, async (session, name: string) =>
-      clusterAnswer(await session.api.cluster(clusterAt(session, name)), io.now()),
+      oneClusterAnswer(await session.api.cluster(clusterAt(session, name)), io.now()),
     ),
   );
 };
@@ -150,6 +154,7 @@ interface DescribeFlags {
   readonly all?: true;
   readonly objects?: true;
   readonly at?: number | string;
+  readonly watch?: true;
 }
 
 const addDescribe = (parent: Command, io: Io): void => {
@@ -160,18 +165,22 @@ const addDescribe = (parent: Command, io: Io): void => {
       'Show a cluster as a tree of operations, steps and failures. Completed operations and equal nodes are shown as one line; operations that are in progress or failing are expanded. A deleted cluster can be shown until another one takes its name.',
     examples: [
       ['fairlead cluster describe demo', 'Show what is in progress or failing'],
+      ['fairlead cluster describe demo --watch', 'Keep showing it until Ctrl-C, from any terminal'],
       ['fairlead cluster describe demo --all', 'Show every operation, step and node'],
       ['fairlead cluster describe demo --objects', 'Show conditions, pools and nodes, with equal ones grouped'],
       ['fairlead cluster describe demo --at 2026-11-21T08:00:00Z', 'Show them as of a time in the past'],
       ['fairlead cluster describe demo --at 4711', 'Show them as of an event'],
     ],
   })
+    .option('-w, --watch', 'keep showing it until Ctrl-C; survives a restart of the gateway')
     .option('--all', 'show everything, including earlier operations')
     .option('--objects', 'show conditions, pools and nodes instead of operations')
     .option('--at <moment>', 'show the objects as of this sequence of the log, or this time', moment)
     .action(
-      runs(io, async (session, name: string, { all, objects, at: then }: DescribeFlags) => {
+      runs(io, async (session, name: string, { all, objects, at: then, watch }: DescribeFlags) => {
         const at = clusterAt(session, name);
+        if (watch === true && (objects === true || then !== undefined))
+          throw usageFailure('--watch excludes --objects and --at');
         const options = {
           all: all === true,
           nowMs: io.now(),
@@ -181,9 +190,27 @@ const addDescribe = (parent: Command, io: Io): void => {
         if (then !== undefined) return objectsAnswer(await session.api.clusterAsOf(at, then), options);
         if (objects === true) return objectsAnswer(await session.api.cluster(at), options);
         for (const sentence of await silentServices(session.api)) io.err(`${sentence}\n`);
+        if (watch === true) return watchUntilGone(session, at, options);
         return describeAnswer(await describedOf(session.api, at), options);
       }),
     );
+};
+
+/** Until Ctrl-C, or until the cluster is deleted. */
+const watchUntilGone = async (
+  session: Session,
+  at: ClusterAt,
+  { all }: { readonly all: boolean },
+): Promise<undefined> => {
+  const stopped = {
+    what: `what is in progress on ${at.cluster}`,
+    help: `Watch it again with "${commandAt('cluster describe', at, '--watch')}".`,
+  };
+  const ended = await watchCluster(session.api, session.io, at, { until: isGone, all }).catch((error: unknown) => {
+    throw orContinues(error, stopped);
+  });
+  if (ended.end !== 'reached') throw stoppedWatching(ended.end, stopped);
+  return undefined;
 };
 
 const addRetry = (parent: Command, io: Io): void => {
@@ -199,7 +226,7 @@ const addRetry = (parent: Command, io: Io): void => {
       checkWaitOptions(options);
       const at = clusterAt(session, name);
       const { seq } = await session.api.retryCluster(at);
-      const followed = await waitFor(session, at, { seq, what: `the cluster ${name}` }, options);
+      const followed = await waitFor(session, at, { seq, what: `the retry of ${name}` }, options);
       return clusterAnswer(await session.api.cluster(at, followed?.seq ?? seq), io.now());
     }),
   );

@@ -14,7 +14,7 @@ import type { Answer } from '../output/format.js';
 import { operationsOf, unlessUnknown } from '../progress/follow.effects.js';
 import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
-import { linesOfTree } from '../progress/tree.text.js';
+import { linesOfTree, wrapped } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
 import { leaseText } from './lease.text.js';
 import { objectTreeOf } from './object.tree.js';
@@ -36,10 +36,10 @@ export interface Described {
   readonly upgrades: readonly UpgradeSummary[];
 }
 
-export const describedOf = async (api: Api, at: ClusterAt): Promise<Described> => {
+export const describedOf = async (api: Api, at: ClusterAt, minSeq = 0): Promise<Described> => {
   const [cluster, operations, upgrades] = await Promise.all([
-    unlessUnknown(api.cluster(at)),
-    api.operations(at),
+    unlessUnknown(api.cluster(at, minSeq)),
+    api.operations(at, minSeq),
     unlessUnknown(api.upgrades(at)),
   ]);
   return {
@@ -59,24 +59,43 @@ export const objectsAnswer = (cluster: ClusterView, options: DescribeOptions): A
 
 export const describeAnswer = (described: Described, options: DescribeOptions): Answer => {
   const { at, ...data } = described;
-  const lines = [
-    ...treeText(described, options),
-    ...stateText(described.cluster),
-    ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
-    ...addonsText(described.cluster),
-    ...remediationText(described.cluster),
-    ...networkText(described.cluster),
-    ...addressesText(described.cluster),
-    ...upgradesText(described.upgrades, options.all),
-  ];
-  return { data, table: lines.join('\n'), names: [at.cluster] };
+  return { data, table: describeLines(described, options).join('\n'), names: [at.cluster] };
 };
 
-/** The state of the cluster, with the conditions that it follows from. One that is Running needs no words. */
+/** The operation as a tree, and below it what else there is to say. */
+export const describeLines = (described: Described, options: DescribeOptions): readonly string[] => [
+  ...treeText(described, options),
+  ...restOf(described, options).flatMap((line) => wrappedTo(line, options.columns)),
+];
+
+/** What is wrapped is indented like its first line, and a little more. */
+const wrappedTo = (line: string, columns: number): readonly string[] => {
+  if (line.length <= columns) return [line];
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  const [first = '', ...more] = wrapped(line.trimStart(), columns - indent.length - WRAP_INDENT.length);
+  return [`${indent}${first}`, ...more.map((part) => `${indent}${WRAP_INDENT}${part}`)];
+};
+
+const WRAP_INDENT = '  ';
+
+const restOf = (described: Described, options: DescribeOptions): readonly string[] => [
+  ...stateText(described.cluster),
+  ...(described.cluster === null ? [] : leaseText(described.cluster, options.nowMs)),
+  ...addonsText(described.cluster),
+  ...remediationText(described.cluster),
+  ...networkText(described.cluster),
+  ...addressesText(described.cluster),
+  ...upgradesText(described.upgrades, options.all),
+];
+
+/** The state of the cluster, with the conditions that it follows from, and what else holds it. One that is Running needs no words. */
 const stateText = (cluster: ClusterView | null): readonly string[] => {
   if (cluster === null || cluster.status.state === 'Running') return [];
   const { state, reasons } = cluster.status;
-  const because = cluster.conditions.filter(({ reason, message }) => message !== '' && reasons.includes(reason));
+  const because = cluster.conditions.filter(
+    ({ type, status, reason, message }) =>
+      message !== '' && (reasons.includes(reason) || (type === 'HookBlocked' && status === 'True')),
+  );
   const causes = [...new Set(because.map(whyText))].map((why) => {
     const types = because.filter((condition) => whyText(condition) === why).map(({ type }) => type);
     return `  ${typesText(types)} ${why}`;

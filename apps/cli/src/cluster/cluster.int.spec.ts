@@ -62,7 +62,7 @@ describe('cluster', () => {
     const stdin = 'name: demo\ncontrolPlane: [{ connection: lab, count: 1, spec: s }]\n';
     const { code, stderr } = await ask(['cluster', 'create', '-f', '-'], fakeIo({ stdin }));
     expect(code).toBe(0);
-    expect(stderr).toContain('fairlead events demo --follow');
+    expect(stderr).toContain('wait for it with "fairlead cluster wait demo"');
     const [request] = gateway.asked('POST', '/ns/default/clusters');
     expect(request?.body).toEqual({ name: 'demo', controlPlane: [{ connection: 'lab', count: 1, spec: 's' }] });
     expect(request?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/);

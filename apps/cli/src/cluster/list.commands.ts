@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { addCommand, runs } from '../command/command.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { tableText, type Table } from '../output/table.js';
 import { clustersAnswer, clustersOfAll } from './cluster.answers.js';
 
 interface ListOptions {
   readonly allNamespaces?: true;
+  readonly watch?: true;
 }
 
 export const addList = (parent: Command, io: Io): void => {
@@ -17,15 +20,44 @@ export const addList = (parent: Command, io: Io): void => {
     examples: [
       ['fairlead cluster list', 'List the clusters of the namespace default'],
       ['fairlead cluster list -n team-a --output name', 'Print the names of the clusters of team-a'],
+      ['fairlead cluster list --watch', 'Keep printing them until Ctrl-C'],
       ['fairlead cluster list -A', 'List the clusters of all namespaces that your token can read'],
     ],
   })
     .alias('ls')
     .option('-A, --all-namespaces', 'list the clusters of all namespaces that your token can read')
+    .option('-w, --watch', 'keep showing them until Ctrl-C')
     .action(runs(io, list));
 };
 
-const list = async (session: Session, { allNamespaces }: ListOptions): Promise<Answer> => {
+const list = async (session: Session, options: ListOptions): Promise<Answer> =>
+  options.watch === true ? watchList(session, options) : listed(session, options);
+
+/** Every two seconds: no stream has the events of several clusters for everyone. */
+const watchList = async (session: Session, options: ListOptions): Promise<never> => {
+  const { io } = session;
+  const region = io.isLive ? io.openRegion() : undefined;
+  let known: ReadonlySet<string> = new Set();
+  try {
+    for (;;) {
+      const lines = tableText((await listed(session, options)).table as Table).split('\n');
+      const fitting = lines.slice(0, Math.max(1, io.rows() - 1)).map((line) => line.slice(0, io.columns()));
+      if (region === undefined) for (const line of lines.filter((one) => !known.has(ageless(one)))) io.out(`${line}\n`);
+      region?.draw(fitting);
+      known = new Set(lines.map(ageless));
+      await sleep(AGAIN_MS, undefined, { signal: io.interrupts.first });
+    }
+  } finally {
+    region?.close();
+  }
+};
+
+const AGAIN_MS = 2_000;
+
+/** A row that is only older than before is not worth another line. */
+const ageless = (line: string): string => line.replaceAll(/\s+(\d+(\.\d+)?(d|h|m|s))+(?=\s)/g, ' ');
+
+const listed = async (session: Session, { allNamespaces }: ListOptions): Promise<Answer> => {
   const { api, io, namespace, namespaceOption } = session;
   if (allNamespaces !== true) return clustersAnswer(await api.clusters(namespace), io.now());
   if (namespaceOption !== undefined) throw usageFailure('--all-namespaces and --namespace exclude each other');

@@ -1,6 +1,7 @@
 import { findAccess, type AccessOptions } from '../api/access.js';
 import type { Api, ClusterAt } from '../api/api.ports.js';
 import { clientApi } from '../api/client.api.js';
+import { Outage } from '../api/outage.js';
 import type { Io } from '../io/io.js';
 import { DEFAULT_FORMAT, type Format } from '../output/format.js';
 
@@ -8,19 +9,34 @@ import { DEFAULT_FORMAT, type Format } from '../output/format.js';
 export interface SharedOptions extends AccessOptions {
   readonly output?: Format;
   readonly namespace?: string;
+  /** What the command itself has of these: it waits for something, and bears with a server that restarts meanwhile. */
+  readonly wait?: boolean;
+  readonly watch?: boolean;
+  readonly follow?: boolean;
 }
 
 /** One run of a command: the terminal, what was asked of all commands, and the server, which is looked for when it is first needed. */
 export class Session {
   private known: Api | undefined;
+  private waits: boolean;
 
   constructor(
     readonly io: Io,
     private readonly shared: SharedOptions,
-  ) {}
+  ) {
+    this.waits = shared.wait === true || shared.watch === true || shared.follow === true;
+  }
 
   get api(): Api {
-    return (this.known ??= clientApi(findAccess(this.shared, this.io)));
+    return (this.known ??= clientApi({
+      ...findAccess(this.shared, this.io),
+      outage: new Outage(this.io, () => this.waits),
+    }));
+  }
+
+  /** From now on a server that restarts is waited for, because the command waits for something that continues there. */
+  waitsForServer(): void {
+    this.waits = true;
   }
 
   get namespace(): string {

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/api.ports.js';
+import type { AcceptedEtcdRequest, ClusterAt, EtcdRequestView, EtcdSnapshotView } from '../api/api.ports.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
-import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/waiting.js';
+import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Session } from '../command/session.js';
-import { CliFailure, usageFailure } from '../failures.js';
+import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
 
-const POLL_MS = 1_000;
 const WAIT_DEFAULT_MS = 30 * 60_000;
 const MS_PER_SECOND = 1_000;
 
@@ -121,25 +119,17 @@ const confirmation = async ({ api, io }: Session, at: ClusterAt, snapshot: strin
   return (await io.ask(`Type the name of the cluster to continue: `)).trim();
 };
 
+/** With --wait: as it ended, after it was shown like any other operation on the cluster. */
 const ended = async (
-  { api, io }: Session,
+  session: Session,
   at: ClusterAt,
-  asked: EtcdRequestView,
+  { seq, asked }: AcceptedEtcdRequest,
   { wait, timeout = WAIT_DEFAULT_MS }: WaitOptions,
 ): Promise<EtcdRequestView> => {
-  let request = asked;
-  const deadlineMs = io.now() + timeout;
-  while (wait === true && request.phase === 'Running' && io.now() < deadlineMs) {
-    await sleep(POLL_MS, undefined, { signal: io.interrupts.first });
-    request = await api.etcdRequest(at, request.id);
-  }
-  if (request.phase === 'Failed') throw new CliFailure('failed', { code: 'etcd.failed', message: request.message });
-  if (wait === true && request.phase === 'Running')
-    throw new CliFailure('timed-out', {
-      code: 'cli.timed-out',
-      message: `Not done within ${formatDuration(timeout)}: the ${request.what} continues on the server`,
-    });
-  return request;
+  const options = { ...(wait === undefined ? {} : { wait }), timeout };
+  const what = `the ${asked.what} of the etcd of ${at.cluster}`;
+  const followed = await waitFor(session, at, { seq, what }, options);
+  return followed === undefined ? asked : session.api.etcdRequest(at, asked.id);
 };
 
 const requestAnswer = (cluster: string, request: EtcdRequestView): Answer => {

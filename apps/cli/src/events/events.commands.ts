@@ -1,19 +1,23 @@
 import type { Command } from 'commander';
-import type { EventView } from '../api/api.ports.js';
+import type { Api, ClusterAt, EventView } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
-import { collected, since as sinceParser, type Since } from '../command/parsers.js';
+import { collected, integerBetween, since as sinceParser, type Since } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { unlessUnknown } from '../progress/follow.effects.js';
 import { beginOf } from './begin.js';
 import { eventLine } from './event.line.js';
 import { refuseUnknownNode } from './known.node.effects.js';
 import { mentions } from './mentions.js';
 import { stringify } from 'yaml';
 
+const TAIL_MAX = 100_000;
+
 interface EventsOptions {
   readonly follow?: true;
-  readonly since: Since;
+  readonly since?: Since;
+  readonly tail?: number;
   readonly type?: readonly string[];
   readonly node?: string;
 }
@@ -26,19 +30,22 @@ export const addEventCommands = (program: Command, io: Io): void => {
       'Print the events of a cluster from the log, oldest first, including those of earlier clusters with the same name.',
     examples: [
       ['fairlead events demo', 'Print all events so far'],
-      ['fairlead events demo --follow', 'Print new events until Ctrl-C'],
+      ['fairlead events demo --tail 20', 'Print the latest 20 events'],
+      ['fairlead events demo --follow', 'Print new events, from now on, until Ctrl-C'],
+      ['fairlead events demo --follow --tail 20', 'Print the latest 20 events first'],
+      ['fairlead events demo --follow --since 0', 'Print all events first'],
       ['fairlead events demo --since 120 --output json', 'Print the events after sequence 120'],
       ['fairlead events demo --since 15m', 'Print the events of the last 15 minutes'],
       ['fairlead events demo --node demo-w-2-k3x9q', 'Print the events of a node'],
       ['fairlead events demo --type NodeLost --type NodeReady --follow', 'Follow nodes that are lost and return'],
     ],
   })
-    .option('-f, --follow', 'keep printing new events; reconnects automatically')
+    .option('-f, --follow', 'print new events from now on; reconnects automatically')
+    .option('--tail <count>', 'only the latest events, so many of them', integerBetween(0, TAIL_MAX))
     .option(
       '--since <moment>',
       'only events after this sequence, since this time, or of the last e.g. 15m',
       sinceParser,
-      0,
     )
     .option('--type <type>', 'only events of this type (repeatable)', collected)
     .option('--node <node>', 'only events that this node reported or that name it')
@@ -48,18 +55,53 @@ export const addEventCommands = (program: Command, io: Io): void => {
 const events = async (
   session: Session,
   name: string,
-  { follow, since, type: types = [], node }: EventsOptions,
+  { follow, since, tail, type: types = [], node }: EventsOptions,
 ): Promise<Answer | undefined> => {
   const at = clusterAt(session, name);
   const { io, api } = session;
   if (node !== undefined) await refuseUnknownNode(session, at, node);
-  const { seq, time } = beginOf(since, io);
+  const { seq, time } = beginOf(since ?? 0, io);
   const isWanted = (event: EventView): boolean =>
     Date.parse(event.time) >= time && (node === undefined || mentions(event, node));
-  if (follow !== true) return eventsAnswer((await api.events(at, { since: seq, types })).filter(isWanted));
-  for await (const event of api.followEvents(at, { since: seq, types }, io.interrupts.first))
-    if (isWanted(event)) io.out(eventText(event, session));
+  if (follow === true) return followed(session, at, { types, since, tail, isWanted });
+  const found = (await api.events(at, { since: seq, types })).filter(isWanted);
+  return eventsAnswer(tail === undefined ? found : latest(found, tail));
+};
+
+interface Followed {
+  readonly since: Since | undefined;
+  readonly tail: number | undefined;
+  readonly types: readonly string[];
+  readonly isWanted: (event: EventView) => boolean;
+}
+
+/** From now on; from an earlier moment on where one is given. */
+const followed = async (
+  session: Session,
+  at: ClusterAt,
+  { types, since, tail, isWanted }: Followed,
+): Promise<undefined> => {
+  const { api, io } = session;
+  const print = (event: EventView): void => io.out(eventText(event, session));
+  const { seq } = beginOf(since ?? 0, io);
+  let after = since === undefined && tail === undefined ? await latestSeq(api, at) : seq;
+  if (tail !== undefined) {
+    const found = await api.events(at, { since: seq, types });
+    for (const event of latest(found.filter(isWanted), tail)) print(event);
+    after = found.at(-1)?.seq ?? seq;
+  }
+  for await (const event of api.followEvents(at, { since: after, types }, io.interrupts.first))
+    if (isWanted(event)) print(event);
   return undefined;
+};
+
+const latest = (events: readonly EventView[], count: number): readonly EventView[] =>
+  count === 0 ? [] : events.slice(-count);
+
+/** Of the latest event about the cluster. What the view of a cluster shows, is most of the way. */
+const latestSeq = async (api: Api, at: ClusterAt): Promise<number> => {
+  const since = (await unlessUnknown(api.cluster(at)))?.lastSeq ?? 0;
+  return (await api.events(at, { since })).at(-1)?.seq ?? since;
 };
 
 /** One event that stands for itself: a line of text, of JSON, or a YAML document. */

@@ -21,7 +21,7 @@ describe('events', () => {
     const story = new Story().requested(0).at(1, 'ClusterAccepted').events;
     gateway.state(...story.slice(0, 1));
     const io = fakeIo();
-    const running = ask(['events', 'demo', '--follow', '-o', 'json'], io);
+    const running = ask(['events', 'demo', '--follow', '--since', '0', '-o', 'json'], io);
     await eventually(() => gateway.listeners === 1 && io.stdout() !== '');
     gateway.state(...story.slice(1));
     await eventually(() => io.stdout().split('\n').length === 3);
@@ -34,6 +34,28 @@ describe('events', () => {
         .split('\n')
         .map((line) => (JSON.parse(line) as { type: string }).type),
     ).toEqual(['ClusterRequested', 'ClusterAccepted']);
+  });
+
+  it('follow begins now unless it is asked for more: nothing of the past is printed', async () => {
+    const story = new Story().requested(0).at(1, 'ClusterAccepted').at(2, 'VmsPlanned').events;
+    gateway.state(...story.slice(0, 2));
+    const types = async (...options: readonly string[]): Promise<string> => {
+      const io = fakeIo();
+      const running = ask(['events', 'demo', '--follow', ...options, '-o', 'name'], io);
+      await eventually(() => gateway.listeners === 1);
+      if (!gateway.events.includes(story[2]!)) gateway.state(story[2]!);
+      await eventually(() => io.stdout().endsWith('VmsPlanned\n') || options[1] === '1');
+      io.pressCtrlC();
+      await eventually(() => gateway.listeners === 0);
+      return (await running).stdout;
+    };
+    expect(await types()).toBe('VmsPlanned\n');
+    expect(await types('--tail', '2')).toBe('ClusterAccepted\nVmsPlanned\n');
+  });
+
+  it('tail prints the latest of them', async () => {
+    gateway.state(...new Story().requested(0).at(1, 'ClusterAccepted').at(2, 'VmsPlanned').events);
+    expect(await typesOf('--tail', '2')).toEqual(['ClusterAccepted', 'VmsPlanned']);
   });
 
   const typesOf = async (...options: readonly string[]): Promise<readonly string[]> =>

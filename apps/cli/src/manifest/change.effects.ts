@@ -149,6 +149,7 @@ const follow = async (
     io.err(`Watch it with "fairlead events ${at.cluster} --follow".\n`);
     return;
   }
+  session.waitsForServer();
   const deadlineMs = timeout === undefined ? undefined : io.now() + timeout;
   const requested = (await api.operations(at, seq)).filter(({ id }) => operations.includes(id));
   for (const operation of requested) {

@@ -141,7 +141,7 @@ const act = async (
   const { seq, asked } = await session.api.requestNodeAction(at, fields, options.idempotencyKey ?? randomUUID());
   if (asked.operation === null)
     return answerOf(asked, `Nothing to do: ${which} ${nodes.length === 1 ? 'is' : 'are'} ${ING[action]} already.`);
-  const followed = await waitFor(session, at, { seq, what: `what was asked of ${which}` }, options);
+  const followed = await waitFor(session, at, { seq, what: `the request to ${action} ${which}` }, options);
   const names = asked.nodes.join(', ');
   if (followed !== undefined) {
     const { message } = followed.operation;

@@ -1,10 +1,12 @@
 import type { Api, ClusterAt, OperationView } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { formatDuration } from '../output/duration.js';
 import { linesBetween } from './operation.lines.js';
 import { treeOf, type ShownOperation } from './operation.tree.js';
 import { courseOf, hasFailed, isOver } from './operation.words.js';
+import { comeBack, commandAt, orContinues, stoppedWatching } from './stopped.watching.js';
+import { linesOfTree } from './tree.text.js';
+import type { Branch } from './tree.js';
 import { watch, type WatchEnd } from './watch.effects.js';
 
 export interface FollowOptions {
@@ -65,10 +67,13 @@ const follow = (
         const isSame = before?.operation.id === after.operation.id;
         return linesBetween(isSame ? before.operation : undefined, after);
       },
-      tree: (shown, { nowMs }) =>
-        shown === undefined
-          ? { mark: 'waiting', label: `${at.namespace}/${at.cluster}`, children: [] }
-          : treeOf(shown, { nowMs, all: false }),
+      frame: (shown, options) => {
+        const tree: Branch =
+          shown === undefined
+            ? { mark: 'waiting', label: `${at.namespace}/${at.cluster}`, children: [] }
+            : treeOf(shown, { ...options, all: false });
+        return linesOfTree(tree, options);
+      },
     },
     { timeoutMs },
   );
@@ -78,22 +83,36 @@ const follow = (
  * at Ctrl-C; the server goes on in the last two cases. Where a creation that fails is cleaned up, the end of that is waited for, too.
  */
 export const followOperation = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
-  const { requestSeq, timeoutMs } = options;
+  const stopped = { what: options.what, help: comeBack(at) };
+  try {
+    return await untilOver(api, io, at, options);
+  } catch (error) {
+    if (io.interrupts.first.aborted && !(error instanceof CliFailure)) throw stoppedWatching('interrupted', stopped);
+    throw orContinues(error, stopped);
+  }
+};
+
+const untilOver = async (api: Api, io: Io, at: ClusterAt, options: FollowOptions): Promise<Followed> => {
+  const { requestSeq, timeoutMs, what } = options;
   const startedMs = io.now();
   const cluster = await unlessUnknown(api.cluster(at, requestSeq));
   const version = cluster?.k8sVersion ?? '';
   const pick = (operations: readonly OperationView[]) => requestedAt(operations, requestSeq);
   const ended = await follow(api, io, at, { from: requestSeq, version, timeoutMs, pick });
-  const failed = ended.view?.operation;
-  if (cluster?.onFailure !== 'cleanup' || failed === undefined || !hasFailed(failed) || courseOf(failed) !== 'create')
-    return endOf(at, options, ended);
+  if (ended.end !== 'reached') throw stoppedWatching(ended.end, { what, help: comeBack(at) }, timeoutMs);
+  const operation = ended.view?.operation;
+  if (operation === undefined) throw new Error('the operation that was followed has ended, and there is none');
+  if (!hasFailed(operation)) return { operation, seq: ended.seq };
+  if (cluster?.onFailure !== 'cleanup' || courseOf(operation) !== 'create')
+    throw failureOf(operation, helpAfter(operation));
   const cleanup = await follow(api, io, at, {
     from: ended.seq,
     version,
     timeoutMs: timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - (io.now() - startedMs)),
-    pick: (operations) => operations.find(({ kind, seq }) => kind === 'delete' && seq > failed.seq),
+    pick: (operations) => operations.find(({ kind, seq }) => kind === 'delete' && seq > operation.seq),
   });
-  throw failureOf(failed, helpAfterCleanup(at.cluster, cleanup.view?.operation));
+  const deletion = cleanup.end === 'reached' ? cleanup.view?.operation : undefined;
+  throw failureOf(operation, helpAfterCleanup(at, deletion));
 };
 
 /** undefined: there is none of this name, or none any more. */
@@ -106,42 +125,20 @@ export const unlessUnknown = async <T>(answer: Promise<T>): Promise<T | undefine
   }
 };
 
-const endOf = (
-  at: ClusterAt,
-  options: FollowOptions,
-  { view, seq, end }: WatchEnd<ShownOperation | undefined>,
-): Followed => {
-  const operation = view?.operation;
-  if (operation !== undefined && isOver(operation)) {
-    if (!hasFailed(operation)) return { operation, seq };
-    throw failureOf(operation, courseOf(operation) === 'create' ? helpAfterCreate(at.cluster, operation) : undefined);
-  }
-  const { what, timeoutMs = 0 } = options;
-  if (end === 'interrupted') throw stillGoing('interrupted', `Stopped watching: ${what} continues on the server`, at);
-  throw stillGoing('timed-out', `Not done within ${formatDuration(timeoutMs)}: ${what} continues on the server`, at);
+/** What the server says can be done. */
+const helpAfter = ({ phase, nextActions }: OperationView): string | undefined => {
+  const nothing = phase === 'Rejected' ? ['Nothing was created.'] : [];
+  return [...nothing, ...nextActions].join('\n  ') || undefined;
 };
 
-/** A request that was rejected has created nothing, and its manifest cannot be changed. */
-const helpAfterCreate = (cluster: string, { phase }: OperationView): string =>
-  phase === 'Rejected'
-    ? `Nothing was created. "fairlead cluster retry ${cluster}" checks the request again; to change it, delete the cluster first: "fairlead cluster delete ${cluster}".`
-    : `"fairlead cluster retry ${cluster}" goes on from that step; "fairlead cluster delete ${cluster}" cleans up.`;
-
 /** undefined: the cleanup has not begun. */
-const helpAfterCleanup = (cluster: string, cleanup: OperationView | undefined): string => {
+const helpAfterCleanup = (at: ClusterAt, cleanup: OperationView | undefined): string => {
   if (cleanup === undefined || !isOver(cleanup))
-    return `What was created is being deleted (onFailure: cleanup): "fairlead cluster describe ${cluster}" shows it.`;
+    return `What was created is being deleted (onFailure: cleanup). ${comeBack(at)}`;
   return hasFailed(cleanup)
-    ? `What was created could not be deleted (onFailure: cleanup): ${cleanup.message}. Try again with "fairlead cluster retry ${cluster}".`
-    : `Everything that was created has been deleted (onFailure: cleanup); "fairlead events ${cluster}" shows its history.`;
+    ? `What was created could not be deleted (onFailure: cleanup): ${cleanup.message}. Try again with "${commandAt('cluster retry', at)}".`
+    : `Everything that was created has been deleted (onFailure: cleanup); "${commandAt('events', at)}" shows its history.`;
 };
 
 const failureOf = ({ reason, message }: OperationView, help: string | undefined): CliFailure =>
   new CliFailure('failed', { code: reason || 'cli.failed', message: message || 'the operation failed', help });
-
-const stillGoing = (exit: 'interrupted' | 'timed-out', message: string, { cluster }: ClusterAt): CliFailure =>
-  new CliFailure(exit, {
-    code: `cli.${exit}`,
-    message,
-    help: `Look again with "fairlead cluster describe ${cluster}" or "fairlead events ${cluster} --follow".`,
-  });

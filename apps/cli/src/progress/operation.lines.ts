@@ -12,7 +12,7 @@ interface Line {
 export const linesBetween = (before: OperationView | undefined, shown: ShownOperation): readonly string[] => {
   const { operation, at, version } = shown;
   const beganMs = Date.parse(operation.startedAt);
-  const changes = [...stepLines(before, operation), ...nodeLines(before?.nodes ?? [], operation.nodes)];
+  const changes = [...stepLines(before, operation), ...nodeLines(before, operation), ...adviceLines(before, operation)];
   return [
     ...(before === undefined && (changes.length > 0 || !isOver(operation)) ? [beginLine(operation, version)] : []),
     ...changes.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at)),
@@ -29,17 +29,37 @@ const beginLine = (operation: OperationView, version: string): Line => ({
   text: [doingOf(operation), version].filter(Boolean).join(', '),
 });
 
+/** What can be done, once: at the end it belongs to the failure of the command. */
+const adviceLines = (before: OperationView | undefined, after: OperationView): readonly Line[] => {
+  if (isOver(after)) return [];
+  const known = new Set(before?.nextActions);
+  const at = latestTrouble(after);
+  return after.nextActions.filter((action) => !known.has(action)).map((action) => ({ at, text: `next: ${action}` }));
+};
+
+const latestTrouble = ({ startedAt, failures, nodes }: OperationView): string =>
+  [startedAt, ...failures.map(({ at }) => at), ...nodes.map(({ since }) => since)].toSorted().at(-1) ?? startedAt;
+
 const stepLines = (before: OperationView | undefined, after: OperationView): readonly Line[] => {
   const known = new Map(before?.steps.map((step) => [step.name, step]));
   return after.steps.flatMap((step) => {
     const past = known.get(step.name);
     if (step.state === 'done') return past?.state === 'done' ? [] : doneLine(step, after);
     const { failure, state } = step;
-    if (failure === null || state === 'failed' || past?.failure?.at === failure.at) return [];
+    const noted = noteLine(step, past);
+    if (failure === null || state === 'failed' || past?.failure?.at === failure.at) return noted;
     const attempt = attemptOf(failure, Date.parse(failure.at));
-    return [{ at: failure.at, text: `${step.title}: ${failure.sentence} (${attempt})` }];
+    return [...noted, { at: failure.at, text: `${step.title}: ${failure.sentence} (${attempt})` }];
   });
 };
+
+/** Steps whose note says what happens in them now. */
+const NOTED: ReadonlySet<string> = new Set(['restore-etcd']);
+
+const noteLine = ({ name, title, state, note, startedAt }: StepView, past: StepView | undefined): readonly Line[] =>
+  NOTED.has(name) && state === 'running' && note !== '' && note !== past?.note && startedAt !== null
+    ? [{ at: startedAt, text: `${title}: ${note}` }]
+    : [];
 
 /** What was done before this operation began, a retry does not repeat. */
 const doneLine = (step: StepView, operation: OperationView): readonly Line[] => {
@@ -50,21 +70,34 @@ const doneLine = (step: StepView, operation: OperationView): readonly Line[] => 
   return [{ at: finishedAt, text: `${title}: done${count}${note === '' ? '' : ` (${note})`}${took}` }];
 };
 
-const nodeLines = (before: readonly NodeProgressView[], after: readonly NodeProgressView[]): readonly Line[] => {
-  const known = new Map(before.map((node) => [node.name, node]));
-  return after.flatMap(({ name, state, since, reason }): readonly Line[] => {
+/** Of a reason that is stated again with each attempt, what stays. */
+const lasting = (reason: string): string =>
+  reason.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '').replaceAll(/attempt \d+/g, '');
+
+const nodeLines = (before: OperationView | undefined, after: OperationView): readonly Line[] => {
+  const known = new Map(before?.nodes.map((node) => [node.name, node]));
+  const isOfStep = (reason: string): boolean => after.failures.some(({ sentence }) => sentence === reason);
+  return after.nodes.flatMap((node) => {
+    const { name, state, since, reason } = node;
     const former = known.get(name);
-    // Why it waits changes with each attempt; that it does is said once.
-    const waited = former?.state === 'waiting' && former.reason !== '';
-    if (state === 'waiting' && reason !== '' && !waited) return [{ at: since, text: `${name}: ${reason}` }];
-    const past = former?.state;
-    if (past === undefined || past === state) return [];
-    if (state === 'lost') return [{ at: since, text: `${name}: no heartbeat any more` }];
-    if (state === 'not-ready') return [{ at: since, text: `${name}: NotReady: ${reason || 'no reason given'}` }];
-    if (state !== 'ready') return [];
-    if (past === 'lost') return [{ at: since, text: `${name}: sends heartbeats again` }];
-    return past === 'not-ready' ? [{ at: since, text: `${name}: Ready again` }] : [];
+    const isUnderWay = state === 'waiting' || state === 'running';
+    if (isUnderWay && reason !== '' && !isOfStep(reason))
+      return lasting(former?.reason ?? '') === lasting(reason) ? [] : [{ at: since, text: saidOf(name, reason) }];
+    return former === undefined || former.state === state ? [] : changeLine(node, former.state);
   });
+};
+
+const saidOf = (name: string, reason: string): string => (reason.includes(name) ? reason : `${name}: ${reason}`);
+
+const changeLine = (
+  { name, state, since, reason }: NodeProgressView,
+  past: NodeProgressView['state'],
+): readonly Line[] => {
+  if (state === 'lost') return [{ at: since, text: `${name}: no heartbeat any more` }];
+  if (state === 'not-ready') return [{ at: since, text: `${name}: NotReady: ${reason || 'no reason given'}` }];
+  if (state !== 'ready') return [];
+  if (past === 'lost') return [{ at: since, text: `${name}: sends heartbeats again` }];
+  return past === 'not-ready' ? [{ at: since, text: `${name}: Ready again` }] : [];
 };
 
 const endLine = (operation: OperationView): readonly Line[] => {

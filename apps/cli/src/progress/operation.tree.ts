@@ -1,6 +1,6 @@
 import type { ClusterAt, ClusterView, NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
-import { attemptOf, hasFailed, isOver, nodeWords, summaryOf, troubleOf } from './operation.words.js';
+import { attemptIn, attemptOf, hasFailed, isOver, nodeWords, summaryOf, troubleOf } from './operation.words.js';
 import type { Branch, Mark } from './tree.js';
 
 /** An operation on a cluster, and the nodes to show with it. */
@@ -32,14 +32,20 @@ export const treeOf = (shown: ShownOperation, options: TreeOptions): Branch => {
   const label = `${at.namespace}/${at.cluster}`;
   // The operation has made it Ready, and it is not any more.
   const state = isDone && shown.state !== 'Running' ? shown.state : undefined;
-  const words = state === undefined ? [summaryOf(operation), version, took] : [state, version];
+  const since = hasFailed(operation) && finishedAt !== null ? `since ${finishedAt}` : '';
+  const words = state === undefined ? [summaryOf(operation), since, version, took] : [state, version];
   const mark = markOfOperation(operation, nodes);
   return {
     mark: state === 'Degraded' && mark === 'done' ? 'trouble' : mark,
     label,
     detail: words.filter(Boolean).join(', '),
     durationMs: isDone ? undefined : tookMs,
-    children: [...failureBranch(operation), ...phaseBranches(operation, { ...options, nowMs }), ...nodes],
+    children: [
+      ...failureBranch(operation),
+      ...adviceBranches(operation),
+      ...phaseBranches(operation, { ...options, nowMs }),
+      ...nodes,
+    ],
   };
 };
 
@@ -56,8 +62,12 @@ const markOfOperation = (operation: OperationView, nodes: readonly Branch[]): Ma
 const failureBranch = (operation: OperationView): readonly Branch[] => {
   const { message, steps } = operation;
   const isShown = steps.some((step) => troubleOf(step, operation) === message);
-  return hasFailed(operation) && message !== '' && !isShown ? [{ mark: 'failed', label: message, children: [] }] : [];
+  return hasFailed(operation) && message !== '' && !isShown ? [troubleBranch(message, true)] : [];
 };
+
+/** What can be done about it. */
+const adviceBranches = ({ nextActions }: OperationView): readonly Branch[] =>
+  nextActions.map((action) => ({ mark: 'waiting', label: action, children: [], wraps: true }));
 
 type Group<T> = readonly [T, ...T[]];
 
@@ -109,7 +119,7 @@ const spanOf = (steps: readonly StepView[], nowMs: number): number | undefined =
 const stepBranch = (step: StepView, operation: OperationView, { nowMs }: TreeOptions): Branch => {
   const { state, title, note, failure } = step;
   const trouble = troubleOf(step, operation);
-  const attempt = failure !== null && state === 'running' ? attemptOf(failure, nowMs) : '';
+  const attempt = failure === null ? '' : attemptIn(operation, failure, nowMs);
   return {
     mark: state === 'running' && trouble !== '' ? 'trouble' : state,
     label: title,
@@ -128,6 +138,7 @@ const troubleBranch = (label: string, isFinal: boolean): Branch => ({
   mark: isFinal ? 'failed' : 'trouble',
   label,
   children: [],
+  wraps: true,
 });
 
 // --- nodes ------------------------------------------------------------------------------------------------------------------------

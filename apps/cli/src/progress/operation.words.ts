@@ -1,3 +1,4 @@
+import { attemptWords } from '@fairlead/contracts';
 import type { NodeProgressView, OperationView, StepView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
 
@@ -14,6 +15,9 @@ const DOING: Readonly<Record<Kind, string>> = {
   'drain-nodes': 'draining nodes',
   'cordon-nodes': 'cordoning nodes',
   'uncordon-nodes': 'uncordoning nodes',
+  'snapshot-etcd': 'taking a snapshot of etcd',
+  'verify-snapshot': 'verifying a snapshot of etcd',
+  'restore-etcd': 'restoring etcd',
   delete: 'deleting',
   upgrade: 'upgrading',
   retry: 'retrying',
@@ -28,6 +32,9 @@ const DONE: Readonly<Record<Kind, string>> = {
   'drain-nodes': 'Drained',
   'cordon-nodes': 'Cordoned',
   'uncordon-nodes': 'Uncordoned',
+  'snapshot-etcd': 'Snapshot taken',
+  'verify-snapshot': 'Snapshot verified',
+  'restore-etcd': 'etcd restored',
   delete: 'Deleted',
   upgrade: 'Upgraded',
   retry: 'Ready',
@@ -70,13 +77,16 @@ export const isOver = ({ phase }: OperationView): boolean => phase !== 'Running'
 export const hasFailed = ({ phase }: OperationView): boolean =>
   phase === 'Failed' || phase === 'Rejected' || phase === 'Superseded';
 
+/** Of an operation that is over, nothing is tried again, whatever was intended. */
+export const attemptIn = (operation: OperationView, failure: Failure, nowMs: number): string =>
+  attemptOf(isOver(operation) ? { ...failure, nextAttemptAt: null } : failure, nowMs);
+
 /** `attempt 2 of 5, next in 4.0s`. */
-export const attemptOf = ({ attempt, attemptsMax, nextAttemptAt }: Failure, nowMs: number): string => {
-  const count = `attempt ${attempt} of ${attemptsMax}`;
-  if (nextAttemptAt === null) return count;
-  const nextMs = Date.parse(nextAttemptAt) - nowMs;
-  return `${count}, ${nextMs > 0 ? `next in ${formatDuration(nextMs)}` : 'trying again'}`;
-};
+export const attemptOf = (failure: Failure, nowMs: number): string =>
+  attemptWords(failure, (nextAttemptAt) => {
+    const nextMs = Date.parse(nextAttemptAt) - nowMs;
+    return nextMs > 0 ? `next in ${formatDuration(nextMs)}` : 'trying again';
+  });
 
 /** Why the step does not get further, if it is known; a failed step says what the operation does. */
 export const troubleOf = ({ failure, state }: StepView, { message }: OperationView): string =>

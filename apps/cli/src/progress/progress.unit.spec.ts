@@ -94,11 +94,12 @@ describe('nodes', () => {
     };
     const lines = (before: typeof operation | undefined, after: typeof operation): readonly string[] =>
       linesBetween(before, { ...shown, operation: after }).filter((line) => line.includes('the hook'));
-    expect(lines(operation, waiting('the hook backup failed; next attempt at 9:00'))).toEqual([
-      expect.stringMatching(/demo-\S+: the hook backup failed; next attempt at 9:00$/),
-    ]);
+    const first = 'the hook backup failed (attempt 1, next at 2026-01-01T09:00:00.000Z)';
+    const second = 'the hook backup failed (attempt 2, next at 2026-01-01T09:01:00.000Z)';
+    expect(lines(operation, waiting(first))).toEqual([expect.stringMatching(/demo-\S+: the hook backup failed \(/)]);
     expect(lines(undefined, waiting('the hook backup failed'))).toHaveLength(1);
-    expect(lines(waiting('the hook backup failed'), waiting('the hook backup failed again'))).toEqual([]);
+    expect(lines(waiting(first), waiting(second))).toEqual([]);
+    expect(lines(waiting(first), waiting('the hook backup has another trouble'))).toHaveLength(1);
     expect(lines(operation, waiting(''))).toEqual([]);
   });
 
@@ -116,6 +117,33 @@ describe('nodes', () => {
     const first = (moment: string) => log(moment).split('\n')[0];
     expect(first('removing')).toBe('   0.0s  demo  removing demo-w-1, v1.34.4');
     expect(first('removed')).toBe('   0.0s  demo  removing a node, v1.34.4');
+  });
+});
+
+describe('what waits', () => {
+  it('names the hook that holds a deletion, its answer, the attempt and what can be done', () => {
+    golden('hooked.txt', tree('hooked-again'));
+    golden('hooked-lines.txt', log('hooked', 'hooked-again'));
+  });
+
+  it('names the PodDisruptionBudget that keeps a pod, also where nothing can be redrawn', () => {
+    golden('drain-refused.txt', tree('drain-refused'));
+    golden('drain-refused-lines.txt', log('draining', 'drain-refused', 'drain-refused'));
+  });
+
+  it('shows what a restore of etcd does', () => {
+    golden('restoring.txt', tree('restoring'));
+    golden('restoring-lines.txt', log('restoring', 'restored'));
+  });
+
+  it('shows a long reason whole, on as many lines as it takes', () => {
+    const { operation, ...shown } = shownAt('hooked');
+    const [first, ...others] = operation.steps;
+    const sentence = `the hook backup failed: ${'the disk of the backup server is full '.repeat(4)}`.trim();
+    const steps = [{ ...first!, failure: { ...first!.failure!, sentence } }, ...others];
+    const drawn = draw({ ...shown, operation: { ...operation, steps } }, { columns: 60 });
+    expect(drawn.replaceAll(/[│├└─▲✘\s]+/g, ' ')).toContain(sentence);
+    for (const line of drawn.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 });
 

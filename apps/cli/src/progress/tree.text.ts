@@ -15,14 +15,44 @@ export const linesOfTree = (root: Branch, options: TextOptions): readonly string
   ...linesBelow(root.children, '', options),
 ];
 
+/** The text in lines of at most so many characters, broken between words where there are any; what is more than `linesMax` lines is cut. */
+export const wrapped = (text: string, columns: number, linesMax = Number.POSITIVE_INFINITY): readonly string[] => {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > columns && lines.length < linesMax - 1) {
+    const space = rest.lastIndexOf(' ', columns);
+    const end = space > 0 ? space : columns;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return [...lines, shortened(rest, columns)];
+};
+
 const linesBelow = (branches: readonly Branch[], indent: string, options: TextOptions): readonly string[] =>
   branches.flatMap((branch, index) => {
     const isLast = index === branches.length - 1;
-    return [
-      lineOf(branch, `${indent}${isLast ? '└─ ' : '├─ '}`, options),
-      ...linesBelow(branch.children, `${indent}${isLast ? '   ' : '│  '}`, options),
-    ];
+    const below = `${indent}${isLast ? '   ' : '│  '}`;
+    const first = `${indent}${isLast ? '└─ ' : '├─ '}`;
+    if (branch.wraps === true) return wrappedLines(branch, { first, below }, options);
+    return [lineOf(branch, first, options), ...linesBelow(branch.children, below, options)];
   });
+
+const WRAPPED_LINES_MAX = 5;
+
+const wrappedLines = (
+  branch: Branch,
+  { first, below }: { readonly first: string; readonly below: string },
+  options: TextOptions,
+): readonly string[] => {
+  const room = Math.max(1, options.columns - first.length - MARKS[branch.mark].length - 1);
+  const [label = '', ...more] = wrapped(oneLine(branch.label), room, WRAPPED_LINES_MAX);
+  return [
+    lineOf({ ...branch, label }, first, options),
+    ...more.map(
+      (line) => `${options.colors.dim(below)}  ${branch.mark === 'waiting' ? options.colors.dim(line) : line}`,
+    ),
+  ];
+};
 
 const lineOf = (
   { mark, label, detail, durationMs }: Branch,

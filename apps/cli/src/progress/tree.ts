@@ -7,4 +7,6 @@ export interface Branch {
   readonly detail?: string | undefined;
   readonly durationMs?: number | undefined;
   readonly children: readonly Branch[];
+  /** Its label is long, and matters whole: it takes as many lines as it needs, up to a few. */
+  readonly wraps?: boolean;
 }

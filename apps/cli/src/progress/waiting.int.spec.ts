@@ -75,6 +75,56 @@ describe('waiting', () => {
     expect(lines.length).toBe(17);
   });
 
+  it('survives a restart of the gateway: says so, and goes on where it was', async () => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const io = fakeIo();
+    const running = ask(create, io);
+    await eventually(() => gateway.listeners === 1);
+    reach('machines');
+    await eventually(() => io.stderr().includes('Shared resources: done'));
+    await gateway.restart(async () => {
+      await eventually(() => io.stderr().includes('The gateway does not answer since 2026-11-21T09:00:00.000Z'));
+      reach('ready');
+    });
+    const { code, stdout, stderr } = await running;
+    expect(code).toBe(0);
+    expect(stdout).toContain('Provisioned');
+    expect(stderr).toMatch(/The gateway answers again after [\d.]+s\.\n/);
+    const lines = stderr.trimEnd().split('\n');
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(lines.at(-1)).toMatch(/ demo {2}Ready$/);
+  });
+
+  it('fails at once where no gateway has ever answered', async () => {
+    const { url } = gateway;
+    await gateway.stop();
+    const { code, stderr } = await run(['--server', url, ...create], fakeIo());
+    await gateway.start();
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`No server answers at ${url}`)]);
+    expect(stderr).not.toContain('continues');
+  });
+
+  it.each([
+    ['Ctrl-C', 130, []],
+    ['its time', 8, ['--timeout', '1s']],
+  ] as const)('ends at %s also while the gateway is away, and says how to come back', async (_end, code, options) => {
+    accepted('/ns/default/clusters');
+    reach('requested');
+    const io = fakeIo();
+    const running = ask([...create, ...options], io);
+    await eventually(() => gateway.listeners === 1);
+    await gateway.restart(async () => {
+      await eventually(() => io.stderr().includes('The gateway does not answer since'));
+      if (code === 130) io.pressCtrlC();
+      expect((await running).code).toBe(code);
+    });
+    expect(io.stderr()).toContain('he creation of demo continues on the server');
+    expect(io.stderr()).toContain(
+      'Come back with "fairlead cluster describe demo --watch", or wait for the end with "fairlead cluster wait demo".',
+    );
+  });
+
   it('asks again when the tables of the server are late', async () => {
     accepted('/ns/default/clusters');
     reach('requested');
@@ -99,7 +149,8 @@ describe('waiting', () => {
     expect(stderr).toContain(
       'Error: kubeadm init on demo-cp-1 failed: timed out waiting for the condition [InitControlPlaneFailedReason]',
     );
-    expect(stderr).toContain('"fairlead cluster retry demo" goes on from that step');
+    expect(stderr).toContain('  Continue from the failed step: fairlead cluster retry demo\n');
+    expect(stderr).toContain('  Delete the cluster: fairlead cluster delete demo\n');
   });
 
   describe('where a creation that fails is cleaned up', () => {
@@ -136,7 +187,7 @@ describe('waiting', () => {
       cleaned(undefined);
       const late = await ask([...create, '--timeout', '1s']);
       expect([late.code, late.stderr]).toEqual([1, expect.stringContaining(`Error: ${CAUSE}`)]);
-      expect(late.stderr).toContain('What was created is being deleted (onFailure: cleanup)');
+      expect(late.stderr).toContain('What was created is being deleted (onFailure: cleanup). Come back with');
     });
   });
 
@@ -162,7 +213,7 @@ describe('waiting', () => {
     reach('requested');
     const { code, stderr } = await ask([...create, '--timeout', '200ms']);
     expect(code).toBe(8);
-    expect(stderr).toContain('Not done within 0.2s: the cluster demo continues on the server');
+    expect(stderr).toContain('Not done within 0.2s: the creation of demo continues on the server');
   });
 
   it('ends with 8 although garbage is collected while nothing happens', async () => {
@@ -185,7 +236,7 @@ describe('waiting', () => {
     io.pressCtrlC();
     expect(await running).toMatchObject({
       code: 130,
-      stderr: expect.stringContaining('Stopped watching: the cluster demo continues on the server'),
+      stderr: expect.stringContaining('Interrupted: The creation of demo continues on the server'),
     });
     expect(gateway.asked('DELETE', '/ns/default/clusters/demo')).toEqual([]);
   });

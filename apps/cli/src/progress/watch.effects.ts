@@ -3,8 +3,7 @@ import type { Api, ClusterAt } from '../api/api.ports.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { deadlineAfter } from '../time/deadline.js';
-import { linesOfTree } from './tree.text.js';
-import type { Branch } from './tree.js';
+import type { TextOptions } from './tree.text.js';
 
 /** What is watched: a view that the server makes. Events only say when to ask for it again. */
 export interface Watched<View> {
@@ -19,8 +18,13 @@ export interface Watched<View> {
   until(view: View): boolean;
   /** What changed, for a log; before: undefined for the first view. */
   lines(before: View | undefined, after: View): readonly string[];
-  /** The view as it was made `agoMs` ago. */
-  tree(view: View, time: { readonly nowMs: number; readonly agoMs: number }): Branch;
+  /** The view as it was made `agoMs` ago, for a terminal. */
+  frame(view: View, options: FrameOptions): readonly string[];
+}
+
+export interface FrameOptions extends TextOptions {
+  readonly nowMs: number;
+  readonly agoMs: number;
 }
 
 export interface WatchOptions {
@@ -28,15 +32,19 @@ export interface WatchOptions {
   readonly timeoutMs?: number | undefined;
   /** Nothing is shown: the answer alone matters. */
   readonly quiet?: boolean | undefined;
+  /** The view is asked for again after this time without an event; undefined: it changes by events only. */
+  readonly againMs?: number | undefined;
 }
 
-/** How the watching ended: with the end that was waited for, or before it. */
-export interface WatchEnd<View> {
-  readonly view: View;
-  /** Of the latest event that the view shows. */
-  readonly seq: number;
-  readonly end: 'reached' | 'interrupted' | 'timed-out';
-}
+/** How the watching ended: with the end that was waited for, or before it, perhaps before anything was seen. */
+export type WatchEnd<View> =
+  | {
+      readonly end: 'reached';
+      readonly view: View;
+      /** Of the latest event that the view shows. */
+      readonly seq: number;
+    }
+  | { readonly end: 'interrupted' | 'timed-out' };
 
 /** The server is asked for the view at most so often, however many events there are. */
 const PACE_MS = 200;
@@ -61,15 +69,19 @@ const lineScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
   };
 };
 
-/** A tree that is redrawn in place. */
-const treeScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
+/** What is redrawn in place. */
+const frameScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
   const region = io.openRegion();
   let latest: { readonly view: View; readonly atMs: number } | undefined;
   const draw = (): void => {
     if (latest === undefined) return;
     const nowMs = io.now();
-    const tree = watched.tree(latest.view, { nowMs, agoMs: nowMs - latest.atMs });
-    const lines = linesOfTree(tree, { columns: Math.max(COLUMNS_MIN, io.columns()), colors: io.colors });
+    const lines = watched.frame(latest.view, {
+      nowMs,
+      agoMs: nowMs - latest.atMs,
+      columns: Math.max(COLUMNS_MIN, io.columns()),
+      colors: io.colors,
+    });
     // A region that is higher than the terminal could not be redrawn.
     region.draw(lines.slice(0, Math.max(1, io.rows() - 1)));
   };
@@ -111,6 +123,25 @@ class Newest {
   }
 }
 
+/** The promise's own end, or undefined once the signal aborts. */
+const unlessEnded = async <T>(promise: Promise<T>, ended: AbortSignal): Promise<T | undefined> => {
+  promise.catch(() => undefined); // After the end, its failure concerns nothing.
+  if (ended.aborted) return undefined;
+  let stop = (): void => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+    ended.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } catch (error) {
+    if (ended.aborted) return undefined;
+    throw error;
+  } finally {
+    ended.removeEventListener('abort', stop);
+  }
+};
+
 /**
  * Shows a view until `until` holds, and answers with the last one. At Ctrl-C and when the time is over it ends, too, and the server goes
  * on with what was watched.
@@ -119,38 +150,67 @@ export const watch = async <View>(
   api: Api,
   io: Io,
   watched: Watched<View>,
-  { timeoutMs, quiet = false }: WatchOptions,
+  { timeoutMs, quiet = false, againMs }: WatchOptions,
 ): Promise<WatchEnd<View>> => {
-  const enough = new AbortController();
   const late = deadlineAfter(timeoutMs);
-  const interrupted = AbortSignal.any([io.interrupts.first, late.signal]);
-  const ended = AbortSignal.any([interrupted, enough.signal]);
-  let view = await watched.read(watched.from);
+  const stopped = AbortSignal.any([io.interrupts.first, late.signal]);
+  try {
+    const reached = await untilReached(api, io, watched, { stopped, quiet, againMs });
+    return reached ?? { end: io.interrupts.first.aborted ? 'interrupted' : 'timed-out' };
+  } finally {
+    late.clear();
+  }
+};
+
+interface Until {
+  /** Nothing is waited for any more. */
+  readonly stopped: AbortSignal;
+  readonly quiet: boolean;
+  readonly againMs: number | undefined;
+}
+
+/** undefined: it was stopped before. */
+const untilReached = async <View>(
+  api: Api,
+  io: Io,
+  watched: Watched<View>,
+  { stopped, quiet, againMs }: Until,
+): Promise<(WatchEnd<View> & { readonly end: 'reached' }) | undefined> => {
+  const enough = new AbortController();
+  const ended = AbortSignal.any([stopped, enough.signal]);
+  const first = await unlessEnded(box(watched.read(watched.from)), stopped);
+  if (first === undefined) return undefined;
+  let view = first.value;
   let seq = watched.since(view);
-  const screen = quiet ? SILENT : io.isLive ? treeScreen(io, watched) : lineScreen(io, watched);
+  const screen = quiet ? SILENT : io.isLive ? frameScreen(io, watched) : lineScreen(io, watched);
   const newest = new Newest(ended);
   const reading = read(api, watched.at, { since: seq, newest, ended });
   try {
     screen.show(view);
-    while (!watched.until(view) && !interrupted.aborted) {
-      await Promise.race([newest.past(seq), reading]);
-      if (interrupted.aborted) break;
-      seq = newest.seq;
-      view = await readOnceShown(watched, seq, ended);
+    while (!watched.until(view)) {
+      await Promise.race([newest.past(seq), reading, ...(againMs === undefined ? [] : [pause(againMs, ended)])]);
+      const after = Math.max(newest.seq, seq);
+      const next = await unlessEnded(box(readOnceShown(watched, after, ended)), stopped);
+      if (next === undefined) return undefined;
+      [view, seq] = [next.value, after];
       screen.show(view);
-      await sleep(PACE_MS, undefined, { signal: ended }).catch(() => undefined);
+      await pause(PACE_MS, ended);
     }
-  } catch (error) {
-    if (!interrupted.aborted) throw error;
+    return { end: 'reached', view, seq };
   } finally {
-    late.clear();
     enough.abort();
     screen.close();
-    await reading;
+    await reading.catch((error: unknown) => {
+      if (!stopped.aborted) throw error;
+    });
   }
-  const end = watched.until(view) ? 'reached' : io.interrupts.first.aborted ? 'interrupted' : 'timed-out';
-  return { view, seq, end };
 };
+
+const pause = (ms: number, ended: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal: ended }).catch(() => undefined);
+
+/** Distinguishes a view that is undefined from none. */
+const box = async <T>(promise: Promise<T>): Promise<{ readonly value: T }> => ({ value: await promise });
 
 /** The tables of a busy server may be late: the event is in the log, so they will show it. */
 const readOnceShown = async <View>(watched: Watched<View>, seq: number, ended: AbortSignal): Promise<View> => {

@@ -35,8 +35,16 @@ export class FakeGateway {
     this.server = tls === undefined ? createServer(answer) : createTlsServer({ cert: tls, key: tls }, answer);
   }
 
-  async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+  async start(port = 0): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(port, '127.0.0.1', resolve));
+  }
+
+  /** Ends as a process that is killed, and begins again at the same address when `while` has resolved. */
+  async restart(meanwhile: () => Promise<unknown>): Promise<void> {
+    const { port } = this.server.address() as AddressInfo;
+    await this.stop();
+    await meanwhile();
+    await this.start(port);
   }
 
   get url(): string {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { handoverWords, holdsLog, type HandoverRecord } from '@fairlead/contracts';
 import type { Api } from '../api/api.ports.js';
 import { clientApi } from '../api/client.api.js';
+import { Outage } from '../api/outage.js';
 import { fetchTrusting, readAuthority } from '../api/trusting.fetch.js';
 import { failureText } from '../failure.text.js';
 import { CliFailure, wordsOf } from '../failures.js';
@@ -61,13 +62,14 @@ const handoverNotice = (handover: HandoverRecord): string =>
     : `This installation is read-only: ${handoverWords(handover)}.`;
 
 /** The client of an instance that has just been started. */
-export const apiOf = (instance: Instance, { interrupts }: Io): Api =>
+export const apiOf = (instance: Instance, io: Io): Api =>
   clientApi({
     server: instance.server,
     token: readFileSync(instance.tokenFile, 'utf8').trim(),
     instance,
-    interrupted: interrupts.first,
+    interrupted: io.interrupts.first,
     fetch: fetchTrusting(readAuthority('/', instance.caFile)),
+    outage: new Outage(io, () => true), // A gateway that ends is started again.
   });
 
 const watcherOf = (settings: UpSettings, io: Io): Watcher => {

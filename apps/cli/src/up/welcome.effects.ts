@@ -73,7 +73,10 @@ const demoOutcome = async (
     return {};
   }
   try {
-    const { operation } = await followOperation(api, io, DEMO_AT, { requestSeq: 0, what: 'the demo' });
+    const { operation } = await followOperation(api, io, DEMO_AT, {
+      requestSeq: 0,
+      what: `the creation of ${DEMO_AT.cluster}`,
+    });
     return operation.kind === 'delete' ? {} : { ready: DEMO_AT };
   } catch (error) {
     if (error instanceof CliFailure && error.exit === 'failed') return { failure: error };

@@ -165,6 +165,7 @@ const watched = async (session: Session, at: ClusterAt, id: string, options: Wat
     io.err(`Watch it with "fairlead upgrade status ${at.cluster} --follow".\n`);
     return summaryAnswer(await api.upgrade(at, id));
   }
+  session.waitsForServer();
   return summaryAnswer(orFail(await followUpgrade(api, io, { at, id }, { until: isOver, timeoutMs: options.timeout })));
 };
 

@@ -1,8 +1,8 @@
 import type { Api, ClusterAt, UpgradeView } from '../api/api.ports.js';
 import type { Session } from '../command/session.js';
-import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { formatDuration } from '../output/duration.js';
+import { commandAt, orContinues, stoppedWatching } from '../progress/stopped.watching.js';
+import { linesOfTree } from '../progress/tree.text.js';
 import { watch } from '../progress/watch.effects.js';
 import { linesBetweenUpgrades } from './upgrade.lines.js';
 import { upgradeTree } from './upgrade.tree.js';
@@ -33,7 +33,8 @@ export const followUpgrade = async (
   { at, id }: { readonly at: ClusterAt; readonly id: string },
   { timeoutMs, until, quiet }: FollowUpgradeOptions,
 ): Promise<UpgradeView> => {
-  const { view, end } = await watch(
+  const stopped = { what: `the upgrade ${id} of ${at.cluster}`, help: howToComeBack(at) };
+  const ended = await watch(
     api,
     io,
     {
@@ -43,12 +44,14 @@ export const followUpgrade = async (
       read: (minSeq) => api.upgrade(at, id, minSeq),
       until,
       lines: linesBetweenUpgrades,
-      tree: (upgrade, { agoMs }) => upgradeTree(upgrade, { agoMs, all: false }),
+      frame: (upgrade, options) => linesOfTree(upgradeTree(upgrade, { ...options, all: false }), options),
     },
     { timeoutMs, quiet },
-  );
-  if (end === 'reached') return view;
-  throw stillGoing(view, end, timeoutMs);
+  ).catch((error: unknown) => {
+    throw orContinues(error, stopped);
+  });
+  if (ended.end === 'reached') return ended.view;
+  throw stoppedWatching(ended.end, stopped, timeoutMs);
 };
 
 /** However long the checks take, they are shown to be under way no longer than this. */
@@ -65,12 +68,5 @@ export const planned = async (
   return followUpgrade(api, io, { at, id: upgrade.id }, { until: hasPlan, timeoutMs: PLAN_TIMEOUT_MS, quiet: true });
 };
 
-const stillGoing = (upgrade: UpgradeView, exit: 'interrupted' | 'timed-out', timeoutMs = 0): CliFailure => {
-  const what = `the upgrade ${upgrade.id} of ${upgrade.cluster} continues on the server`;
-  return new CliFailure(exit, {
-    code: `cli.${exit}`,
-    message:
-      exit === 'interrupted' ? `Stopped watching: ${what}` : `Not done within ${formatDuration(timeoutMs)}: ${what}`,
-    help: `Look again with "fairlead upgrade status ${upgrade.cluster} --follow"; stop it with "fairlead upgrade pause ${upgrade.cluster}".`,
-  });
-};
+const howToComeBack = (at: ClusterAt): string =>
+  `Come back with "${commandAt('upgrade status', at, '--follow')}"; stop it with "${commandAt('upgrade pause', at)}".`;

@@ -173,7 +173,7 @@ describe('upgrade start', () => {
     io.pressCtrlC();
     const { code, stderr } = await ran;
     expect(code).toBe(130);
-    expect(stderr).toContain('Stopped watching: the upgrade u-8f3k2m9q01 of demo continues on the server');
+    expect(stderr).toContain('Interrupted: The upgrade u-8f3k2m9q01 of demo continues on the server');
     expect(stderr).toContain('fairlead upgrade status demo --follow');
     await eventually(() => gateway.listeners === 0);
   });
@@ -287,9 +287,36 @@ describe('what belongs to upgrades', () => {
     };
     gateway.on('POST', `${ROOT}/etcd/snapshots`, { status: 202, body: asked });
     gateway.on('GET', `${ROOT}/etcd/requests/r1`, { body: { ...asked, phase: 'Succeeded', snapshot: 's1' } });
-    expect((await ask(['etcd', 'snapshot', 'demo', '--wait'])).stdout).toBe(
-      'The snapshot of the etcd of demo (s1) is done.\n',
-    );
+    const step = { name: 'snapshot-etcd', title: 'Take a snapshot', group: 'etcd', state: 'done', note: 's1' };
+    const operation = {
+      ...{
+        id: 'e1',
+        seq: 1,
+        kind: 'snapshot-etcd',
+        retryOf: null,
+        retries: 0,
+        phase: 'Succeeded',
+        uid: 'u',
+        actor: 'a',
+      },
+      ...{
+        startedAt: '2026-11-21T08:00:00.000Z',
+        finishedAt: '2026-11-21T08:00:02.000Z',
+        durationMs: 2_000,
+        nodes: [],
+      },
+      ...{ currentStep: null, failures: [], failuresTotal: 0, reason: '', message: '', nextActions: [] },
+      steps: [
+        {
+          ...{ ...step, startedAt: '2026-11-21T08:00:00.000Z', finishedAt: '2026-11-21T08:00:02.000Z' },
+          ...{ durationMs: 2_000, done: null, total: null, failure: null },
+        },
+      ],
+    };
+    gateway.on('GET', `${ROOT}/operations`, { body: { items: [operation] } });
+    const saved = await ask(['etcd', 'snapshot', 'demo', '--wait']);
+    expect(saved.stdout).toBe('The snapshot of the etcd of demo (s1) is done.\n');
+    expect(saved.stderr).toContain('demo  Take a snapshot: done (s1), 2.0s');
     const snapshot = {
       name: 's1',
       kind: 'EtcdSnapshot',

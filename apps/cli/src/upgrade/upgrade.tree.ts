@@ -1,3 +1,4 @@
+import { attemptWords } from '@fairlead/contracts';
 import type { UpgradeView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
 import type { Branch, Mark } from '../progress/tree.js';
@@ -43,9 +44,10 @@ export const nodeWords = ({ phase, step, waitsFor }: UpgradeNode): string => {
   return phase === 'Skipped' || phase === 'Quarantined' ? `${stage}: ${waitsFor}` : `${stage}, waits for ${waitsFor}`;
 };
 
-const failureBranch = ({ failure, attempt, attemptsMax, phase }: UpgradeNode): readonly Branch[] => {
+const failureBranch = (node: UpgradeNode): readonly Branch[] => {
+  const { failure, attemptsMax, phase } = node;
   if (failure === '' || phase === 'Done') return [];
-  const count = attemptsMax === 0 ? '' : ` (attempt ${attempt} of ${attemptsMax})`;
+  const count = attemptsMax === 0 ? '' : ` (${attemptWords(node)})`;
   return [
     {
       mark: phase === 'Failed' || phase === 'LeftFailed' ? 'failed' : 'trouble',

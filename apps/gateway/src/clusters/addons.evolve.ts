@@ -1,4 +1,5 @@
 import {
+  attemptWords,
   KUBEADM_ADDONS,
   NFS_STORAGE_ADDON as STORAGE,
   sentenceOf,
@@ -81,15 +82,9 @@ const sameAddon = (one: AddonView, other: AddonView | undefined): boolean =>
   one.message === other.message &&
   one.since === other.since;
 
-const attemptOf = ({
-  cause,
-  attempt,
-  attemptsMax,
-  nextAttemptAt,
-}: StoredEvent<'BootstrapStepFailed'>['data'] | StoredEvent<'OperationFailed'>['data']): string => {
-  const next = nextAttemptAt === null ? '' : `; next attempt at ${nextAttemptAt}`;
-  return `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}${next})`;
-};
+const attemptOf = (
+  failed: StoredEvent<'BootstrapStepFailed'>['data'] | StoredEvent<'OperationFailed'>['data'],
+): string => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`;
 
 /** Before a cluster is Ready, what is not served is named in the words of the step. Nodes that come later may fail by themselves. */
 const stepFailed = (doc: AddonsDoc, { data, meta }: StoredEvent<'BootstrapStepFailed'>): AddonsDoc => {

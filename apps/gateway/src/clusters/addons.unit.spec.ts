@@ -129,7 +129,7 @@ describe('the addons of a cluster', () => {
     const storage = row?.addons?.addons.at(-1);
     expect([storage?.phase, storage?.message]).toEqual([
       'Failed',
-      expect.stringContaining(`the server refuses it (attempt 3 of 40; next attempt at ${soon})`),
+      expect.stringContaining(`the server refuses it (attempt 3 of 40, next at ${soon})`),
     ]);
     const healed = world(...upToReady, failed, installed('nfs-storage', 'v4.0.2'));
     expect([healed?.reason, healed?.message, healed?.addons?.addons.at(-1)?.phase]).toEqual(['', '', 'Deployed']);

@@ -72,11 +72,19 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
   kubelet: node.software['kubelet'],
 });
 
-/** People take their time to approve a plan, and a rollout has limits of its own for each node. */
-const UNLIMITED: ReadonlySet<string> = new Set(['approve', 'rollout', 'replace-nodes']);
+/** People take their time to approve a plan; a rollout has limits of its own for each node, and what is done with etcd has its own, too. */
+const UNLIMITED: ReadonlySet<string> = new Set([
+  'approve',
+  'rollout',
+  'replace-nodes',
+  'snapshot-etcd',
+  'verify-snapshot',
+  'prepare-restore',
+  'restore-etcd',
+]);
 
-const stepsOf = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): OperationFacts['steps'] =>
-  operationView(uid, operation, nodes)
+const stepsOf = (of: OperationsDoc, operation: OperationDoc, nodes: readonly NodeDoc[]): OperationFacts['steps'] =>
+  operationView(of, operation, nodes)
     .steps.flatMap(({ name, title, state, startedAt }) =>
       state !== 'running' || startedAt === null || UNLIMITED.has(name)
         ? []
@@ -84,11 +92,15 @@ const stepsOf = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]
     )
     .toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
 
-const operationFacts = (uid: string, operation: OperationDoc, nodes: readonly NodeDoc[]): readonly OperationFacts[] => {
+const operationFacts = (
+  of: OperationsDoc,
+  operation: OperationDoc,
+  nodes: readonly NodeDoc[],
+): readonly OperationFacts[] => {
   const { course, phase, isOver, node, message, startedAt, finishedAt } = operation;
   const kind = kindOf(course);
   if (phase === 'Running')
-    return [{ kind, state: 'running', node, message, since: startedAt, steps: stepsOf(uid, operation, nodes) }];
+    return [{ kind, state: 'running', node, message, since: startedAt, steps: stepsOf(of, operation, nodes) }];
   if (phase !== 'Failed' || isOver === true) return [];
   return [{ kind, state: 'failed', node, message, since: finishedAt ?? startedAt, steps: [] }];
 };
@@ -113,7 +125,10 @@ export const conditionFacts = ({ cluster, nodes, operations, around, ...at }: Co
     resumedAt,
     nodes: nodes.map(nodeFacts),
     addresses: addressFacts(addressStatuses(cluster.virtualAddresses ?? [], nodes)),
-    operations: (operations?.operations ?? []).flatMap((operation) => operationFacts(uid, operation, nodes)),
+    operations:
+      operations === undefined
+        ? []
+        : operations.operations.flatMap((operation) => operationFacts(operations, operation, nodes)),
     upgrade: upgrade?.uid === uid ? { ...upgrade, since: upgrade.requestedAt } : null,
     etcd:
       etcd?.uid === uid

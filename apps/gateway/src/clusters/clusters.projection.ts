@@ -1,4 +1,5 @@
 import {
+  attemptWords,
   replacementIn,
   pauseAfter,
   sentenceOf,
@@ -105,17 +106,15 @@ const begin = (event: StoredEvent<'ClusterRequested'>): ClusterDoc => ({
 
 type StepFailed = StoredEvent<'InfrastructureStepFailed' | 'BootstrapStepFailed'>;
 
-const attemptSentence = ({ data: { cause, attempt, attemptsMax, nextAttemptAt } }: StepFailed): string => {
-  const next = nextAttemptAt === null ? '' : `; next attempt at ${nextAttemptAt}`;
-  return `${sentenceOf(cause)} (attempt ${attempt} of ${attemptsMax}${next})`;
-};
+const attemptSentence = ({ data }: StepFailed): string => `${sentenceOf(data.cause)} (${attemptWords(data)})`;
 
 const DELETION_REASON = 'DeleteMCISFailedReason';
 const STORAGE_REASON = 'SetupStorageClassFailedReason';
 
 const deletionSentence = ({ data }: StoredEvent<'VmDeletionFailed'>): string => {
   const what = data.machines.length === 0 ? 'the load balancer' : data.machines.join(', ');
-  return `${what} could not be deleted: ${sentenceOf(data.cause)} (next attempt at ${data.nextAttemptAt})`;
+  const attempts = attemptWords({ ...data, attemptsMax: data.attempt });
+  return `${what} could not be deleted: ${sentenceOf(data.cause)} (${attempts})`;
 };
 
 const marked = (doc: ClusterDoc, mark: Mark, time: string): ClusterDoc => ({

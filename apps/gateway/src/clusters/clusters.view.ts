@@ -26,7 +26,7 @@ const ENDED = {
 const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress'] => {
   const latest = operations?.operations.at(-1);
   if (operations === undefined || latest === undefined) return null;
-  const view = operationView(operations.uid, latest, nodes);
+  const view = operationView(operations, latest, nodes);
   return {
     operation: latest.kind,
     currentStep: view.currentStep,
@@ -34,6 +34,7 @@ const progressOf = ({ nodes, operations }: ClusterRows): ClusterView['progress']
     nodesReady: nodes.filter(isReady).length,
     nodesTotal: nodes.length,
     steps: view.steps,
+    nextActions: view.nextActions,
   };
 };
 

@@ -226,7 +226,7 @@ describe('the view of a cluster', () => {
     expect(viewAfter([...prefix, attempt]).status).toMatchObject({
       phase: 'Provisioning',
       reason: '',
-      message: 'ssh on demo-cp-1 failed: refused (attempt 2 of 15; next attempt at 2026-01-01T00:00:09.000Z)',
+      message: 'ssh on demo-cp-1 failed: refused (attempt 2 of 15, next at 2026-01-01T00:00:09.000Z)',
     });
     expect(
       viewAfter([...prefix, attempt, { type: 'NetworkReady', data: { uid, cni: 'kilo', version: '1' } }]).status
@@ -249,7 +249,7 @@ describe('a cluster that hooks hold', () => {
       status: 'True',
       reason: 'HookAsksForTime',
       message: expect.stringMatching(
-        /^paused by hook traffic \(BeforeNodeDrain of demo-w-1\) since 2026-.*: busy; next attempt at 2026-01-01T01:00:00.000Z\./,
+        /^paused by hook traffic \(BeforeNodeDrain of demo-w-1\) since 2026-.*: busy \(attempt 1, next at 2026-01-01T01:00:00.000Z\)\./,
       ),
     });
   });

@@ -1,4 +1,5 @@
 import { unsignedSentence, type ConditionReason } from '@fairlead/contracts';
+import { heldAttempts } from '../lifecycle/held.hooks.js';
 import type { ConditionFacts, NodeFacts } from './condition.facts.js';
 import {
   CHANGING,
@@ -122,10 +123,11 @@ export const hookBlocked: Read = ({ hooks = {}, createdAt }) => {
   const held = Object.values(hooks).toSorted((one, other) => (one.since < other.since ? -1 : 1));
   const [first] = held;
   if (first === undefined) return isNot(createdAt);
-  const sentences = held.slice(0, NAMED_MAX).map(({ hook, point, node, message, since, nextAttemptAt }) => {
+  const sentences = held.slice(0, NAMED_MAX).map((one) => {
+    const { hook, point, node, message, since } = one;
     const what = `${point}${node === null ? '' : ` of ${node}`}`;
     const why = message === '' ? '' : `: ${message}`;
-    return `paused by hook ${hook} (${what}) since ${since}${why}; next attempt at ${nextAttemptAt}`;
+    return `paused by hook ${hook} (${what}) since ${since}${why} (${heldAttempts(one)})`;
   });
   return found({
     status: 'True',

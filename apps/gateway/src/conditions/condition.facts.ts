@@ -125,6 +125,7 @@ export interface ConditionFacts {
         readonly node: string | null;
         readonly failed: boolean;
         readonly message: string;
+        readonly attempt?: number;
         readonly since: string;
         readonly nextAttemptAt: string;
       }

@@ -1,4 +1,11 @@
-import { holdsStep, type DeclaredSpec, type EventData, type HookPoint, type StoredEvent } from '@fairlead/contracts';
+import {
+  attemptWords,
+  holdsStep,
+  type DeclaredSpec,
+  type EventData,
+  type HookPoint,
+  type StoredEvent,
+} from '@fairlead/contracts';
 
 /** A hook that a step waits for. */
 export interface HeldBy {
@@ -8,6 +15,10 @@ export interface HeldBy {
   /** It has failed, or asked for more time. */
   readonly failed: boolean;
   readonly message: string;
+  /** How often it has answered without letting the step go on. Rows of earlier releases have none. */
+  readonly attempt?: number;
+  /** RFC 3339: its latest answer. Rows of earlier releases have none. */
+  readonly answeredAt?: string;
   /** RFC 3339. */
   readonly since: string;
   readonly nextAttemptAt: string;
@@ -68,7 +79,8 @@ const asked = (held: HeldHooks = {}, { data, meta }: StoredEvent<Asked>): HeldHo
     ...('upgradeId' in data ? { upgradeId: data.upgradeId } : {}),
     ...('requestId' in data ? { requestId: data.requestId } : {}),
   };
-  return { ...others, [key]: { hook, point, node, failed, message, since, nextAttemptAt, ...part } };
+  const answer = { attempt: data.attempt, answeredAt: meta.time, failed, message };
+  return { ...others, [key]: { hook, point, node, since, nextAttemptAt, ...answer, ...part } };
 };
 
 const withoutSkipped = (held: HeldHooks, data: EventData<'HookSkipped'>): HeldHooks => {
@@ -117,3 +129,35 @@ export const heldAfter = (held: HeldHooks, event: StoredEvent): HeldHooks => {
       return held;
   }
 };
+
+/** The answers so far: `attempt 3, next at 2026-…`. */
+export const heldAttempts = ({ attempt = 1, nextAttemptAt }: Pick<HeldBy, 'attempt' | 'nextAttemptAt'>): string =>
+  attemptWords({ attempt, attemptsMax: attempt, nextAttemptAt });
+
+/** Every event that `heldAfter` reacts to. */
+const CHANGING_HELD: ReadonlySet<string> = new Set<StoredEvent['type']>([
+  'ClusterSpecChanged',
+  'HookBlocked',
+  'HookSucceeded',
+  'HookFailed',
+  'UpgradeHookBlocked',
+  'UpgradeHookSucceeded',
+  'UpgradeHookFailed',
+  'NodeActionHookBlocked',
+  'NodeActionHookSucceeded',
+  'NodeActionHookFailed',
+  'HookSkipped',
+  'RolloutAborted',
+  'RolloutCompleted',
+  'OperationPostponed',
+  'NodeActionCordoned',
+  'NodeActionSucceeded',
+  'NodeActionFailed',
+  'NodeActionVoided',
+  'NodeRemovalCancelled',
+  'NodeRemoved',
+  'VmDeleted',
+  'ClusterDeletionRequested',
+]);
+
+export const isAboutHeld = ({ type }: StoredEvent): boolean => CHANGING_HELD.has(type);

@@ -1,4 +1,5 @@
 import {
+  attemptWords,
   machineAt,
   replacedIn,
   sentenceOf,
@@ -380,8 +381,9 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'BootstrapStepFailed':
       return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
     case 'VmDeletionFailed': {
-      const { cause, nextAttemptAt } = event.data;
-      const reason = `the machine could not be deleted: ${sentenceOf(cause)} (next attempt at ${nextAttemptAt})`;
+      const { cause, attempt } = event.data;
+      const attempts = attemptWords({ ...event.data, attemptsMax: attempt });
+      const reason = `the machine could not be deleted: ${sentenceOf(cause)} (${attempts})`;
       return { ...doc, reason, changedAt: time };
     }
     default:

@@ -71,9 +71,10 @@ const stateOf = (doc: NodeDoc): NodeProgressView['state'] => {
   return stage === 'planned' ? 'waiting' : 'running';
 };
 
-const reasonOf = ({ away, isLost, reason }: NodeDoc): string => {
+const reasonOf = ({ away, isLost, reason, drain }: NodeDoc): string => {
   if (away !== undefined) return awaySentence(away);
-  return isLost ? LOST : reason;
+  if (isLost) return LOST;
+  return reason === '' ? (drain?.message ?? '') : reason;
 };
 
 const sinceOf = (doc: NodeDoc): string => {

@@ -16,6 +16,8 @@ export interface Acted {
   readonly since: string;
   /** What it waits for, or how it ended; empty: nothing to say. */
   readonly message: string;
+  /** It does not get further by itself now: the message says what it waits for. */
+  readonly waits?: true;
   /** Why it was left as it is. */
   readonly why?: VoidReason;
 }
@@ -46,13 +48,15 @@ const actedBy = (event: ActionEvent): Acted => {
   const { time: since } = event.meta;
   switch (event.type) {
     case 'NodeActionHookBlocked':
-      return { state: 'waiting', since, message: sentenceOfEvent(event) };
+      return { state: 'waiting', since, message: sentenceOfEvent(event), waits: true };
     case 'NodeActionHookFailed': {
-      const state = event.data.nextAttemptAt === null ? 'running' : 'waiting';
-      return { state, since, message: sentenceOfEvent(event) };
+      const message = sentenceOfEvent(event);
+      return event.data.nextAttemptAt === null
+        ? { state: 'running', since, message }
+        : { state: 'waiting', since, message, waits: true };
     }
     case 'NodeActionPostponed':
-      return { state: 'waiting', since, message: POSTPONED_WORDS[event.data.reason] };
+      return { state: 'waiting', since, message: POSTPONED_WORDS[event.data.reason], waits: true };
     case 'NodeActionStarted':
     case 'NodeActionHookSucceeded':
     case 'HookSkipped':
@@ -60,7 +64,7 @@ const actedBy = (event: ActionEvent): Acted => {
     case 'NodeActionDrained':
       return { state: 'running', since, message: sentenceOfEvent(event) };
     case 'NodeActionEvictionRefused':
-      return { state: 'running', since, message: sentenceOfEvent(event) };
+      return { state: 'running', since, message: sentenceOfEvent(event), waits: true };
     case 'NodeActionSucceeded':
       return { state: 'done', since, message: ACTION_PARTICIPLES[event.data.action] };
     case 'NodeActionFailed':

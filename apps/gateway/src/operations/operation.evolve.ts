@@ -51,6 +51,8 @@ export interface OperationDoc {
   readonly machines?: readonly string[];
   readonly node: string | null;
   readonly requestId: string | null;
+  /** The snapshot of etcd that is verified or restored; absent: it is about none. */
+  readonly snapshot?: string;
   /** The pool that is rolled out; absent: it is no rollout. */
   readonly pool?: string;
   /** The nodes that are asked for an action, and how far each is; absent: none are. */
@@ -76,6 +78,9 @@ const REQUESTS = [
   'PoolRolloutRequested',
   'NodeActionRequested',
   'UpgradeRequested',
+  'EtcdSnapshotRequested',
+  'EtcdSnapshotVerificationRequested',
+  'EtcdRestoreRequested',
 ] as const satisfies readonly EventType[];
 export type Requested = StoredEvent<(typeof REQUESTS)[number]>;
 
@@ -140,6 +145,7 @@ export const begun = (event: Requested, kind: Exclude<OperationKind, 'retry'>): 
   node: event.type === 'NodeRemovalRequested' ? event.data.node : null,
   requestId: requestIdOf(event),
   ...(event.type === 'PoolRolloutRequested' ? { pool: event.data.pool } : {}),
+  ...('snapshot' in event.data ? { snapshot: event.data.snapshot } : {}),
   ...(event.type === 'NodeActionRequested' ? { acted: actedAtFirst(event) } : {}),
 });
 

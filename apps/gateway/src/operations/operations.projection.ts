@@ -1,4 +1,5 @@
 import {
+  RESTORE_WORDS,
   sentenceOf,
   type ClusterUid,
   type EventData,
@@ -8,6 +9,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
+import { heldAfter, isAboutHeld, type HeldHooks } from '../lifecycle/held.hooks.js';
 import {
   begun,
   isRequest,
@@ -28,6 +30,8 @@ export interface OperationsDoc {
   /** Of its ClusterRequested. Rows of earlier releases have none. */
   readonly requestedSeq?: number;
   readonly operations: readonly OperationDoc[];
+  /** Hooks that hold a step; absent: none is declared. */
+  readonly hooks?: NonNullable<HeldHooks>;
 }
 
 const OPERATIONS_MAX = 30;
@@ -102,6 +106,8 @@ const noteOf = (event: StoredEvent): string | undefined => {
       return event.data.node;
     case 'NetworkReady':
       return `${event.data.cni} ${event.data.version}`;
+    case 'EtcdSnapshotTaken':
+      return event.data.snapshot;
     default:
       return undefined;
   }
@@ -142,12 +148,32 @@ const withFailure =
     failuresTotal: operation.failuresTotal + 1,
   });
 
+const ETCD_COURSES = {
+  EtcdSnapshotRequested: 'snapshot-etcd',
+  EtcdSnapshotVerificationRequested: 'verify-snapshot',
+  EtcdRestoreRequested: 'restore-etcd',
+} as const satisfies Partial<Record<EventType, OperationDoc['course']>>;
+
+const isAboutEtcd = ({ course }: OperationDoc): boolean => Object.values(ETCD_COURSES).some((one) => one === course);
+
+const asksEtcd =
+  (requestId: string | null) =>
+  (operation: OperationDoc): boolean =>
+    isAboutEtcd(operation) && operation.requestId === requestId;
+
+/** Every request to verify a snapshot is answered by one verification of it. */
+const verifies =
+  (snapshot: string) =>
+  (operation: OperationDoc): boolean =>
+    operation.course === 'verify-snapshot' && operation.snapshot === snapshot;
+
 /** Failures do not say of which request they are: all that could be, get them. Those of upgrades do. */
 const couldBeOf =
   ({ node }: StepFailure) =>
   (operation: OperationDoc): boolean =>
     operation.course !== 'upgrade' &&
     operation.acted === undefined &&
+    !isAboutEtcd(operation) &&
     (node === null || operation.node === null || operation.node === node || replaces(operation));
 
 /** A request whose machines are all removed asks for nothing any longer. */
@@ -183,6 +209,10 @@ const begin = (doc: OperationsDoc, event: Requested): OperationsDoc => {
       return add(doc, begun(event, COURSES[event.data.action]));
     case 'UpgradeRequested':
       return add(doc, begun(event, 'upgrade'));
+    case 'EtcdSnapshotRequested':
+    case 'EtcdSnapshotVerificationRequested':
+    case 'EtcdRestoreRequested':
+      return add(doc, begun(event, ETCD_COURSES[event.type]));
     case 'ClusterDeletionRequested': {
       const superseded = mapRunning(
         doc,
@@ -359,6 +389,21 @@ const acted: Advance<ActionEvent['type']> = (doc, event) =>
     },
   );
 
+const etcdFailed: Advance<'EtcdSnapshotFailed' | 'EtcdRestoreFailed'> = (doc, { meta, data }) =>
+  mapRunning(doc, asksEtcd(data.requestId), ended('Failed', meta.time, { message: sentenceOf(data.cause) }));
+
+/** A restore that is undone says why. */
+const restoreAdvanced: Advance<'EtcdRestoreAdvanced'> = (doc, { data: { requestId, step, cause } }) => {
+  const note = `${RESTORE_WORDS[step]}${cause === null ? '' : `: ${sentenceOf(cause)}`}`;
+  return mapRunning(doc, asksEtcd(requestId), (operation) => ({
+    ...operation,
+    notes: { ...operation.notes, EtcdRestoreAdvanced: note },
+  }));
+};
+
+const snapshotDeleted: Advance<'EtcdSnapshotDeleted'> = (doc, { meta, data }) =>
+  mapRunning(doc, verifies(data.snapshot), ended('Failed', meta.time, { message: 'the snapshot was deleted' }));
+
 /** Machines are reserved before they are requested, on each connection that asks for it. */
 const clusterAccepted: Advance<'ClusterAccepted'> = (doc, event) => {
   const { reserves = [] } = event.data.waits ?? {};
@@ -438,11 +483,28 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   NodeActionSucceeded: acted,
   NodeActionFailed: acted,
   NodeActionVoided: acted,
+  EtcdSnapshotTaken: (doc, event) => succeeds(asksEtcd(event.data.requestId))(doc, event),
+  EtcdSnapshotFailed: etcdFailed,
+  EtcdSnapshotVerified: (doc, event) => succeeds(verifies(event.data.snapshot))(doc, event),
+  EtcdSnapshotVerificationFailed: (doc, { meta, data }) =>
+    mapRunning(doc, verifies(data.snapshot), ended('Failed', meta.time, { message: sentenceOf(data.cause) })),
+  EtcdSnapshotDeleted: snapshotDeleted,
+  EtcdRestoreStarted: (doc, event) => marks(asksEtcd(event.data.requestId))(doc, event),
+  EtcdRestoreAdvanced: restoreAdvanced,
+  EtcdRestored: (doc, event) => succeeds(asksEtcd(event.data.requestId))(doc, event),
+  EtcdRestoreFailed: etcdFailed,
   OperationFailed: (doc, event) => mapRunning(doc, upgrades(event.data.upgradeId), withFailure(failureOf(event))),
 };
 
 /** The compiler does not see that an event's type chooses the function for that very type. */
 const advanceOf = (event: StoredEvent): Advance | undefined => ADVANCES[event.type] as Advance | undefined;
+
+const withHeld = (doc: OperationsDoc, event: StoredEvent): OperationsDoc => {
+  const { hooks: before, ...others } = doc;
+  const hooks = heldAfter(before, event);
+  if (hooks === before) return doc;
+  return hooks === undefined ? others : { ...others, hooks };
+};
 
 /** One row per cluster name. It outlives the cluster, so that the end of a deletion can be seen; a new cluster starts it again. */
 export const operationsProjection: Projection<OperationsDoc> = {
@@ -450,7 +512,7 @@ export const operationsProjection: Projection<OperationsDoc> = {
   table: 'operations',
 
   keys: (event) =>
-    isRequest(event) || replacing(event) !== undefined || advanceOf(event) !== undefined
+    isRequest(event) || replacing(event) !== undefined || advanceOf(event) !== undefined || isAboutHeld(event)
       ? [clusterKey(event.meta.namespace, event.meta.cluster)]
       : [],
 
@@ -461,10 +523,11 @@ export const operationsProjection: Projection<OperationsDoc> = {
       return begin({ namespace, cluster, uid, requestedSeq: event.meta.seq, operations: [] }, event);
     }
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    if (isRequest(event)) return begin(doc, event);
+    const held = withHeld(doc, event);
+    if (isRequest(event)) return begin(held, event);
     const replacement = replacing(event);
     // One event may ask for a replacement and be a fact about other operations, too.
-    const advanced = advanceOf(event)?.(doc, event) ?? doc;
+    const advanced = advanceOf(event)?.(held, event) ?? held;
     return replacement === undefined ? advanced : add(advanced, replacement);
   },
 };

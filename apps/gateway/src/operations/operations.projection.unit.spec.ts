@@ -2,6 +2,7 @@ import type { Fact, NodeSet, OperationView } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import {
   accepted,
+  balanced,
   clusterReady,
   CREATE,
   created,
@@ -378,7 +379,7 @@ describe('the operation of a drain that is requested', () => {
       return `${node?.state}: ${node?.reason}`;
     };
     const held =
-      'waiting: the hook traffic (BeforeNodeDrain of demo-w-1) asked for more time: traffic moves; next attempt at 2026-01-01T01:00:00.000Z';
+      'waiting: the hook traffic (BeforeNodeDrain of demo-w-1) asked for more time: traffic moves (attempt 1, next at 2026-01-01T01:00:00.000Z)';
     expect(reasonAfter()).toBe(held);
     expect(reasonAfter(nodeFact('NodeActionHookBlocked', 'demo-w-1', { ...about, point: 'AfterNodeDrain' }))).toBe(
       held,
@@ -485,5 +486,145 @@ describe('the row of the operations', () => {
       'Running',
       'demo-w-49',
     ]);
+  });
+});
+
+describe('a deletion that waits for a hook', () => {
+  const deletion: Fact = { type: 'ClusterDeletionRequested', data: { uid } };
+  const ofHook = (type: string, point: string, data: object): Fact =>
+    ({ type, data: { uid, hook: 'backup', point, ...data } }) as unknown as Fact;
+  const next = '2026-01-01T01:00:00.000Z';
+  const cause = { operation: 'call the hook', target: 'backup', message: 'it answered with HTTP 500' };
+  const failedOnce = (attempt: number, point = 'BeforeClusterDelete'): Fact =>
+    ofHook('HookFailed', point, { cause, attempt, nextAttemptAt: next });
+  const deleteAfter = (...facts: readonly Fact[]): OperationView =>
+    world([...CREATE, deletion, ...facts]).views.find(({ kind }) => kind === 'delete')!;
+  const failureIn = ({ steps }: OperationView): unknown => steps.find(({ failure }) => failure !== null)?.failure;
+
+  it('shows the hook, its answer, the attempt and the next one at the step that it holds', () => {
+    const view = deleteAfter(failedOnce(1), failedOnce(2));
+    expect(view.steps.find(({ failure }) => failure !== null)?.name).toBe('dismantle');
+    expect(failureIn(view)).toMatchObject({
+      sentence: 'the hook backup (BeforeClusterDelete) failed: it answered with HTTP 500',
+      attempt: 2,
+      nextAttemptAt: next,
+    });
+    expect(view.nextActions).toEqual([
+      'Continue without the hook: fairlead hook skip demo backup --point BeforeClusterDelete --reason "<reason>"',
+    ]);
+  });
+
+  it('shows one that asks for more time as well, and the hooks at its end', () => {
+    const busy = ofHook('HookBlocked', 'BeforeClusterDelete', {
+      message: 'a backup runs',
+      attempt: 1,
+      nextAttemptAt: next,
+    });
+    expect(failureIn(deleteAfter(busy))).toMatchObject({
+      sentence: 'the hook backup (BeforeClusterDelete) asked for more time: a backup runs',
+    });
+    const gone: readonly Fact[] = [
+      { type: 'ClusterDismantled', data: { uid } },
+      { type: 'LoadBalancerDeleted', data: { uid } },
+      { type: 'InfrastructureDeleted', data: { uid } },
+    ];
+    const last = deleteAfter(...gone, failedOnce(1, 'AfterClusterDelete'));
+    expect(last.steps.find(({ failure }) => failure !== null)?.name).toBe('hooks-after-deletion');
+  });
+
+  it.each([
+    ['succeeds', ofHook('HookSucceeded', 'BeforeClusterDelete', { attempt: 2, message: '' })],
+    ['is skipped', ofHook('HookSkipped', 'BeforeClusterDelete', { reason: 'no data' })],
+  ])('shows nothing of it any more when it %s', (_how, over) => {
+    const view = deleteAfter(failedOnce(1), over);
+    expect([failureIn(view), view.nextActions]).toEqual([undefined, []]);
+  });
+});
+
+describe('a removal that waits for a hook', () => {
+  it('shows it at the drain of that node, and at no other operation', () => {
+    const held = nodeFact('HookBlocked', 'demo-w-1', {
+      ...{ hook: 'traffic', point: 'BeforeNodeDrain', message: 'busy', attempt: 1 },
+      nextAttemptAt: '2026-01-01T01:00:00.000Z',
+    });
+    const removals = ['demo-w-1', 'demo-w-2'].map((node) => nodeFact('NodeRemovalRequested', node));
+    const { views } = world([...CREATE, ...removals, held]);
+    const troubles = views.map(({ steps }) => steps.flatMap(({ name, failure }) => (failure === null ? [] : [name])));
+    expect(troubles).toEqual([[], ['drain'], []]);
+  });
+});
+
+describe('a host that does not answer', () => {
+  it('shows each try at the step that reaches it, until it is reached', () => {
+    const facts = [...upTo('VmsCreated'), balanced];
+    const tried = nodeFact('BootstrapStepFailed', 'demo-w-1', {
+      ...{ step: 'ReachHost', attempt: 2, attemptsMax: 2, nextAttemptAt: '2026-01-01T00:01:00.000Z' },
+      cause: { operation: 'open SSH', target: 'demo-w-1', message: 'root@host:22 does not answer: ECONNREFUSED' },
+    });
+    const troubles = (...more: readonly Fact[]) =>
+      world([...facts, ...more]).views[0]!.steps.flatMap(({ name, failure }) =>
+        failure === null ? [] : [`${name} ${failure.attempt}: ${failure.sentence}`],
+      );
+    expect(troubles(tried)).toEqual([
+      'reach-hosts 2: open SSH on demo-w-1 failed: root@host:22 does not answer: ECONNREFUSED',
+    ]);
+    expect(troubles(tried, nodeFact('HostReached', 'demo-w-1', { hostKey: 'x', attempts: 3 }))).toEqual([]);
+  });
+});
+
+describe('what can be done', () => {
+  it('is said of a creation that has failed, and of one that goes on nothing', () => {
+    const [create] = world([...upTo('VmsCreated'), failed]).views;
+    expect(create?.nextActions).toEqual([
+      'Continue from the failed step: fairlead cluster retry demo',
+      'Delete the cluster: fairlead cluster delete demo',
+    ]);
+    expect(world(upTo('VmsCreated')).views[0]?.nextActions).toEqual([]);
+    const [again] = world([...upTo('VmsCreated'), failed, { type: 'ClusterRetryRequested', data: { uid } }]).views;
+    expect(again?.nextActions).toEqual([]);
+  });
+});
+
+describe('a request about etcd', () => {
+  const about = { uid, requestId: 'r1' };
+  const fact = (type: string, data: object = {}): Fact => ({ type, data: { ...about, ...data } }) as unknown as Fact;
+  const SNAPSHOT = { snapshot: 'demo-1' };
+  const latest = (...facts: readonly Fact[]): OperationView => world([...CREATE, ...facts]).views.at(-1)!;
+  const why = { operation: 'restore etcd', target: 'demo', message: 'no quorum' };
+
+  it('is an operation on the cluster: a restore shows what happens now', () => {
+    const requested = fact('EtcdRestoreRequested', SNAPSHOT);
+    const started = fact('EtcdRestoreStarted', { ...SNAPSHOT, members: [] });
+    const advanced = fact('EtcdRestoreAdvanced', { step: 'stop', cause: null });
+    const running = latest(requested, started, advanced);
+    expect([running.kind, running.phase, outline(running)]).toEqual([
+      'restore-etcd',
+      'Running',
+      ['done prepare-restore', 'running restore-etcd'],
+    ]);
+    expect(running.steps.at(-1)?.note).toBe('stops every API server and every member');
+    expect(latest(requested, started, advanced, fact('EtcdRestored', SNAPSHOT)).phase).toBe('Succeeded');
+    const failed = latest(requested, started, fact('EtcdRestoreFailed', { ...SNAPSHOT, cause: why }));
+    expect([failed.phase, failed.message, failed.nextActions]).toEqual([
+      'Failed',
+      'restore etcd on demo failed: no quorum',
+      ['List the snapshots: fairlead etcd snapshots demo'],
+    ]);
+  });
+
+  it('ends with its snapshot, and not with one that an upgrade takes', () => {
+    const asked = fact('EtcdSnapshotRequested');
+    const ofUpgrade = fact('EtcdSnapshotTaken', { ...SNAPSHOT, requestId: null, upgradeId: 'u1' });
+    expect(latest(asked, ofUpgrade).phase).toBe('Running');
+    expect(latest(asked, fact('EtcdSnapshotTaken', { ...SNAPSHOT, upgradeId: null })).phase).toBe('Succeeded');
+    expect(latest(asked, fact('EtcdSnapshotFailed', { cause: why })).phase).toBe('Failed');
+  });
+
+  it('ends with the verification of its snapshot, whoever asked for that', () => {
+    const asked = fact('EtcdSnapshotVerificationRequested', SNAPSHOT);
+    const verified = (snapshot: string): Fact => fact('EtcdSnapshotVerified', { requestId: undefined, snapshot });
+    expect(latest(asked, verified('demo-2')).phase).toBe('Running');
+    expect(latest(asked, verified('demo-1')).phase).toBe('Succeeded');
+    expect(latest(asked, fact('EtcdSnapshotVerificationFailed', { ...SNAPSHOT, cause: why })).phase).toBe('Failed');
   });
 });

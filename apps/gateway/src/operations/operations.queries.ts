@@ -22,6 +22,6 @@ export class OperationQueries {
     );
     if (row === undefined) return undefined;
     const nodes = await this.nodes.all(namespace, cluster);
-    return row.doc.operations.map((operation) => operationView(row.doc.uid, operation, nodes));
+    return row.doc.operations.map((operation) => operationView(row.doc, operation, nodes));
   }
 }

@@ -51,6 +51,36 @@ const deletion: readonly Fact[] = [
 const gone = (name: string): Fact => ({ type: 'VmDeleted', data: { uid, name: name as never } });
 const addon = (name: string): Fact => ({ type: 'AddonInstalled', data: { uid, addon: name, version: '1' } });
 
+const hook = (attempt: number): Fact =>
+  ({
+    type: 'HookFailed',
+    data: {
+      ...{ uid, hook: 'backup', point: 'BeforeClusterDelete', attempt, nextAttemptAt: '2026-01-01T00:01:00.000Z' },
+      cause: { operation: 'call the hook', target: 'backup', message: 'it answered with HTTP 500' },
+    },
+  }) as unknown as Fact;
+const ofDrain = (type: string, data: object): Fact =>
+  ({ type, data: { uid, requestId: 'r1', action: 'drain', ...data } }) as unknown as Fact;
+const drain: readonly Fact[] = [
+  ...CREATE,
+  ofDrain('NodeActionRequested', {
+    ...{ nodes: ['demo-w-1'], reason: '', drain: true, drainTimeoutSeconds: 900, maxUnavailable: 1 },
+    expiresAt: '2026-01-02T00:00:00.000Z',
+  }),
+  ofDrain('NodeActionStarted', { node: 'demo-w-1' }),
+  ofDrain('NodeActionCordoned', { node: 'demo-w-1', byRequest: true }),
+];
+const refused = ofDrain('NodeActionEvictionRefused', {
+  ...{ node: 'demo-w-1', budget: 'default/web', pods: ['default/web-1'] },
+  message: "Cannot evict pod as it would violate the pod's disruption budget",
+});
+const restore: readonly Fact[] = [
+  ...CREATE,
+  { type: 'EtcdRestoreRequested', data: { uid, requestId: 'r1', snapshot: 'demo-1' } } as Fact,
+  { type: 'EtcdRestoreStarted', data: { uid, requestId: 'r1', snapshot: 'demo-1', members: [] } } as unknown as Fact,
+  { type: 'EtcdRestoreAdvanced', data: { uid, requestId: 'r1', step: 'stop', cause: null } } as Fact,
+];
+
 /** Moments in the life of a cluster. */
 const MOMENTS: Readonly<Record<string, readonly Fact[]>> = {
   requested: [requested],
@@ -81,6 +111,12 @@ const MOMENTS: Readonly<Record<string, readonly Fact[]>> = {
   ],
   removing: [...removal, nodeFact('NodeDrained', 'demo-w-1', { evictedPods: 1, dead: false })],
   removed: [...removal, nodeFact('NodeRemoved', 'demo-w-1'), gone('demo-w-1')],
+  hooked: [...deletion.slice(0, CREATE.length + 1), hook(1)],
+  'hooked-again': [...deletion.slice(0, CREATE.length + 1), hook(1), hook(2)],
+  draining: drain,
+  'drain-refused': [...drain, refused],
+  restoring: restore,
+  restored: [...restore, { type: 'EtcdRestored', data: { uid, requestId: 'r1', snapshot: 'demo-1' } } as Fact],
   deleting: [...deletion, ...WORKERS.map(gone)],
   deleted: [...deletion, ...NODES.map(gone), { type: 'ClusterDeleted', data: { uid } }],
 };

@@ -3,7 +3,10 @@ import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeProgress } from '../nodes/nodes.view.js';
 import { kindOf } from './course.js';
 import type { Acted } from './node.actions.evolve.js';
+import { holding, hookFailure } from './hook.failures.js';
+import { nextActionsOf } from './next.actions.js';
 import type { OperationDoc } from './operation.evolve.js';
+import type { OperationsDoc } from './operations.projection.js';
 import { currentStepOf, stepViews } from './step.views.js';
 
 /** The nodes that an operation is about, of those that its cluster has now. */
@@ -24,6 +27,9 @@ const nodesOf = ({ course, planSeqs, node, acted }: OperationDoc, nodes: readonl
     case 'cordon-nodes':
     case 'uncordon-nodes':
       return nodes.filter(({ name }) => acted?.[name] !== undefined);
+    case 'snapshot-etcd':
+    case 'verify-snapshot':
+    case 'restore-etcd':
     case 'replace-nodes': // Each replacement is an operation of its own.
     case 'upgrade':
       return [];
@@ -59,10 +65,17 @@ const withAction = (view: NodeProgressView, acted: Acted | undefined): NodeProgr
   }
 };
 
+/** The cluster of an operation. */
+export type OfCluster = Omit<OperationsDoc, 'operations'>;
+
 /** An operation with its steps and nodes; `nodes` are those that its cluster has now. */
-export const operationView = (uid: string, doc: OperationDoc, nodes: readonly NodeDoc[]): OperationView => {
+export const operationView = (of: OfCluster, doc: OperationDoc, nodes: readonly NodeDoc[]): OperationView => {
   const own = nodesOf(doc, nodes);
-  const failures = doc.failures.map((failure) => ({ ...failure, sentence: sentenceOf(failure.cause) }));
+  const held = holding(doc, of.hooks);
+  const failures = [
+    ...doc.failures.map((failure) => ({ ...failure, sentence: sentenceOf(failure.cause) })),
+    ...held.ofSteps.map(hookFailure),
+  ];
   const steps = stepViews({
     kind: doc.course,
     phase: doc.phase,
@@ -86,7 +99,7 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     retryOf: doc.kind === 'retry' ? kindOf(doc.course) : null,
     retries: doc.retries,
     phase: doc.phase,
-    uid,
+    uid: of.uid,
     actor: doc.actor,
     startedAt: doc.startedAt,
     finishedAt: doc.finishedAt,
@@ -103,5 +116,6 @@ export const operationView = (uid: string, doc: OperationDoc, nodes: readonly No
     failuresTotal: doc.failuresTotal,
     reason: doc.reason,
     message: doc.message,
+    nextActions: [...nextActionsOf(of, doc, [...held.ofSteps, ...held.ofNodes])],
   };
 };

@@ -43,7 +43,12 @@ const MACHINES: Step = {
   attempts: ['create machines'],
 };
 const HOSTS = part('Hosts', [
-  { name: 'reach-hosts', title: 'Reach over SSH', passed: { milestone: 'reached', by: 'all' } },
+  {
+    name: 'reach-hosts',
+    title: 'Reach over SSH',
+    passed: { milestone: 'reached', by: 'all' },
+    attempts: ['ReachHost'],
+  },
   {
     name: 'start-agents',
     title: 'Start the agents',
@@ -199,7 +204,7 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
   delete: part('Delete', [
     {
       name: 'dismantle',
-      title: 'Stop work and release what it holds',
+      title: 'Stop workloads and release load balancers and volumes',
       closedBy: 'ClusterDismantled',
       attempts: ['DismantleCluster'],
     },
@@ -227,6 +232,27 @@ export const STEPS: Readonly<Record<Course, readonly StepDefinition[]>> = {
   'drain-nodes': part('Nodes', [{ name: 'drain-nodes', title: 'Cordon and drain', acts: true }]),
   'cordon-nodes': part('Nodes', [{ name: 'cordon-nodes', title: 'Cordon', acts: true }]),
   'uncordon-nodes': part('Nodes', [{ name: 'uncordon-nodes', title: 'Uncordon', acts: true }]),
+  'snapshot-etcd': part('etcd', [
+    { name: 'snapshot-etcd', title: 'Take a snapshot', closedBy: 'EtcdSnapshotTaken', attempts: ['TakeSnapshot'] },
+  ]),
+  'verify-snapshot': part('etcd', [
+    {
+      name: 'verify-snapshot',
+      title: 'Restore into a scratch etcd and read it',
+      closedBy: 'EtcdSnapshotVerified',
+      attempts: ['VerifySnapshot'],
+    },
+  ]),
+  'restore-etcd': part('etcd', [
+    { name: 'prepare-restore', title: 'Choose the members', closedBy: 'EtcdRestoreStarted' },
+    {
+      name: 'restore-etcd',
+      title: 'Restore etcd',
+      closedBy: 'EtcdRestored',
+      notedBy: 'EtcdRestoreAdvanced',
+      attempts: ['PlaceSnapshot', 'TakeRestoreStep'],
+    },
+  ]),
   // How far each node is, the upgrade itself shows.
   upgrade: part('Upgrade', [
     { name: 'plan', title: 'Check the rules and plan', closedBy: 'UpgradePlanned' },

@@ -2160,13 +2160,18 @@ export interface components {
           | 'reboot-nodes'
           | 'drain-nodes'
           | 'cordon-nodes'
-          | 'uncordon-nodes';
+          | 'uncordon-nodes'
+          | 'snapshot-etcd'
+          | 'verify-snapshot'
+          | 'restore-etcd';
         currentStep: string | null;
         /** @description What happens now, for a person */
         title: string;
         nodesReady: number;
         nodesTotal: number;
         steps: components['schemas']['Step'][];
+        /** @description What an operator can do about it, each with its command; empty while it goes on by itself */
+        nextActions: string[];
       } | null;
       /** @description Sequence of the latest event that changed this view */
       lastSeq: number;
@@ -2392,7 +2397,7 @@ export interface components {
       sentence: string;
       attempt: number;
       attemptsMax: number;
-      /** @description null: that was the last attempt */
+      /** @description null: it is not tried again */
       nextAttemptAt: string | null;
     };
     /** @description How a cluster differs between two moments, and which events changed it */
@@ -4951,7 +4956,10 @@ export interface components {
         | 'reboot-nodes'
         | 'drain-nodes'
         | 'cordon-nodes'
-        | 'uncordon-nodes';
+        | 'uncordon-nodes'
+        | 'snapshot-etcd'
+        | 'verify-snapshot'
+        | 'restore-etcd';
       /** @description The kind of the operation that a retry continues; null for all others */
       retryOf:
         | (
@@ -4967,6 +4975,9 @@ export interface components {
             | 'drain-nodes'
             | 'cordon-nodes'
             | 'uncordon-nodes'
+            | 'snapshot-etcd'
+            | 'verify-snapshot'
+            | 'restore-etcd'
           )
         | null;
       /** @description How often the operation has been retried so far, including this retry */
@@ -4991,6 +5002,8 @@ export interface components {
       reason: string;
       /** @description Why it ended as it did; empty when there is nothing to say */
       message: string;
+      /** @description What an operator can do about it, each with its command; empty while it goes on by itself */
+      nextActions: string[];
     };
     /** @description How far a node is */
     NodeProgress: {

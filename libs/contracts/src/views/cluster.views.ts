@@ -210,6 +210,9 @@ export const ClusterView = z
         nodesReady: z.int(),
         nodesTotal: z.int(),
         steps: z.array(StepView),
+        nextActions: z
+          .array(z.string())
+          .describe('What an operator can do about it, each with its command; empty while it goes on by itself'),
       })
       .nullable()
       .describe('The latest operation'),

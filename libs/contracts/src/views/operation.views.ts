@@ -17,6 +17,9 @@ export const OPERATION_KINDS = [
   'drain-nodes',
   'cordon-nodes',
   'uncordon-nodes',
+  'snapshot-etcd',
+  'verify-snapshot',
+  'restore-etcd',
 ] as const;
 export const OperationKind = z.enum(OPERATION_KINDS);
 export type OperationKind = z.infer<typeof OperationKind>;
@@ -34,7 +37,7 @@ export const StepFailureView = z
     sentence: z.string(),
     attempt: z.int(),
     attemptsMax: z.int(),
-    nextAttemptAt: time.nullable().describe('null: that was the last attempt'),
+    nextAttemptAt: time.nullable().describe('null: it is not tried again'),
   })
   .meta({ id: 'StepFailure', description: 'A failed attempt at a step' });
 export type StepFailureView = z.infer<typeof StepFailureView>;
@@ -79,6 +82,9 @@ export const OperationView = z
     failuresTotal: z.int(),
     reason: z.string().describe("CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong"),
     message: z.string().describe('Why it ended as it did; empty when there is nothing to say'),
+    nextActions: z
+      .array(z.string())
+      .describe('What an operator can do about it, each with its command; empty while it goes on by itself'),
   })
   .meta({ id: 'Operation', description: 'A request about a cluster and what came of it' });
 export type OperationView = z.infer<typeof OperationView>;

@@ -11,6 +11,7 @@ import { recorded } from '../../../../test/recorded/recorded.js';
 import { onlyDuringStep, script, writeFile } from '../../../node-scripts/src/shell/script.js';
 import { NodeSshShell } from './node-ssh.shell.js';
 import { shellFeatures } from './shell.features.js';
+import type { FailedTry } from './ssh.ports.js';
 import { TestSshd } from './sshd.fixtures.js';
 
 /** What sudo of a real host says to someone without the right. */
@@ -84,6 +85,19 @@ describe('node-ssh', () => {
     await expect(shell.open(sshd.address, { ...options, triesMax: 1 })).rejects.toThrow('authentication');
     await sshd.goAway();
     await expect(shell.accepts(sshd.address, signal)).rejects.toThrow('does not answer');
+  });
+
+  it('says after each try that another one follows, and when, and after the last one how many there were', async () => {
+    await sshd.goAway();
+    const tries: FailedTry[] = [];
+    const onFailedTry = async (tried: FailedTry): Promise<void> => void tries.push(tried);
+    const opening = makeShell().open(sshd.address, { ...options, onFailedTry });
+    await expect(opening).rejects.toThrow('does not answer after 3 tries');
+    expect(tries.map(({ attempt }) => attempt)).toEqual([1, 2]);
+    for (const { message, nextAt, until } of tries) {
+      expect(message).toMatch(/ does not answer: /);
+      expect(nextAt.getTime()).toBeLessThanOrEqual(until.getTime());
+    }
   });
 
   it('closes a connection that no one uses, and keeps one that someone does', async () => {

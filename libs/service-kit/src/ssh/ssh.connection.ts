@@ -103,7 +103,7 @@ export const connect = async (
   options: OpenOptions,
   openChannel?: OpenChannel,
 ): Promise<Connected> => {
-  const { triesMax, deadlineMs, signal } = options;
+  const { triesMax, deadlineMs, signal, onFailedTry } = options;
   const deadline = Date.now() + deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
@@ -119,15 +119,21 @@ export const connect = async (
         throw new WorldFailure({
           operation: 'open SSH',
           target: address.name,
-          message: final
-            ? wordsOf(error)
-            : `${address.user}@${address.host}:${address.port} does not answer after ${attempt} tries: ${wordsOf(error)}`,
+          message: final ? wordsOf(error) : `${unanswered(address)} after ${attempt} tries: ${wordsOf(error)}`,
           retryable: false,
           reason: final ? HOST_KEY_CHANGED : undefined,
           cause: error,
         });
       }
+      await onFailedTry?.({
+        attempt,
+        message: `${unanswered(address)}: ${wordsOf(error)}`,
+        nextAt: new Date(Date.now() + pauseMs),
+        until: new Date(deadline),
+      });
       await sleep(pauseMs, undefined, { signal });
     }
   }
 };
+
+const unanswered = ({ user, host, port }: HostAddress): string => `${user}@${host}:${port} does not answer`;

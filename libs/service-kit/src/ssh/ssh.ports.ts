@@ -69,6 +69,19 @@ export interface OpenOptions {
   /** A host that is expected to be there soon gets many tries; one that may be dead gets one. */
   readonly triesMax: number;
   readonly deadlineMs: number;
+  /** After each try that failed and is followed by another one, which waits for it. */
+  readonly onFailedTry?: (tried: FailedTry) => Promise<void>;
+}
+
+/** A try to get in that failed. */
+export interface FailedTry {
+  /** Counts from 1. */
+  readonly attempt: number;
+  readonly message: string;
+  /** When the next one is. */
+  readonly nextAt: Date;
+  /** No try begins after this. */
+  readonly until: Date;
 }
 
 export interface HostShell {

@@ -1,4 +1,4 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { PROVIDER_REFUSED, WorldFailure } from '@fairlead/contracts';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -148,7 +148,9 @@ export class LabClient {
     const problem = LabProblem.safeParse(jsonOf(text));
     const words = problem.success && problem.data.message !== undefined ? problem.data.message : text;
     const message = words === '' ? `HTTP ${status}` : words;
-    return new WorldFailure({ operation, target, message, retryable: isRetryable(status) });
+    const retryable = isRetryable(status);
+    const reason = retryable ? undefined : PROVIDER_REFUSED;
+    return new WorldFailure({ operation, target, message, retryable, reason });
   }
 }
 

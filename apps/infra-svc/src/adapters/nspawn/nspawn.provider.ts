@@ -1,5 +1,6 @@
 import {
   refuse,
+  PROVIDER_REFUSED,
   WorldFailure,
   type ClusterUid,
   type HostProfile,
@@ -308,6 +309,7 @@ export class NspawnProvider implements InfrastructureProvider {
   }
 
   private failure(operation: ProviderOperation, message: string, retryable: boolean): WorldFailure {
-    return new WorldFailure({ operation, target: this.options.connection, message, retryable });
+    const reason = retryable ? undefined : PROVIDER_REFUSED;
+    return new WorldFailure({ operation, target: this.options.connection, message, retryable, reason });
   }
 }

@@ -3,6 +3,7 @@ import {
   apiAddressesOf,
   isRefusal,
   refuse,
+  PROVIDER_REFUSED,
   WorldFailure,
   type HostKeys,
   type MachineSpec,
@@ -331,7 +332,8 @@ export class SshProvider implements InfrastructureProvider {
   }
 
   private failure(operation: ProviderOperation, message: string, retryable = true): WorldFailure {
-    return new WorldFailure({ operation, target: this.connection.name, message, retryable });
+    const reason = retryable ? undefined : PROVIDER_REFUSED;
+    return new WorldFailure({ operation, target: this.connection.name, message, retryable, reason });
   }
 }
 

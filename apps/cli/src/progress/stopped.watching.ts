@@ -1,0 +1,44 @@
+import type { ClusterAt } from '../api/api.ports.js';
+import { CliFailure, type Fault } from '../failures.js';
+import { formatDuration } from '../output/duration.js';
+
+const DEFAULT_NAMESPACE = 'default';
+
+/** A command about a cluster, as it can be typed: `fairlead cluster wait demo -n team-a`. */
+export const commandAt = (command: string, { namespace, cluster }: ClusterAt, ...options: readonly string[]): string =>
+  ['fairlead', command, cluster, ...options, ...(namespace === DEFAULT_NAMESPACE ? [] : ['-n', namespace])].join(' ');
+
+/** How to see again what goes on with a cluster, from any terminal. */
+export const comeBack = (at: ClusterAt): string =>
+  `Come back with "${commandAt('cluster describe', at, '--watch')}", or wait for the end with "${commandAt('cluster wait', at)}".`;
+
+interface Stopped {
+  /** What continues on the server, with its article: `the creation of demo`. */
+  readonly what: string;
+  readonly help: string;
+}
+
+const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
+/** Watching has ended before what was watched. */
+export const stoppedWatching = (end: 'interrupted' | 'timed-out', { what, help }: Stopped, timeoutMs = 0): CliFailure =>
+  new CliFailure(end, {
+    code: `cli.${end}`,
+    message:
+      end === 'interrupted'
+        ? `${capitalized(what)} continues on the server`
+        : `Not done within ${formatDuration(timeoutMs)}: ${what} continues on the server`,
+    help,
+  });
+
+/** Of a server that does not answer any more: what it has accepted is not lost. */
+export const orContinues = (error: unknown, { what, help }: Stopped): unknown => {
+  if (!(error instanceof CliFailure) || error.exit !== 'unreachable') return error;
+  const { code, message, help: usual = '' } = error satisfies Fault;
+  return new CliFailure('unreachable', {
+    code,
+    message: `${message}; ${what} continues as soon as the server runs`,
+    help: [usual, help].filter(Boolean).join(' '),
+    cause: error,
+  });
+};
