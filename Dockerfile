@@ -1,5 +1,5 @@
 # One image for every program of Fairlead; the command chooses which one runs.
-FROM node:24-bookworm-slim AS build
+FROM node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS build
 WORKDIR /fairlead
 COPY package.json package-lock.json .npmrc nx.json tsconfig.json tsconfig.base.json ./
 COPY apps/ apps/
@@ -9,7 +9,7 @@ RUN npm ci --ignore-scripts && npx tsc -b && node tools/bundle.mjs
 # What only `fairlead up` needs, PostgreSQL's programs above all, is optional to npm: here it has a container of its own.
 RUN npm prune --omit=dev --omit=optional --ignore-scripts
 
-FROM node:24-bookworm-slim
+FROM node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 # The volumes get their owner and their mode from these folders when they are new.
 RUN useradd --system --uid 10001 --create-home --home-dir /home/fairlead fairlead \
  && install -d -m 0755 -o fairlead -g fairlead /nats /bundles \

@@ -1,4 +1,4 @@
 /** The Debian archives that this machine uses. */
-export { aptSourceLine } from './nats/apt.config.js';
-export { debianMirrors, type DebianMirror } from './nats/apt.sources.js';
-export { readAptSources } from './nats/apt.download.js';
+export { aptSourceLine } from './apt/apt.config.js';
+export { debianMirrors, type DebianMirror } from './apt/apt.sources.js';
+export { readAptSources } from './apt/apt.download.js';

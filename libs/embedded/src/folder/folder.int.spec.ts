@@ -20,7 +20,7 @@ import { cacheFolder } from './cache-folder.js';
 import { diskFault, openDataFolder, portsOf } from './data-folder.js';
 import { makeFolder } from './files.js';
 import { isLockHeld, takeLock } from './lock.js';
-import { isOpenToOthers } from './reach.js';
+import { isOpenToOthers, isTrusted } from './reach.js';
 
 let parent: string;
 beforeEach(() => {
@@ -276,4 +276,21 @@ it('a folder is out of reach for others when one above it is closed', () => {
   expect(isOpenToOthers(join(parent, 'closed/open'))).toBe(true);
   chmodSync(join(parent, 'closed'), 0o700);
   expect(isOpenToOthers(join(parent, 'closed/open'))).toBe(false);
+});
+
+describe('a program in the cache', () => {
+  it('is run only if no other user may have replaced it', () => {
+    const program = join(parent, 'program');
+    writeFileSync(program, '', { mode: 0o755 });
+    expect(isTrusted(program)).toBe(true);
+    for (const mode of [0o775, 0o757]) {
+      chmodSync(program, mode);
+      expect(isTrusted(program)).toBe(false);
+    }
+    expect(isTrusted(join(parent, 'missing'))).toBe(false);
+    if (process.getuid?.() !== 0) return;
+    chmodSync(program, 0o755);
+    chownSync(program, 65534, 65534);
+    expect(isTrusted(program)).toBe(false);
+  });
 });

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const OTHERS_MAY_ENTER = 0o001;
+const OTHERS_MAY_WRITE = 0o022;
 
 /** Whether a user who owns nothing on the path can get into the folder. (A folder under a home of mode 0700 is out of reach.) */
 export const isOpenToOthers = (folder: string): boolean => {
@@ -9,4 +10,11 @@ export const isOpenToOthers = (folder: string): boolean => {
     if ((statSync(at).mode & OTHERS_MAY_ENTER) === 0) return false;
     if (at === dirname(at)) return true;
   }
+};
+
+/** Whether a folder of the cache, or a program in it, belongs to this user or to root, and no other user may write it: only then may it be run. */
+export const isTrusted = (path: string): boolean => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  return (found.uid === 0 || found.uid === process.getuid?.()) && (found.mode & OTHERS_MAY_WRITE) === 0;
 };

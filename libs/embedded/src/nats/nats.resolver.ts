@@ -3,8 +3,9 @@ import { accessSync, chmodSync, constants, copyFileSync, existsSync, readdirSync
 import { delimiter, join } from 'node:path';
 import { EnvironmentFault } from '../faults.js';
 import { makeFolder } from '../folder/files.js';
+import { isTrusted } from '../folder/reach.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
-import { withAptDownload, type DownloadedBinary } from './apt.download.js';
+import { withDebianDownload, type DownloadedBinary } from './debian.download.js';
 import { byVersionDescending, isNewEnough, NATS_VERSION_MIN, parseNatsVersion } from './nats.version.js';
 import { withReleaseDownload } from './release.download.js';
 
@@ -78,7 +79,7 @@ const download = async (
     };
     return undefined;
   };
-  reasons.push(...(await withAptDownload(keep)));
+  reasons.push(...(await withDebianDownload(keep)));
   if (found === undefined) reasons.push(...(await withReleaseDownload(keep)));
   if (found === undefined) throw nothingFound(reasons);
   log(`fetched nats-server ${found.version} from ${found.source}`);
@@ -111,7 +112,11 @@ const onPath = (path: string | undefined): readonly string[] => {
 const inCache = (cacheDir: string): readonly string[] => {
   if (!existsSync(cacheDir)) return [];
   const versions = readdirSync(cacheDir).flatMap((name) => CACHED.exec(name)?.[1] ?? []);
-  return versions.sort(byVersionDescending).map((version) => join(cacheDir, `nats-server-${version}`, 'nats-server'));
+  return versions
+    .sort(byVersionDescending)
+    .map((version) => join(cacheDir, `nats-server-${version}`))
+    .filter((folder) => isTrusted(folder) && isTrusted(join(folder, 'nats-server')))
+    .map((folder) => join(folder, 'nats-server'));
 };
 
 /** The file appears whole under its name, so that several who fetch at the same time do not harm each other. */
@@ -119,6 +124,7 @@ const intoCache = (cacheDir: string, binary: string, version: string): string =>
   const folder = join(cacheDir, `nats-server-${version}`);
   const temporary = join(folder, `.${randomUUID()}`);
   makeFolder(folder);
+  chmodSync(folder, 0o755); // Whatever the umask: a folder that others may write is not used again.
   copyFileSync(binary, temporary);
   chmodSync(temporary, 0o755);
   renameSync(temporary, join(folder, 'nats-server'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wordsOf } from '../faults.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
-import type { DownloadedBinary } from './apt.download.js';
+import type { DownloadedBinary } from './debian.download.js';
 import { NATS_RELEASE, releaseCpuOf, releaseName, releaseUrl } from './release.pins.js';
 
 const DOWNLOAD_TIMEOUT_MS = 90_000;

@@ -43,7 +43,7 @@ export const POSTGRES_HBA = `host all all 127.0.0.1/32 scram-sha-256
 `;
 
 /** `postgres (PostgreSQL) 18.4` and `postgres (PostgreSQL) 15.18 (Debian …)`; undefined when it is neither. */
-export const parsePostgresMajor = (output: string): number | undefined => {
-  const major = /\(PostgreSQL\) (\d+)/.exec(output)?.[1];
-  return major === undefined ? undefined : Number(major);
+export const parsePostgresVersion = (output: string): { version: string; major: number } | undefined => {
+  const [, version, major] = /\(PostgreSQL\) ((\d+)[\w.]*)/.exec(output) ?? [];
+  return version === undefined ? undefined : { version, major: Number(major) };
 };

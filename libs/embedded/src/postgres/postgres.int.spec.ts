@@ -1,5 +1,5 @@
 import { eventuallyPasses } from '@fairlead/testing';
-import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
@@ -22,7 +22,26 @@ const query = async (url: string, text: string): Promise<readonly Record<string,
   }
 };
 
-describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
+/** The machine's packages without PostgreSQL and what depends on it: what is installed is not fetched. */
+const withoutPostgres = (): string => {
+  const list = '/var/lib/dpkg/status';
+  let stanzas = existsSync(list) ? readFileSync(list, 'utf8').split('\n\n') : [];
+  let removed = ['postgresql[a-z0-9.-]*', 'libpq5'];
+  while (removed.length > 0) {
+    const concerned = new RegExp(`^(Package: |(Pre-)?Depends:.*?[ ,|])(${removed.join('|')})([ ,:(|]|$)`, 'm');
+    removed = stanzas
+      .filter((stanza) => concerned.test(stanza))
+      .map((stanza) => /^Package: (\S+)/m.exec(stanza)?.[1] ?? '')
+      .map((name) => name.replaceAll(/[+.]/g, '\\$&'));
+    stanzas = stanzas.filter((stanza) => !concerned.test(stanza));
+  }
+  return stanzas.join('\n\n');
+};
+
+const notChecked = (source: string): void =>
+  void process.stderr.write(`\n!!! NOT CHECKED: PostgreSQL from ${source}, which this machine does not have\n\n`);
+
+describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (source) => {
   let cacheDir: string;
   let dataDir: string;
   let binaries: PostgresBinaries | undefined;
@@ -32,9 +51,10 @@ describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
     cacheDir = throwawayFolder();
     chmodSync(cacheDir, 0o755); // As root: the unprivileged user must be able to run what is in it.
     dataDir = throwawayFolder(); // Mode 0700: the unprivileged user cannot enter it by its path.
-    const options = { cacheDir, log: quiet, ...(source === 'npm' ? { systemFolder: '/nonexistent' } : {}) };
-    binaries = await resolvePostgres(options);
-    if (binaries.source !== source) return;
+    const installed = join(cacheDir, 'dpkg.status');
+    writeFileSync(installed, withoutPostgres());
+    binaries = await resolvePostgres({ cacheDir, log: quiet, installed, sources: [source] }).catch(() => undefined);
+    if (binaries === undefined) return notChecked(source);
     postgres = await startPostgres({ dataDir, binaries });
   }, 60_000);
 
@@ -43,7 +63,6 @@ describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
     for (const folder of [dataDir, cacheDir]) rmSync(folder, { recursive: true, force: true });
   });
 
-  /** On a machine without the system's PostgreSQL the first round has nothing to show. */
   const running = (): RunningPostgres | undefined => postgres;
 
   it('answers with a password, writes each commit to the disk, and listens on no socket', async () => {
@@ -115,7 +134,7 @@ describe.each(['system', 'npm'] as const)('PostgreSQL from %s', (source) => {
 it('data of a version that is not there is refused with the version that is needed', async () => {
   const cacheDir = throwawayFolder();
   chmodSync(cacheDir, 0o755);
-  const resolving = resolvePostgres({ cacheDir, log: quiet, major: 9, systemFolder: '/nonexistent' });
+  const resolving = resolvePostgres({ cacheDir, log: quiet, major: 9, sources: ['system', 'npm'] });
   await expect(resolving).rejects.toMatchObject({
     code: 'postgres-missing',
     message: expect.stringMatching(/^There is no PostgreSQL 9, which wrote the data in this folder\. Install it/),

@@ -2,10 +2,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EnvironmentFault } from '../faults.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
-import { parsePostgresMajor } from './postgres.config.js';
-import { shippedPostgres } from './shipped.binaries.js';
+import { cachedDebianPostgres, fetchDebianPostgres } from './debian.binaries.js';
+import { parsePostgresVersion } from './postgres.config.js';
+import { reachableCache, shippedPostgres } from './shipped.binaries.js';
 
-const POSTGRES_MAJOR_MIN = 15;
+const MAJOR_MIN = 15;
 const SYSTEM_FOLDER = '/usr/lib/postgresql';
 const VERSION_TIMEOUT_MS = 10_000;
 
@@ -15,7 +16,7 @@ export interface PostgresBinaries {
   readonly major: number;
   /** Set where the programs need libraries that the system does not have. */
   readonly libDir?: string;
-  readonly source: 'system' | 'npm';
+  readonly source: 'system' | 'debian' | 'npm';
 }
 
 export interface ResolvePostgresOptions {
@@ -25,44 +26,73 @@ export interface ResolvePostgresOptions {
   readonly major?: number;
   /** Where the system keeps its servers, one folder per major version. */
   readonly systemFolder?: string;
+  /** dpkg's list of what the system has installed; only the rest is fetched. */
+  readonly installed?: string;
+  /** Where PostgreSQL may come from; by default from each. */
+  readonly sources?: readonly PostgresBinaries['source'][];
+}
+
+type Server = Omit<PostgresBinaries, 'major'>;
+/** What a source has, and why it has no more. */
+interface Offer {
+  readonly servers: readonly Server[];
+  readonly reasons?: readonly string[];
 }
 
 /**
- * PostgreSQL's programs: the newest on the system (15 or newer), else those that npm ships. (`DATABASE_URL`, a running server, is the
- * caller's to honour.) Throws an `EnvironmentFault` that names what was tried.
+ * PostgreSQL's programs: the newest on the system (15 or newer), else the distribution's, which is fetched and not installed, else those
+ * that npm ships, whose package is a pre-release. (`DATABASE_URL`, a running server, is the caller's to honour.) Throws an
+ * `EnvironmentFault` that names what was tried.
  */
 export const resolvePostgres = async (options: ResolvePostgresOptions): Promise<PostgresBinaries> => {
-  const { cacheDir, log, major, systemFolder = SYSTEM_FOLDER } = options;
+  const { major, sources = ['system', 'debian', 'npm'] } = options;
   const reasons: string[] = [];
-  const fits = (found: number): boolean => (major === undefined ? found >= POSTGRES_MAJOR_MIN : found === major);
-
-  for (const binDir of systemBinDirs(systemFolder)) {
-    const found = await majorOf(binDir);
-    if (typeof found === 'number' && fits(found)) return { binDir, major: found, source: 'system' };
-    reasons.push(typeof found === 'number' ? `${binDir} is version ${found}` : found);
-  }
-  const shipped = await shippedPostgres({ cacheDir, log });
-  if (shipped.status === 'found') {
-    const found = await majorOf(shipped.binDir, shipped.libDir);
-    if (typeof found === 'number' && fits(found)) return { ...shipped, major: found, source: 'npm' };
-    reasons.push(typeof found === 'number' ? `npm ships version ${found}` : found);
-  } else {
-    reasons.push(shipped.reason);
+  for (const source of sources) {
+    const offer = await OFFERS[source](options);
+    for (const server of offer.servers) {
+      const found = await versionOf(server);
+      const fits = 'version' in found && (major === undefined ? found.major >= MAJOR_MIN : found.major === major);
+      if (fits) return { ...server, major: found.major };
+      reasons.push('reason' in found ? found.reason : `${server.binDir} is version ${found.version}`);
+    }
+    reasons.push(...(offer.reasons ?? []));
   }
   throw new EnvironmentFault('postgres-missing', {
     operation: 'find PostgreSQL',
     target: 'this machine',
     message:
-      `There is no PostgreSQL ${major === undefined ? `${POSTGRES_MAJOR_MIN} or newer` : `${major}, which wrote the data in this folder`}. ` +
+      `There is no PostgreSQL ${major === undefined ? `${MAJOR_MIN} or newer` : `${major}, which wrote the data in this folder`}. ` +
       `Install it (Debian: apt install postgresql), or set DATABASE_URL to a running one. Tried: ${reasons.join('; ')}.`,
   });
 };
+
+const onSystem = ({ systemFolder = SYSTEM_FOLDER }: ResolvePostgresOptions): Promise<Offer> =>
+  Promise.resolve({ servers: systemBinDirs(systemFolder).map((binDir) => ({ binDir, source: 'system' })) });
+
+const fromDebian = async ({ cacheDir, log, major, installed }: ResolvePostgresOptions): Promise<Offer> => {
+  const cache = reachableCache(cacheDir);
+  const cached = (): readonly Server[] =>
+    cachedDebianPostgres(cache)
+      .filter((one) => major === undefined || one.major === major)
+      .map(({ binDir, libDir }) => ({ binDir, libDir, source: 'debian' }));
+  if (cached().length > 0) return { servers: cached() };
+  const reasons = await fetchDebianPostgres({ cacheDir: cache, log, major, versionOf, installed });
+  return { servers: cached(), reasons };
+};
+
+const fromNpm = async ({ cacheDir, log }: ResolvePostgresOptions): Promise<Offer> => {
+  const shipped = await shippedPostgres({ cacheDir, log });
+  if (shipped.status === 'missing') return { servers: [], reasons: [shipped.reason] };
+  return { servers: [{ binDir: shipped.binDir, libDir: shipped.libDir, source: 'npm' }] };
+};
+
+const OFFERS = { system: onSystem, debian: fromDebian, npm: fromNpm } as const;
 
 const systemBinDirs = (folder: string): readonly string[] => {
   if (!existsSync(folder)) return [];
   const majors = readdirSync(folder)
     .map(Number)
-    .filter((major) => Number.isInteger(major) && major >= POSTGRES_MAJOR_MIN);
+    .filter((major) => Number.isInteger(major) && major >= MAJOR_MIN);
   return majors
     .sort((left, right) => right - left)
     .map((major) => join(folder, String(major), 'bin'))
@@ -70,11 +100,14 @@ const systemBinDirs = (folder: string): readonly string[] => {
 };
 
 /** The version of the programs there, or why there is none. */
-const majorOf = async (binDir: string, libDir?: string): Promise<number | string> => {
+const versionOf = async ({
+  binDir,
+  libDir,
+}: Pick<PostgresBinaries, 'binDir' | 'libDir'>): Promise<{ version: string; major: number } | { reason: string }> => {
   const result = await runCommand(join(binDir, 'postgres'), ['--version'], {
     timeoutMs: VERSION_TIMEOUT_MS,
     env: { ...process.env, ...(libDir === undefined ? {} : { LD_LIBRARY_PATH: libDir }) },
   });
-  const found = result.code === 0 ? parsePostgresMajor(result.stdout) : undefined;
-  return found ?? `${binDir}/postgres does not run (${lastWordsOf(result)})`;
+  const found = result.code === 0 ? parsePostgresVersion(result.stdout) : undefined;
+  return found ?? { reason: `${binDir}/postgres does not run (${lastWordsOf(result)})` };
 };

@@ -1,7 +1,11 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { newFolder, removeFolder } from '@fairlead/testing';
 import { goldenBeside } from '@fairlead/testing/golden';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { databaseNameOf } from './databases.js';
-import { parsePostgresMajor, postgresConfig } from './postgres.config.js';
+import { cachedDebianPostgres } from './debian.binaries.js';
+import { parsePostgresVersion, postgresConfig } from './postgres.config.js';
 
 const golden = goldenBeside(import.meta.url);
 
@@ -17,10 +21,39 @@ describe('the configuration of PostgreSQL', () => {
 });
 
 it.each([
-  ['postgres (PostgreSQL) 18.4\n', 18],
-  ['postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)', 15],
-  ['postgres (PostgreSQL) 19beta1', 19],
+  ['postgres (PostgreSQL) 18.4\n', { version: '18.4', major: 18 }],
+  ['postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)', { version: '15.18', major: 15 }],
+  ['postgres (PostgreSQL) 19beta1', { version: '19beta1', major: 19 }],
   ['error while loading shared libraries', undefined],
-])('the version in %j is %s', (output, major) => expect(parsePostgresMajor(output)).toBe(major));
+])('the version in %j is %o', (output, version) => expect(parsePostgresVersion(output)).toEqual(version));
 
 it('a service and its database have one name', () => expect(databaseNameOf('infra-svc')).toBe('fairlead_infra_svc'));
+
+describe('servers of Debian in the cache', () => {
+  let cacheDir: string;
+  beforeEach(() => (cacheDir = newFolder('cache')));
+  afterEach(() => removeFolder(cacheDir));
+
+  const keep = (version: string): string => {
+    const folder = join(cacheDir, `postgresql-${version}`);
+    mkdirSync(join(folder, 'usr/lib/postgresql', version.split('.')[0] ?? '', 'bin'), { recursive: true });
+    mkdirSync(join(folder, 'usr/lib/x86_64-linux-gnu'));
+    return folder;
+  };
+
+  it('are offered with their libraries, the newest first', () => {
+    for (const version of ['15.9', '17.2', '15.18']) keep(version);
+    const found = cachedDebianPostgres(cacheDir);
+    expect(found.map(({ major }) => major)).toEqual([17, 15, 15]);
+    expect(found[1]).toEqual({
+      binDir: join(cacheDir, 'postgresql-15.18/usr/lib/postgresql/15/bin'),
+      libDir: join(cacheDir, 'postgresql-15.18/usr/lib/x86_64-linux-gnu'),
+      major: 15,
+    });
+  });
+
+  it('that another user may have replaced are not', () => {
+    chmodSync(keep('15.18'), 0o777);
+    expect(cachedDebianPostgres(cacheDir)).toEqual([]);
+  });
+});

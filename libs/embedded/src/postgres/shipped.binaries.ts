@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { codeOf, wordsOf } from '../faults.js';
 import { makeFolder } from '../folder/files.js';
-import { isOpenToOthers } from '../folder/reach.js';
+import { isOpenToOthers, isTrusted } from '../folder/reach.js';
 import { lastWordsOf, runCommand } from '../process/command.js';
 
 const COPY_TIMEOUT_MS = 60_000;
-const OTHERS_MAY_WRITE = 0o022;
 /** Where a server that runs as `nobody` can reach programs when root's own cache is in a closed home folder. */
 const OPEN_CACHES = ['/var/cache/fairlead', join(tmpdir(), 'fairlead-cache')];
 
@@ -43,7 +42,7 @@ export const shippedPostgres = async ({ cacheDir, log }: ShippedOptions): Promis
 };
 
 /** The cache, unless we are root and `nobody` could not enter it; then a cache that only root can write. */
-const reachableCache = (cacheDir: string): string => {
+export const reachableCache = (cacheDir: string): string => {
   if (process.getuid?.() !== 0) return cacheDir;
   const usable = [cacheDir, ...OPEN_CACHES].find(isOpenCache);
   if (usable === undefined) {
@@ -58,8 +57,7 @@ const isOpenCache = (folder: string): boolean => {
   try {
     // A careful root's umask would close a new folder.
     if (makeFolder(folder)) chmodSync(folder, 0o755);
-    const { uid, mode } = statSync(folder);
-    return uid === 0 && (mode & OTHERS_MAY_WRITE) === 0 && isOpenToOthers(folder);
+    return isTrusted(folder) && isOpenToOthers(folder);
   } catch {
     return false; // A read-only file system, for example: the next folder may do.
   }

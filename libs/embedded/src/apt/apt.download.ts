@@ -17,33 +17,47 @@ import { lastWordsOf, runCommand } from '../process/command.js';
 import { aptConfig, aptSourceLine } from './apt.config.js';
 import { debianMirrors, type DebianMirror } from './apt.sources.js';
 
-/** Testing first: it becomes the next stable release and keeps such a version; unstable moves on. */
-const SUITES = ['forky', 'sid'] as const;
 /** For all mirrors and suites together. */
-const TIMEOUT_MS = 120_000;
-const STEP_TIMEOUT_MS = 60_000;
-const UNPACK_TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 180_000;
+const STEP_TIMEOUT_MS = 90_000;
+const UNPACK_TIMEOUT_MS = 60_000;
 const MIRRORS_MAX = 3;
+const PACKAGE_NAME = /^[a-z0-9][a-z0-9.+-]+$/;
 
-export interface DownloadedBinary {
-  readonly path: string;
+/** Runs the private apt-get and resolves to its output, or to the reason why it failed. */
+export type AptGet = (...args: readonly string[]) => Promise<{ readonly output: string } | { readonly reason: string }>;
+
+export interface PackageRequest {
+  /** Suites of Debian's archive, the preferred one first. */
+  readonly suites: readonly string[];
+  /** The packages to fetch from a suite, or why there are none. */
+  readonly select: (apt: AptGet) => Promise<readonly string[] | { readonly reason: string }>;
+  /** dpkg's list of installed packages, for a `select` that asks apt what is missing. */
+  readonly installed?: string;
+}
+
+export interface UnpackedPackages {
+  /** The root that the packages were unpacked to. It exists until `use` resolves. */
+  readonly root: string;
+  /** Where they were fetched from, for people. */
   readonly source: string;
 }
 
+/** Resolves to a reason why the packages do not serve; to none if it took them. */
+export type UsePackages = (unpacked: UnpackedPackages) => Promise<string | undefined>;
+
 /**
- * Fetches Debian's nats-server with apt, which verifies the archive's signature and the package's checksum, and unpacks it without
- * installing it. `use` gets the binary while it exists.
+ * Fetches Debian's packages with apt, which verifies the archive's signature and each package's checksum, and unpacks them without
+ * installing them. Resolves to the reasons why no suite served; to none if `use` took one.
  */
-export const withAptDownload = async (
-  use: (binary: DownloadedBinary) => Promise<string | undefined>,
-): Promise<readonly string[]> => {
+export const withDebianPackages = async (request: PackageRequest, use: UsePackages): Promise<readonly string[]> => {
   if (!existsSync('/usr/bin/apt-get') || !existsSync('/usr/bin/dpkg-deb')) return ['this machine has no apt'];
   const mirrors = debianMirrors(readAptSources()).slice(0, MIRRORS_MAX);
   if (mirrors.length === 0) return ["apt's sources name no Debian archive with the distribution's keyring"];
   const reasons: string[] = [];
   const deadlineMs = performance.now() + TIMEOUT_MS;
-  for (const origin of mirrors.flatMap((mirror) => SUITES.map((suite) => ({ mirror, suite })))) {
-    const reason = await fetchFrom(origin, deadlineMs, use);
+  for (const origin of mirrors.flatMap((mirror) => request.suites.map((suite) => ({ mirror, suite })))) {
+    const reason = await fetchFrom(origin, request, deadlineMs, use);
     if (reason === undefined) return [];
     reasons.push(`${origin.mirror.uri} ${origin.suite}: ${reason}`);
   }
@@ -57,40 +71,49 @@ interface Origin {
 
 const fetchFrom = async (
   { mirror, suite }: Origin,
+  { select, installed }: PackageRequest,
   deadlineMs: number,
-  use: (binary: DownloadedBinary) => Promise<string | undefined>,
+  use: UsePackages,
 ): Promise<string | undefined> => {
   const workDir = makeWorkDir();
   try {
-    writeFileSync(join(workDir, 'apt.conf'), aptConfig(workDir));
+    writeFileSync(join(workDir, 'apt.conf'), aptConfig(workDir, installed));
     writeFileSync(join(workDir, 'sources.list'), aptSourceLine(mirror, suite));
-    const steps = [
-      ['update', '--error-on=any'],
-      ['download', 'nats-server'],
-    ];
-    for (const step of steps) {
-      const timeoutMs = Math.min(STEP_TIMEOUT_MS, deadlineMs - performance.now());
-      if (timeoutMs <= 0) return `there was no time left of ${TIMEOUT_MS / 1_000} s`;
-      const options = { timeoutMs, cwd: join(workDir, 'download'), env: aptEnvironment() };
-      const result = await runCommand('apt-get', ['-c', join(workDir, 'apt.conf'), '-q', ...step], options);
-      if (result.code !== 0) return lastWordsOf(result);
-    }
-    const unpacked = await unpack(workDir);
-    return unpacked.reason ?? (await use({ path: unpacked.path, source: `${mirror.uri} ${suite}` }));
+    const apt = aptGetIn(workDir, deadlineMs);
+    const updated = await apt('update', '--error-on=any');
+    if ('reason' in updated) return updated.reason;
+    const names = await select(apt);
+    if ('reason' in names) return names.reason;
+    const downloaded = await apt('download', ...names.filter((name) => PACKAGE_NAME.test(name)));
+    if ('reason' in downloaded) return downloaded.reason;
+    const root = join(workDir, 'unpacked');
+    return (
+      (await unpackAll(join(workDir, 'download'), root)) ?? (await use({ root, source: `${mirror.uri} ${suite}` }))
+    );
   } finally {
     rmSync(workDir, { recursive: true, force: true });
   }
 };
 
-const unpack = async (workDir: string): Promise<{ path: string; reason?: string }> => {
-  const path = join(workDir, 'unpacked', 'usr', 'sbin', 'nats-server');
-  const packages = readdirSync(join(workDir, 'download')).filter((file) => file.endsWith('.deb'));
-  const [file] = packages;
-  if (file === undefined) return { path, reason: 'apt downloaded no package' };
-  const args = ['-x', join(workDir, 'download', file), join(workDir, 'unpacked')];
-  const result = await runCommand('dpkg-deb', args, { timeoutMs: UNPACK_TIMEOUT_MS });
-  if (result.code !== 0) return { path, reason: lastWordsOf(result) };
-  return existsSync(path) ? { path } : { path, reason: 'the package holds no /usr/sbin/nats-server' };
+const aptGetIn =
+  (workDir: string, deadlineMs: number): AptGet =>
+  async (...args) => {
+    const timeoutMs = Math.min(STEP_TIMEOUT_MS, deadlineMs - performance.now());
+    if (timeoutMs <= 0) return { reason: `there was no time left of ${TIMEOUT_MS / 1_000} s` };
+    const options = { timeoutMs, cwd: join(workDir, 'download'), env: aptEnvironment() };
+    const result = await runCommand('apt-get', ['-c', join(workDir, 'apt.conf'), '-q', ...args], options);
+    return result.code === 0 ? { output: result.stdout } : { reason: lastWordsOf(result) };
+  };
+
+/** Resolves to the reason why a package could not be unpacked. */
+const unpackAll = async (folder: string, root: string): Promise<string | undefined> => {
+  const packages = readdirSync(folder).filter((file) => file.endsWith('.deb'));
+  if (packages.length === 0) return 'apt downloaded no package';
+  for (const file of packages) {
+    const result = await runCommand('dpkg-deb', ['-x', join(folder, file), root], { timeoutMs: UNPACK_TIMEOUT_MS });
+    if (result.code !== 0) return lastWordsOf(result);
+  }
+  return undefined;
 };
 
 /**

@@ -1,11 +1,16 @@
+import { join } from 'node:path';
 import type { DebianMirror } from './apt.sources.js';
 
 /**
- * apt with nothing of its own: sources, lists, cache and state are private folders, so that the machine's package system is neither read
- * (but for its proxy settings) nor changed. Hooks of the machine that run after an update are cleared. A mirror may be up to 90 days
- * behind the archive (Debian's own limit is a week): signatures and checksums are verified all the same, and our caller the version.
+ * apt with sources, lists, cache and state in private folders: the machine's package system is not changed, and of it only the proxy
+ * settings and, where `installed` names dpkg's list, the installed packages are read. Hooks of the machine that run after an update are
+ * cleared. A mirror may be up to 90 days behind the archive (Debian's own limit is a week): signatures and checksums are verified all
+ * the same, and the caller checks the version.
  */
-export const aptConfig = (workDir: string): string => `#clear APT::Update::Pre-Invoke;
+export const aptConfig = (
+  workDir: string,
+  installed = join(workDir, 'state', 'status'),
+): string => `#clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 #clear Acquire::IndexTargets::deb::DEP-11;
@@ -15,13 +20,15 @@ Dir::Etc::Preferences "/dev/null";
 Dir::Etc::PreferencesParts "/dev/null";
 Dir::State "${workDir}/state";
 Dir::State::Lists "${workDir}/state/lists";
-Dir::State::Status "${workDir}/state/status";
+Dir::State::Status "${installed}";
 Dir::Cache "${workDir}/cache";
 Acquire::Min-ValidTime "7776000";
 Acquire::Languages "none";
 Acquire::Retries "1";
 Acquire::http::Timeout "15";
 Acquire::https::Timeout "15";
+APT::Install-Recommends "false";
+Debug::NoLocking "true";
 APT::Get::AllowUnauthenticated "false";
 Acquire::AllowInsecureRepositories "false";
 `;
