@@ -21,13 +21,32 @@ export const check = (program: string, args: readonly string[], env: NodeJS.Proc
   return { code: status, lines: `${stdout}${stderr}`.split('\n').filter((line) => line.trim() !== '') };
 };
 
-/** `it` where that checker is installed. Where it is not, this is printed on the terminal: a skip must not be mistaken for a pass. */
-export const itWith = (program: string, versionFlag = '--version'): typeof it | typeof it.skip => {
+/** How a program that does not know `--version` prints its version. */
+const VERSION_FLAGS: Readonly<Record<string, string>> = { haproxy: '-v', ip: '-V' };
+
+/**
+ * `it` where all of these programs are installed. Where one is not, that is printed on the terminal: a skip must not be mistaken for a
+ * pass. A test names each program that it runs, also through a fixture.
+ */
+export const itWith = (...programs: readonly string[]): typeof it | typeof it.skip => {
+  const missing = programs.filter((program) => !isInstalled(program));
+  if (missing.length === 0) return it;
+  process.stderr.write(`\n!!! NOT CHECKED by ${missing.join(', ')}: not on this machine\n\n`);
+  return it.skip;
+};
+
+/** As `itWith`, for tests that make a network namespace, which an ordinary user may not. */
+export const itInNetwork = (...programs: readonly string[]): typeof it | typeof it.skip => {
+  if (!isInstalled('unshare') || check('unshare', ['--net', 'true']).code === 0) return itWith('unshare', ...programs);
+  process.stderr.write(`\n!!! NOT CHECKED by ${programs.join(', ')}: this user may make no network namespace\n\n`);
+  return it.skip;
+};
+
+const isInstalled = (program: string): boolean => {
   try {
-    check(program, [versionFlag]);
-    return it;
+    check(program, [VERSION_FLAGS[program] ?? '--version']);
+    return true;
   } catch {
-    process.stderr.write(`\n!!! NOT CHECKED by ${program} itself, which is not on this machine\n\n`);
-    return it.skip;
+    return false;
   }
 };

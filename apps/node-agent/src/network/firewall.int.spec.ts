@@ -1,7 +1,7 @@
 import { NETWORK_PATHS, type NodeFirewall } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { itWith } from '../../../../test/recorded/checkers.js';
+import { itInNetwork } from '../../../../test/recorded/checkers.js';
 import { CLIENT, FirewallWorld, SERVER, STRANGER } from '../../test/firewall.world.js';
 import { node, uid } from '../agent/agent.fixtures.js';
 import { messageOf } from './network.fixtures.js';
@@ -36,7 +36,7 @@ const natsCutOff: NodeFirewall = { ...nodesOnly, outbound: [] };
 const alsoCutOff: NodeFirewall = { ...natsCutOff, inbound: [] };
 
 describe('the firewall of a host, by the real nft in a network namespace with NATS behind it', () => {
-  const test = itWith('nft');
+  const test = itInNetwork('nft', 'ip');
   let world: FirewallWorld;
   let seq = 0;
 

@@ -1,12 +1,12 @@
 import { describe, expect } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
-import { check, itWith } from '../../../../test/recorded/checkers.js';
+import { check, itInNetwork } from '../../../../test/recorded/checkers.js';
 
 describe('nft', () => {
   const fileOf = (name: string): string => fileURLToPath(new URL(`golden/${name}.nft`, import.meta.url));
 
   // In a network namespace of its own: even a check asks the kernel.
-  itWith('nft').each(['inbound', 'outbound'])('understands the rules: %s', (name) => {
+  itInNetwork('nft').each(['inbound', 'outbound'])('understands the rules: %s', (name) => {
     expect(check('unshare', ['--net', 'nft', '-c', '-f', fileOf(name)])).toEqual({ code: 0, lines: [] });
   });
 });

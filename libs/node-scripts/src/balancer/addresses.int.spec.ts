@@ -22,7 +22,7 @@ describe('the configuration of virtual addresses', () => {
     return path;
   };
 
-  itWith('haproxy', '-v').each(['addresses.haproxy.cfg', 'addresses.haproxy.ipv6.cfg'])(
+  itWith('haproxy').each(['addresses.haproxy.cfg', 'addresses.haproxy.ipv6.cfg'])(
     'is understood by haproxy: %s',
     (name) => {
       // Its own user need not be on this machine.

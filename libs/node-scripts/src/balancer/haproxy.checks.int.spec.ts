@@ -52,7 +52,7 @@ describe('haproxy on the control planes of own hosts', () => {
     ['needs three seconds for each health check', () => ({ status: 200, afterMs: 3_000 })],
     ['fails two health checks', (check) => ({ status: check === 2 || check === 3 ? 500 : 200, afterMs: 0 })],
   ];
-  itWith('haproxy', '-v').each(busy)(
+  itWith('haproxy').each(busy)(
     'leaves an API server the request that it answers when it %s: it is busy, not gone',
     async (_what, health) => {
       expect(await askWhenItListens(await balance({ [FIRST]: health }, LONG_MS))).toBe(200);
@@ -60,7 +60,7 @@ describe('haproxy on the control planes of own hosts', () => {
     CASE_LIMIT_MS,
   );
 
-  itWith('haproxy', '-v')(
+  itWith('haproxy')(
     'ends the requests of an API server that fails three health checks, so that clients find another one',
     async () => {
       const health: Health = (check) => ({ status: check === 1 ? 200 : 500, afterMs: 0 });
@@ -69,7 +69,7 @@ describe('haproxy on the control planes of own hosts', () => {
     CASE_LIMIT_MS,
   );
 
-  itWith('haproxy', '-v')(
+  itWith('haproxy')(
     'ends the requests of an API server that accepts connections and answers nothing within 20 seconds',
     async () => {
       const health: Health = (check) => ({ status: 200, afterMs: check === 1 ? 0 : CASE_LIMIT_MS });
@@ -81,7 +81,7 @@ describe('haproxy on the control planes of own hosts', () => {
     CASE_LIMIT_MS,
   );
 
-  itWith('haproxy', '-v')(
+  itWith('haproxy')(
     'sends requests elsewhere at once when the API server that had the fewest has just stopped',
     async () => {
       const port = await balance({ [FIRST]: HEALTHY, [SECOND]: HEALTHY }, ANSWERED_AFTER_MS);

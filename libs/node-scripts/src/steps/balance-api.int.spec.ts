@@ -69,7 +69,7 @@ describe('the balanced API address', () => {
     expect([code, stderr]).toEqual([1, 'no interface of this host has the address 198.18.7.11']);
   });
 
-  itWith('haproxy', '-v').each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
+  itWith('haproxy').each(['haproxy.cfg', 'haproxy.ipv6.cfg'])('is understood by haproxy: %s', (name) => {
     // Its own user need not be on this machine.
     const text = readFileSync(join(GOLDEN, `${name}.golden`), 'utf8').replaceAll(/^ {2}(user|group) haproxy\n/gm, '');
     const { root } = host.write('/haproxy.cfg', text);

@@ -28,7 +28,7 @@ describe('a balancer in front of an API server that is answering a request', () 
     ['needs three seconds for each health check', () => ({ status: 200, afterMs: 3_000 })],
     ['fails two health checks', (check) => ({ status: check === 2 || check === 3 ? 500 : 200, afterMs: 0 })],
   ];
-  itWith('haproxy', '-v').each(busy)(
+  itWith('haproxy').each(busy)(
     'leaves it the request when it %s: it is busy, not gone',
     async (_what, health) => {
       expect(await askWhenItListens(await balance(health))).toBe(200);
@@ -36,7 +36,7 @@ describe('a balancer in front of an API server that is answering a request', () 
     CASE_LIMIT_MS,
   );
 
-  itWith('haproxy', '-v')(
+  itWith('haproxy')(
     'ends the request when it fails three of them, so that the client finds another API server',
     async () => {
       const port = await balance((check) => ({ status: check === 1 ? 200 : 500, afterMs: 0 }));

@@ -20,7 +20,7 @@ const faultsOf = (text: string): readonly string[] => {
   return code === 0 ? faults : [...faults, `exit code ${code}`];
 };
 
-itWith('haproxy', '-v').each([0, 1, 3])('haproxy understands a balancer over %d API servers', (count) => {
+itWith('haproxy').each([0, 1, 3])('haproxy understands a balancer over %d API servers', (count) => {
   const targets = Array.from({ length: count }, (_, at) => ({
     name: `cp-${at}`,
     address: `198.18.7.${11 + at}`,
