@@ -31,7 +31,9 @@ it('a service and its database have one name', () => expect(databaseNameOf('infr
 
 describe('servers of Debian in the cache', () => {
   let cacheDir: string;
-  beforeEach(() => (cacheDir = newFolder('cache')));
+  beforeEach(() => {
+    cacheDir = newFolder('cache');
+  });
   afterEach(() => removeFolder(cacheDir));
 
   const keep = (version: string): string => {
