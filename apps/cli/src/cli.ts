@@ -1,4 +1,5 @@
 import { CommanderError, type Command } from 'commander';
+import { unusedSharedText } from './command/command.js';
 import { unknownCommand } from './command/suggestions.js';
 import { failureJson, failureText } from './failure.text.js';
 import { exitCodeOf } from './exit-codes.js';
@@ -27,6 +28,8 @@ export const runCli = async (args: readonly string[], given: Io): Promise<number
 const asFailure = (error: unknown, program: Command, io: Io): CliFailure => {
   if (error instanceof CliFailure) return error;
   if (error instanceof CommanderError && error.code === 'commander.unknownCommand') return unknownOf(program, error);
+  if (error instanceof CommanderError && error.code === 'commander.unknownOption')
+    return unknownOptionOf(program, error);
   if (error instanceof CommanderError) return usageOf(error);
   if (io.interrupts.first.aborted)
     return new CliFailure('interrupted', {
@@ -38,16 +41,25 @@ const asFailure = (error: unknown, program: Command, io: Io): CliFailure => {
   return new CliFailure('failed', { code: 'cli.unexpected', message: wordsOf(error), cause: error });
 };
 
-/** Below the command that commander was at, which is the one whose operands begin with the word that it does not know. */
-const unknownOf = (program: Command, { message }: CommanderError): CliFailure => {
-  const word = /'([^']*)'/.exec(message)?.[1] ?? '';
-  const reached = (command: Command): Command => {
-    const [first] = command.args;
-    const next = command.commands.find((child) => child.name() === first || child.aliases().includes(first ?? ''));
-    return first === word || next === undefined ? command : reached(next);
-  };
-  const at = reached(program);
+/** The command that commander was at, which is the one whose operands begin with the word that it does not know. */
+const reached = (command: Command, word: string): Command => {
+  const [first] = command.args;
+  const next = command.commands.find((child) => child.name() === first || child.aliases().includes(first ?? ''));
+  return first === word || next === undefined ? command : reached(next, word);
+};
+
+const quotedIn = ({ message }: CommanderError): string => /'([^']*)'/.exec(message)?.[1] ?? '';
+
+const unknownOf = (program: Command, error: CommanderError): CliFailure => {
+  const word = quotedIn(error);
+  const at = reached(program, word);
   return unknownCommand(at, at.args.length === 0 ? [word] : at.args);
+};
+
+const unknownOptionOf = (program: Command, error: CommanderError): CliFailure => {
+  const flag = quotedIn(error).replace(/=.*/s, '');
+  const unused = unusedSharedText(reached(program, flag), flag);
+  return unused === undefined ? usageOf(error) : usageFailure(unused, 'Add --help for its arguments and options.');
 };
 
 /** Commander's own sentence, whose suggestion stands in parentheses on a second line. */

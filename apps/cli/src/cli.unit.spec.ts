@@ -54,7 +54,7 @@ describe('what was not understood ends with 2', () => {
     [['stop'], "unknown command 'stop'", 'Did you mean "fairlead down"?'],
     [['frobnicate'], "unknown command 'frobnicate'", '"fairlead --help" lists the commands.'],
     [['help', 'cluster', 'craete'], "unknown command 'craete'", 'Did you mean "fairlead cluster create"?'],
-    [['--output', 'yaml', 'up'], "unknown option '--output'", 'Add --help'],
+    [['--output', 'yaml', 'up'], '"fairlead up" does not use --output', 'Add --help'],
     [['--data', '/x', 'up'], '--data must stand after up', 'Add --help'],
     [['cluster', 'list', '--ouptut', 'json'], "unknown option '--ouptut'", 'Did you mean --output?'],
     [['cluster', 'list', '--output', 'xml'], "option '-o, --output <format>' argument 'xml' is invalid", 'Add --help'],
@@ -74,7 +74,10 @@ describe('what was not understood ends with 2', () => {
     [['cluster', 'create', 'demo', '--timeout', 'soon'], 'Give a duration like 90s', 'Add --help'],
     [['cluster', 'create', 'demo', '--timeout', '5m'], '--timeout needs --wait', ''],
     [['cluster', 'create', '-f', '/does/not/exist.yaml'], '/does/not/exist.yaml cannot be read', ''],
-    [['token', 'create', 'ci', '--role', 'king'], 'Give <namespace>=<role>', 'Add --help'],
+    [['token', 'create', 'ci', '--role', 'king'], 'Give <role>, <namespace>=<role>', 'Add --help'],
+    [['token', 'list', '-n', 'team-a'], '"fairlead token list" does not use --namespace', 'Add --help'],
+    [['--namespace', 'team-a', 'token', 'list'], '"fairlead token list" does not use --namespace', 'Add --help'],
+    [['bundle', 'inspect', 'x', '--server=http://x'], '"fairlead bundle inspect" does not use --server', 'Add --help'],
     [['--server', 'ftp://x', 'cluster', 'list'], 'ftp://x is not the address of a server', 'Give one like'],
   ])('%j', async (args, sentence, help) => {
     const { code, stdout, stderr } = await run(args);

@@ -9,6 +9,7 @@ import { VERSION } from './version.js';
 export const addVersionCommand = (program: Command, io: Io): void => {
   addCommand(program, {
     usage: 'version',
+    shared: 'installation',
     summary: 'Print the versions of this program and of the server',
     examples: [
       ['fairlead version', 'Print both versions, and what the server supports'],

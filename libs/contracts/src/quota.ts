@@ -14,3 +14,24 @@ export type Quota = z.infer<typeof Quota>;
 
 export const QUOTA_MEASURES = ['clusters', 'nodes', 'cores'] as const;
 export type QuotaMeasure = (typeof QUOTA_MEASURES)[number];
+
+const change = limit.nullable();
+
+/** A change of a quota: what is absent stays, and null removes a limit. */
+export const QuotaChange = z
+  .strictObject({
+    clusters: change.describe('Most clusters; null: no limit'),
+    nodes: change.describe('Most machines; null: no limit'),
+    cores: change.describe('Most CPUs of these machines; null: no limit'),
+  })
+  .meta({ id: 'QuotaChange', description: 'A change of a quota: what is absent stays, and null removes a limit' });
+export type QuotaChange = z.infer<typeof QuotaChange>;
+
+/** The quota after a change. */
+export const withQuotaChange = (quota: Quota, asked: QuotaChange): Quota => {
+  const limits = QUOTA_MEASURES.flatMap((measure) => {
+    const limit = asked[measure] === undefined ? quota[measure] : asked[measure];
+    return typeof limit === 'number' ? [[measure, limit] as const] : [];
+  });
+  return Object.fromEntries(limits);
+};

@@ -7,7 +7,7 @@ import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeNa
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
 import { HostKey } from './own-hosts.js';
-import { Quota } from './quota.js';
+import { Quota, QuotaChange } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
 import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
@@ -307,6 +307,17 @@ export const ConnectionRequest = z
   })
   .meta({ id: 'ConnectionRequest', description: 'How a provider is reached' });
 export type ConnectionRequest = z.infer<typeof ConnectionRequest>;
+
+export const ConnectionChange = z
+  .strictObject({
+    namespaces: ConnectionRequest.shape.namespaces,
+    quota: QuotaChange.optional(),
+  })
+  .meta({
+    id: 'ConnectionChange',
+    description: 'Whose clusters may use a connection, and how much; what is absent stays',
+  });
+export type ConnectionChange = z.infer<typeof ConnectionChange>;
 
 export const API_ROLES = ['viewer', 'operator', 'admin'] as const;
 export const ApiRole = z

@@ -5,7 +5,6 @@ import type {
   HookPoint,
   NodeSetRequest,
   QuarantineReleaseRequest,
-  Quota,
   TokenRequest,
   UpgradeRequest,
 } from '@fairlead/contracts';
@@ -34,6 +33,8 @@ export type ApplicationView = Schemas['Application'];
 export type ApplicationVersionView = Schemas['ApplicationVersion'];
 export type ApplicationSettings = Pick<Schemas['ApplicationRequest'], 'repository' | 'chart' | 'range'> &
   Partial<Schemas['ApplicationRequest']>;
+export type QuotaChange = Schemas['QuotaChange'];
+export type ConnectionChange = Schemas['ConnectionChange'];
 export type NamespaceView = Schemas['Namespace'];
 export type NodeView = Schemas['Node'];
 export type NodeActionView = Schemas['NodeAction'];
@@ -167,7 +168,8 @@ export interface Api {
 
   namespaces(): Promise<readonly NamespaceView[]>;
   createNamespace(name: string, description: string): Promise<NamespaceView>;
-  setNamespaceQuota(name: string, quota: Quota): Promise<NamespaceView>;
+  namespace(name: string): Promise<NamespaceView>;
+  changeNamespaceQuota(name: string, change: QuotaChange): Promise<NamespaceView>;
   deleteNamespace(name: string): Promise<void>;
   hookSecrets(namespace: string): Promise<readonly HookSecretView[]>;
   /** Its value is never answered. */
@@ -196,6 +198,7 @@ export interface Api {
   specs(connection: string): Promise<readonly SpecView[]>;
   /** Registers it, or replaces its settings. */
   putConnection(name: string, settings: ConnectionSettings): Promise<ConnectionView>;
+  changeConnection(name: string, change: ConnectionChange): Promise<ConnectionView>;
   /** Asks for another look, and for another try to clean hosts that were kept out. */
   verifyConnection(name: string): Promise<void>;
   /** `host` null: the jump host. */

@@ -9,6 +9,7 @@ type ConnectionMethods = Pick<
   | 'connection'
   | 'specs'
   | 'putConnection'
+  | 'changeConnection'
   | 'verifyConnection'
   | 'acceptHostKey'
   | 'acceptHost'
@@ -25,6 +26,8 @@ export const connectionMethods = (access: Access, client: FairleadClient): Conne
     connections: () => allItemsOf(access, (query) => client.GET('/connections', { params: { query } })),
     connection: (name) => dataOf(access, client.GET('/connections/{connection}', named(name))),
     specs: (name) => itemsOf(access, client.GET('/mcir/connections/{connection}/specs', named(name))),
+    changeConnection: (name, change) =>
+      dataOf(access, client.PATCH('/connections/{connection}', { ...named(name), body: change })),
     putConnection: (name, settings) =>
       dataOf(
         access,

@@ -1,4 +1,4 @@
-import type { FairleadClient, Schemas } from '@fairlead/api-client';
+import type { FairleadClient } from '@fairlead/api-client';
 import type { Access } from './access.js';
 import type { Api } from './api.ports.js';
 import { allItemsOf, dataOf, done, itemsOf } from './client.requests.js';
@@ -6,7 +6,8 @@ import { allItemsOf, dataOf, done, itemsOf } from './client.requests.js';
 type NamespaceMethods =
   | 'namespaces'
   | 'createNamespace'
-  | 'setNamespaceQuota'
+  | 'namespace'
+  | 'changeNamespaceQuota'
   | 'deleteNamespace'
   | 'hookSecrets'
   | 'putHookSecret'
@@ -15,10 +16,14 @@ type NamespaceMethods =
 export const namespaceMethods = (access: Access, client: FairleadClient): Pick<Api, NamespaceMethods> => ({
   namespaces: () => allItemsOf(access, (query) => client.GET('/ns', { params: { query } })),
   createNamespace: (name, description) => dataOf(access, client.POST('/ns', { body: { name, description } })),
-  setNamespaceQuota: (namespace, quota) =>
+  namespace: (namespace) => dataOf(access, client.GET('/ns/{namespace}', { params: { path: { namespace } } })),
+  changeNamespaceQuota: (namespace, change) =>
     dataOf(
       access,
-      client.PUT('/ns/{namespace}/quota', { params: { path: { namespace } }, body: quota as Schemas['Quota'] }),
+      client.PATCH('/ns/{namespace}/quota', {
+        params: { path: { namespace } },
+        body: change,
+      }),
     ),
   deleteNamespace: (namespace) => done(client.DELETE('/ns/{namespace}', { params: { path: { namespace } } })),
   hookSecrets: (namespace) =>

@@ -53,6 +53,7 @@ const answerOf = (items: readonly ApplicationView[]): Answer => ({
 const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
+    shared: 'installation',
     summary: 'List the applications of the catalogue',
     examples: [['fairlead application list', 'List all applications with their newest versions']],
   })
@@ -84,6 +85,7 @@ interface ShowOptions {
 const addShow = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'show <application>',
+    shared: 'installation',
     summary: 'Show an application with its versions, or the schema of one',
     examples: [
       ['fairlead application show grafana', 'Show its versions, or why it is not synchronized'],
@@ -123,6 +125,7 @@ interface RegisterOptions {
 const addRegister = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'register <application>',
+    shared: 'installation',
     summary: 'Register an application or replace its settings',
     description:
       'Register versions of a Helm chart in the catalogue, or replace the settings of an application, and wait until it is synchronized. The catalogue only lists versions and the schemas of their values: nothing is installed from it.',
@@ -183,6 +186,7 @@ const readAuthorities = async (file: string, io: Io): Promise<string> => {
 const addSync = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'sync <application>',
+    shared: 'installation',
     summary: 'Read the repository of an application now',
     examples: [['fairlead application sync grafana', 'Look for new versions now instead of within the hour']],
   }).action(
@@ -196,6 +200,7 @@ const addSync = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <application>',
+    shared: 'installation',
     summary: 'Delete an application from the catalogue',
     description: 'Delete an application from the catalogue. What runs in clusters is not changed.',
     examples: [['fairlead application delete grafana', 'Delete an application']],

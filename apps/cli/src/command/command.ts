@@ -19,8 +19,11 @@ export interface CommandDefinition {
   readonly examples: readonly Example[];
   /** Meant when the group's own word is followed by none of its commands. */
   readonly isDefault?: true;
-  /** `server`: all shared options; `output`: only its format; `none`: none. `out-file…`: as these two, and -o is a file's. */
-  readonly shared?: 'server' | 'output' | 'none' | 'out-file' | 'out-file-alone';
+  /**
+   * The shared options that the command uses; any other is refused. `server`: all; `installation`: all but the namespace; `output`: the
+   * format alone; `none`: none. `out-file…`: as `server` and `output`, and -o is a file's.
+   */
+  readonly shared?: 'server' | 'installation' | 'output' | 'none' | 'out-file' | 'out-file-alone';
 }
 
 /** Adds a command that does something. */
@@ -46,11 +49,23 @@ const refuseMisplaced = (command: Command, shared: readonly Option[]): void => {
       throw usageFailure(
         takes
           ? `${option.long} must stand after ${command.name()}: there it means something else than before it`
-          : `unknown option '${option.long}': ${command.name()} does not take it`,
+          : unusedText(command, option),
         'Add --help for its arguments and options.',
       );
     }
   }
+};
+
+/** The words of a command, with the program's name. */
+export const titleOf = (command: Command): string =>
+  `${command.parent === null ? '' : `${titleOf(command.parent)} `}${command.name()}`;
+
+const unusedText = (command: Command, { long }: Option): string => `"${titleOf(command)}" does not use ${long}`;
+
+/** The sentence for a shared option that the command does not use; undefined: it is none of them. */
+export const unusedSharedText = (command: Command, flag: string): string | undefined => {
+  const option = sharedOptions('server').find(({ long, short }) => long === flag || short === flag);
+  return option === undefined ? undefined : unusedText(command, option);
 };
 
 /** Adds a word under which commands are grouped. */
@@ -73,11 +88,13 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
     .choices(FORMATS)
     .helpGroup(SHARED_HEADING);
   if (which === 'output' || which === 'out-file-alone') return [output];
+  const namespace = new Option(
+    '-n, --namespace <name>',
+    'namespace of the cluster (FAIRLEAD_NAMESPACE; default: "default")',
+  ).helpGroup(SHARED_HEADING);
   return [
     output,
-    new Option('-n, --namespace <name>', 'namespace of the cluster (FAIRLEAD_NAMESPACE; default: "default")').helpGroup(
-      SHARED_HEADING,
-    ),
+    ...(which === 'installation' ? [] : [namespace]),
     new Option('--server <url>', 'address of the REST API (FAIRLEAD_SERVER; default: the local instance)').helpGroup(
       SHARED_HEADING,
     ),

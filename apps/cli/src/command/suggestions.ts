@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { usageFailure, type CliFailure } from '../failures.js';
+import { titleOf } from './command.js';
 import { nearest } from './nearest.js';
 
 const HIDDEN = '__';
@@ -23,9 +24,6 @@ const visible = (command: Command): readonly Command[] =>
   command.commands.filter((child) => !child.name().startsWith(HIDDEN));
 
 const namesOf = (command: Command): readonly string[] => [command.name(), ...command.aliases()];
-
-const titleOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${titleOf(command.parent)} ${command.name()}`;
 
 /** `cluster` is meant by `cluster` and `clusters`, `get` also by `show`. */
 const isCalled = (command: Command, word: string): boolean =>

@@ -62,6 +62,7 @@ const connectionsAnswer = (items: readonly ConnectionView[]): Answer => ({
 const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
+    shared: 'installation',
     summary: 'List the connections',
     examples: [['fairlead connection list', 'List the connections with their state']],
   })
@@ -72,6 +73,7 @@ const addList = (parent: Command, io: Io): void => {
 const addGet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'get <connection>',
+    shared: 'installation',
     summary: 'Show one connection, without its secret',
     examples: [['fairlead connection get lab --output yaml', 'Print all fields']],
   }).action(
@@ -85,6 +87,7 @@ const addGet = (parent: Command, io: Io): void => {
 const addHosts = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'hosts <connection>',
+    shared: 'installation',
     summary: 'List the hosts of an inventory and the clusters that use them',
     examples: [['fairlead connection hosts site', 'List the hosts with their state']],
   }).action(
@@ -115,6 +118,7 @@ const addHosts = (parent: Command, io: Io): void => {
 const addSpecs = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'specs <connection>',
+    shared: 'installation',
     summary: 'List the machine sizes that a connection offers',
     examples: [['fairlead connection specs lab', 'List the names for --spec']],
   }).action(
@@ -136,6 +140,7 @@ const addSpecs = (parent: Command, io: Io): void => {
 const addVerify = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'verify <connection>',
+    shared: 'installation',
     summary: 'Verify a connection and refresh what it offers',
     description:
       'Ask the provider of a connection again whether it can be reached, and what it offers. Hosts of an inventory that could not be reset after their last use are reset now, and become free.',
@@ -189,6 +194,7 @@ const collectSetting = (
 const addSet = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'set <connection>',
+    shared: 'installation',
     summary: 'Register a connection or replace its settings',
     description:
       'Register a connection, or replace its settings, and wait until it is verified. The secret is sealed by the server and never shown again; without --secret-file, the existing secret is kept.',
@@ -258,6 +264,7 @@ const readSecret = async (file: string, io: Io): Promise<string> => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <connection>',
+    shared: 'installation',
     summary: 'Delete a connection that no cluster uses',
     examples: [['fairlead connection delete lab2', 'Delete a connection that no cluster uses']],
   });

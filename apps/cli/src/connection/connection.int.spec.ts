@@ -262,22 +262,36 @@ describe('connection', () => {
     expect(stdout).toMatch(/rack-2 .*kept-out .*it is dead/);
   });
 
-  it('grant and quota change that alone, and namespace quota replaces the limits', async () => {
-    const settings = { endpoint: 'http://x' };
-    const item = { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '', settings };
-    gateway.on('GET', '/connections/lab2', { body: item });
-    gateway.on('PUT', '/connections/lab2', { body: { ...item, namespaces: ['a', 'b'], quota: { nodes: 4 } } });
-    gateway.on('PUT', '/ns/a/quota', { body: { name: 'a', createdTime: '', description: '', quota: { cores: 8 } } });
-    const place = { provider: 'lab', region: 'r', zone: 'z', settings };
+  it.each([
+    ['connection', 'lab2', '/connections/lab2', (quota: object) => ({ quota })],
+    ['namespace', 'a', '/ns/a', (quota: object) => quota],
+  ] as const)(
+    'quota of a %s shows, changes what is given, and removes only in words',
+    async (noun, name, path, sent) => {
+      const at = noun === 'namespace' ? `${path}/quota` : path;
+      const item = { name, provider: 'lab', createdTime: '', description: '' };
+      gateway.on('GET', path, { body: { ...item, quota: { clusters: 2, nodes: 4 } } });
+      gateway.on('PATCH', at, { body: { ...item, quota: {} } });
+      const quota = (...options: string[]) => ask([noun, 'quota', name, ...options]);
+      expect((await quota()).stdout).toBe(`The quota of ${noun} ${name}: clusters 2, nodes 4.\n`);
+      expect(gateway.received.map(({ method }) => method)).toEqual(['GET']);
+      const bodyOf = async (...options: string[]) => {
+        expect((await quota(...options)).stdout).toBe(`The ${noun} ${name} has no quota.\n`);
+        return gateway.received.at(-1)?.body;
+      };
+      expect(await bodyOf('--cores', '8')).toEqual(sent({ cores: 8 }));
+      expect(await bodyOf('--nodes', 'none', '--clusters', '3')).toEqual(sent({ clusters: 3, nodes: null }));
+      expect(await bodyOf('--no-limits')).toEqual(sent({ clusters: null, nodes: null, cores: null }));
+      const both = await quota('--no-limits', '--nodes', '3');
+      expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('exclude each other')]);
+    },
+  );
+
+  it('grant changes that alone', async () => {
+    const item = { name: 'lab2', provider: 'lab', region: 'r', zone: 'z', verified: null, problem: '' };
+    gateway.on('PATCH', '/connections/lab2', { body: { ...item, namespaces: ['a', 'b'] } });
     expect((await ask(['connection', 'grant', 'lab2', 'a', 'b'])).stdout).toContain('granted to a, b');
-    expect(gateway.received.at(-1)?.body).toEqual({ ...place, namespaces: ['a', 'b'] });
-    expect((await ask(['connection', 'quota', 'lab2', '--nodes', '4'])).stdout).toContain('nodes 4');
-    expect(gateway.received.at(-1)?.body).toEqual({ ...place, quota: { nodes: 4 } });
-    expect((await ask(['namespace', 'quota', 'a', '--cores', '8'])).stdout).toContain('cores 8');
-    expect(gateway.received.at(-1)?.body).toEqual({ cores: 8 });
-    const { settings: _hidden, ...shown } = item;
-    gateway.on('GET', '/connections/lab2', { body: shown });
-    expect((await ask(['connection', 'grant', 'lab2', 'a'])).stderr).toContain('not yours to see');
+    expect(gateway.received.map(({ body }) => body)).toEqual([{ namespaces: ['a', 'b'] }]);
   });
 
   it('verify asks for another look', async () => {

@@ -1,54 +1,13 @@
-import type { Quota } from '@fairlead/contracts';
 import type { Command } from 'commander';
-import type { ConnectionSettings, ConnectionView } from '../api/api.ports.js';
+import type { ConnectionChange } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
-import { integerBetween } from '../command/parsers.js';
-import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import type { Session } from '../command/session.js';
-
-const LIMIT_MAX = 1_000_000;
-
-/** `--clusters --nodes --cores` */
-export const withQuota = (command: Command): Command => {
-  const limit = integerBetween(0, LIMIT_MAX);
-  return command
-    .option('--clusters <count>', 'maximum number of clusters (default: no limit)', limit)
-    .option('--nodes <count>', 'maximum number of machines (default: no limit)', limit)
-    .option('--cores <count>', 'maximum number of CPUs of these machines (default: no limit)', limit);
-};
-
-/** What was said of the limits, without what else a command was given. */
-export const limitsOf = ({ clusters, nodes, cores }: Quota): Quota => ({
-  ...(clusters === undefined ? {} : { clusters }),
-  ...(nodes === undefined ? {} : { nodes }),
-  ...(cores === undefined ? {} : { cores }),
-});
-
-export const quotaText = (quota: Quota | undefined): string =>
-  Object.entries(quota ?? {})
-    .map(([what, limit]) => `${what} ${limit}`)
-    .join(', ');
-
-/** Replaces one part of a connection; the rest, its secret included, stays as it is. */
-const change = async (
-  session: Session,
-  name: string,
-  part: Pick<ConnectionSettings, 'namespaces' | 'quota'>,
-): Promise<ConnectionView> => {
-  const { provider, region, zone, settings } = await session.api.connection(name);
-  if (settings === undefined)
-    throw new CliFailure('refused', {
-      code: 'cli.connection-settings-hidden',
-      message: `The settings of connection ${name} are not yours to see`,
-      help: 'An administrator of all namespaces may change it.',
-    });
-  return session.api.putConnection(name, { provider, region, zone, settings, ...part });
-};
+import { quotaChangeOf, quotaSentence, withQuota, type QuotaOptions } from './quota.options.js';
 
 export const addGrant = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'grant <connection> <namespaces...>',
+    shared: 'installation',
     summary: 'Set which namespaces may use a connection',
     description:
       'Set the namespaces that can use a connection; "*" grants it to all. This replaces earlier grants; existing clusters stay.',
@@ -58,7 +17,8 @@ export const addGrant = (parent: Command, io: Io): void => {
     ],
   }).action(
     runs(io, async (session, name: string, namespaces: string[]) => {
-      const item = await change(session, name, { namespaces: namespaces as ConnectionSettings['namespaces'] });
+      const grant = { namespaces: namespaces as NonNullable<ConnectionChange['namespaces']> };
+      const item = await session.api.changeConnection(name, grant);
       const shown = item.namespaces?.join(', ') ?? '';
       return { data: item, table: `The connection ${name} is granted to ${shown}.`, names: [name] };
     }),
@@ -68,24 +28,23 @@ export const addGrant = (parent: Command, io: Io): void => {
 export const addQuota = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'quota <connection>',
-    summary: 'Set the quota of a connection for all clusters together',
+    shared: 'installation',
+    summary: 'Show or change the quota of a connection for all clusters together',
     description:
-      'Set the quota of a connection for all clusters together. This replaces the earlier quota; existing machines stay.',
+      'Show the quota of a connection for all clusters together, or change the limits that are given. Others stay, and so do existing machines.',
     examples: [
+      ['fairlead connection quota site', 'Show the quota of a connection'],
       ['fairlead connection quota site --nodes 40 --cores 160', 'Limit a connection to 40 machines with 160 CPUs'],
+      ['fairlead connection quota site --cores none', 'Remove the limit of CPUs'],
+      ['fairlead connection quota site --no-limits', 'Remove the quota'],
     ],
   });
   withQuota(command).action(
-    runs(io, async (session, name: string, quota: Quota) => {
-      const item = await change(session, name, {
-        quota: limitsOf(quota),
-      });
-      const limits = quotaText(item.quota);
-      return {
-        data: item,
-        table: limits === '' ? `The connection ${name} has no quota.` : `The quota of connection ${name}: ${limits}.`,
-        names: [name],
-      };
+    runs(io, async (session, name: string, options: QuotaOptions) => {
+      const quota = quotaChangeOf(options);
+      const item =
+        quota === undefined ? await session.api.connection(name) : await session.api.changeConnection(name, { quota });
+      return { data: item, table: quotaSentence(`connection ${name}`, item.quota), names: [name] };
     }),
   );
 };

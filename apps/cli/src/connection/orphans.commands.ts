@@ -22,6 +22,7 @@ const stateOf = ({ deletion, reason }: OrphanView): string => {
 const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list <connection>',
+    shared: 'installation',
     summary: 'List the orphaned machines of a connection',
     description:
       'List the orphaned machines of a connection: machines with the tags of the connection that belong to no cluster. They are never deleted automatically.',
@@ -49,6 +50,7 @@ const addList = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <connection> <id>',
+    shared: 'installation',
     summary: 'Delete an orphaned machine',
     description:
       'Delete an orphaned machine. The provider and the log are checked again first; a machine that belongs to a cluster is not deleted.',

@@ -69,6 +69,7 @@ export const describeText = (item: ConnectionView): string => {
 export const addDescribe = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'describe <connection>',
+    shared: 'installation',
     summary: 'Show a connection with its hosts, their SSH host keys and the isolation of tenants',
     examples: [['fairlead connection describe site', 'Show the expected host key of each host and of the jump host']],
   }).action(
@@ -87,6 +88,7 @@ const fingerprint = (text: string): string => {
 export const addAcceptHostKey = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'accept-host-key <connection>',
+    shared: 'installation',
     summary: 'Accept the SSH host key of a host of an inventory, or of the jump host',
     description:
       'Accept a new SSH host key of a host of an inventory, or of the jump host. Read the fingerprint on the host itself (ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub): a new key can also be a sign of an attack.',
@@ -118,6 +120,7 @@ export const addAcceptHostKey = (parent: Command, io: Io): void => {
 export const addAcceptHost = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'accept-host <connection> <host>',
+    shared: 'installation',
     summary: 'Accept a host of an inventory as it is, e.g. after a reinstallation',
     description:
       'Accept a host of an inventory as it is, e.g. after a reinstallation. A host that was excluded becomes free, and a host last used by another namespace becomes free for all namespaces that can use the connection. The host is not changed.',

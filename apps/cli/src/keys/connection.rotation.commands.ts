@@ -17,6 +17,7 @@ const TIMEOUT_DEFAULT_MS = 30 * 60_000;
 export const addConnectionRotation = (rotate: Command, io: Io): void => {
   addCommand(rotate, {
     usage: 'connection <name>',
+    shared: 'installation',
     summary: 'Rotate the SSH key of a connection on every host that has it',
     description:
       'Create a new SSH key for a connection. New machines get the new key; on existing hosts it is added and tested by a login before the former key is removed. The former key is destroyed when no host uses it. Hosts that are off are retried until they answer; they do not delay other hosts. With --force, a rotation in progress ends without them. The keys of your own hosts (provider ssh) are not rotated by this command.',

@@ -1,9 +1,8 @@
-import type { Quota } from '@fairlead/contracts';
 import type { Command } from 'commander';
 import type { NamespaceView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
-import { limitsOf, quotaText, withQuota } from '../connection/grant.commands.js';
+import { quotaChangeOf, quotaSentence, quotaText, withQuota, type QuotaOptions } from '../connection/quota.options.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 
@@ -32,6 +31,7 @@ const namespacesAnswer = (items: readonly NamespaceView[]): Answer => ({
 const addList = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'list',
+    shared: 'installation',
     summary: 'List the namespaces',
     examples: [['fairlead namespace list', 'List the namespaces that your token can read']],
   })
@@ -42,6 +42,7 @@ const addList = (parent: Command, io: Io): void => {
 const addCreate = (parent: Command, io: Io): void => {
   addCommand(parent, {
     usage: 'create <namespace>',
+    shared: 'installation',
     summary: 'Create a namespace',
     examples: [
       ['fairlead namespace create team-a --description "clusters of team A"', 'Create a namespace with a description'],
@@ -59,22 +60,23 @@ const addCreate = (parent: Command, io: Io): void => {
 const addQuota = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'quota <namespace>',
-    summary: 'Set the quota of the clusters of a namespace',
+    shared: 'installation',
+    summary: 'Show or change the quota of the clusters of a namespace',
     description:
-      'Set the quota of a namespace for all of its clusters together. This replaces the earlier quota; existing clusters stay.',
+      'Show the quota of a namespace for all of its clusters together, or change the limits that are given. Others stay, and so do existing clusters.',
     examples: [
+      ['fairlead namespace quota team-a', 'Show the quota of a namespace'],
       ['fairlead namespace quota team-a --clusters 5 --nodes 40 --cores 160', 'Limit a namespace to 5 clusters'],
+      ['fairlead namespace quota team-a --nodes none', 'Remove the limit of machines'],
+      ['fairlead namespace quota team-a --no-limits', 'Remove the quota'],
     ],
   });
   withQuota(command).action(
-    runs(io, async (session, name: string, quota: Quota) => {
-      const item = await session.api.setNamespaceQuota(name, limitsOf(quota));
-      const limits = quotaText(item.quota);
-      return {
-        data: item,
-        table: limits === '' ? `The namespace ${name} has no quota.` : `The quota of namespace ${name}: ${limits}.`,
-        names: [name],
-      };
+    runs(io, async (session, name: string, options: QuotaOptions) => {
+      const change = quotaChangeOf(options);
+      const { api } = session;
+      const item = await (change === undefined ? api.namespace(name) : api.changeNamespaceQuota(name, change));
+      return { data: item, table: quotaSentence(`namespace ${name}`, item.quota), names: [name] };
     }),
   );
 };
@@ -82,6 +84,7 @@ const addQuota = (parent: Command, io: Io): void => {
 const addDelete = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'delete <namespace>',
+    shared: 'installation',
     summary: 'Delete an empty namespace',
     examples: [['fairlead namespace delete team-a', 'Delete a namespace that has no clusters']],
   });

@@ -18,6 +18,7 @@ export const addQuarantineCommands = (program: Command, io: Io): void => {
   );
   addCommand(quarantined, {
     usage: 'list',
+    shared: 'installation',
     summary: 'List quarantined clusters and the reasons',
     examples: [['fairlead quarantine list', 'List quarantined clusters']],
   })
@@ -50,6 +51,7 @@ export const addQuarantineCommands = (program: Command, io: Io): void => {
 const addRejected = (quarantined: Command, io: Io): void => {
   addCommand(quarantined, {
     usage: 'rejected',
+    shared: 'installation',
     summary: 'List messages in the log that are not events',
     description:
       'List streams of the log with messages that are not valid events: the body cannot be parsed or does not match its subject. Every service skips them. They were written by the owner of a credential for that subject.',

@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { examplesOf, SHARED_HEADING } from '../command/command.js';
+import { examplesOf, SHARED_HEADING, titleOf } from '../command/command.js';
 import { EXIT_CODES } from '../exit-codes.js';
 
 /** docs/cli.md, from the command tree. A spec compares it with the file. */
@@ -30,7 +30,8 @@ export const referenceText = (program: Command): string =>
     '',
     ...optionsTable(program.options.filter(({ helpGroupHeading }) => helpGroupHeading === SHARED_HEADING)),
     '',
-    'Commands that ask a server take all of them, before or after the command; `fairlead <command> --help` shows what one takes.',
+    'Commands that ask a server take them before or after the command. `--namespace` is for commands about what belongs to a namespace. A',
+    'command refuses an option that it does not use; `fairlead <command> --help` shows what it takes.',
     '',
     '## Commands',
     '',
@@ -47,8 +48,6 @@ const leavesOf = (command: Command): readonly Command[] =>
     .filter((child) => !child.name().startsWith('__'))
     .flatMap((child) => (child.commands.length > 0 ? leavesOf(child) : [child]));
 
-const titleOf = (command: Command): string =>
-  `${command.parent === null ? '' : `${titleOf(command.parent)} `}${command.name()}`;
 const anchorOf = (command: Command): string => titleOf(command).replaceAll(' ', '-');
 
 const usageOf = (command: Command): string =>

@@ -2,6 +2,8 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { TokenRequest, TokenView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import type { Session } from '../command/session.js';
+import { usageFailure } from '../failures.js';
 import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
 
@@ -17,16 +19,34 @@ export const addTokenCommands = (program: Command, io: Io): void => {
 const ROLES = Object.keys({ viewer: 1, operator: 1, admin: 1 } satisfies Record<Grant['role'], 1>);
 const GRANT = new RegExp(`^(?:([^=]+)=)?(${ROLES.join('|')})$`);
 
-/** `operator`: everywhere; `team-a=operator`: in that namespace. */
-const collectGrant = (text: string, before: readonly Grant[] | undefined): readonly Grant[] => {
+/** A role as it was given; `namespace` undefined: that of the command. */
+interface AskedRole {
+  readonly namespace: string | undefined;
+  readonly role: Grant['role'];
+}
+
+/** `operator`: in the namespace of the command; `team-a=operator`: in that one; `*=operator`: in all. */
+const collectRole = (text: string, before: readonly AskedRole[] | undefined): readonly AskedRole[] => {
   const match = GRANT.exec(text);
   if (match === null)
-    throw new InvalidArgumentError(`Give <namespace>=<role> or <role> for all of them; roles: ${ROLES.join(', ')}.`);
-  return [...(before ?? []), { namespace: match[1] ?? '*', role: match[2] } as Grant];
+    throw new InvalidArgumentError(
+      `Give <role>, <namespace>=<role> or "*=<role>" for all namespaces; roles: ${ROLES.join(', ')}.`,
+    );
+  return [...(before ?? []), { namespace: match[1], role: match[2] as Grant['role'] }];
+};
+
+/** A namespace that no role is granted in would be taken for a bound. */
+const grantsOf = (session: Session, roles: readonly AskedRole[]): Grant[] => {
+  if (session.namespaceOption !== undefined && roles.every(({ namespace }) => namespace !== undefined))
+    throw usageFailure(
+      '--namespace has no effect: every --role names its own namespace',
+      'Leave it out, or give a role without a namespace, such as --role viewer.',
+    );
+  return roles.map(({ namespace = session.namespace, role }) => ({ namespace, role }) as Grant);
 };
 
 interface CreateOptions {
-  readonly role: Grant[];
+  readonly role: readonly AskedRole[];
   /** In milliseconds. */
   readonly expiresIn?: number;
 }
@@ -41,7 +61,8 @@ const addCreate = (token: Command, io: Io): void => {
         'fairlead token create ci --role team-a=operator --output name > ci.token',
         'Create a token for a pipeline that changes clusters of team-a',
       ],
-      ['fairlead token create dashboard --role viewer', 'Create a token with read access to all namespaces'],
+      ['fairlead token create anna --role operator --namespace team-a', 'The same, with the namespace as an option'],
+      ['fairlead token create dashboard --role "*=viewer"', 'Create a token with read access to all namespaces'],
       [
         'fairlead token create contractor --role team-a=viewer --expires-in 30d',
         'Create a token that expires after 30 days',
@@ -50,15 +71,17 @@ const addCreate = (token: Command, io: Io): void => {
   })
     .requiredOption(
       '--role <[namespace=]role>',
-      'role to grant: viewer, operator or admin, optionally in one namespace (repeatable)',
-      collectGrant,
+      'role to grant: viewer, operator or admin; in the namespace before it, "*" for all, or that of --namespace (repeatable)',
+      collectRole,
     )
     .option('--expires-in <duration>', 'lifetime of the token, e.g. 30d or 12h (default: unlimited)', duration)
     .action(
       runs(io, async (session, name: string, { role, expiresIn }: CreateOptions) => {
         const ending = expiresIn === undefined ? {} : { expiresAt: new Date(Date.now() + expiresIn).toISOString() };
-        const created = await session.api.createToken({ name, roles: role, ...ending });
-        io.err('The token is shown this once; keep it where only its user can read it.\n');
+        const created = await session.api.createToken({ name, roles: grantsOf(session, role), ...ending });
+        io.err(
+          `Roles: ${rolesText(created)}. The token is shown this once; keep it where only its user can read it.\n`,
+        );
         return { data: created, table: `${created.token}\n`, names: [created.token] };
       }),
     );
@@ -75,6 +98,7 @@ const expiryText = ({ expiresAt }: TokenView): string => {
 const addList = (token: Command, io: Io): void => {
   addCommand(token, {
     usage: 'list',
+    shared: 'installation',
     summary: 'List the API tokens, without their secrets',
     examples: [['fairlead token list', 'List the tokens with their roles']],
   })
@@ -98,6 +122,7 @@ const addList = (token: Command, io: Io): void => {
 const addRevoke = (token: Command, io: Io): void => {
   const command = addCommand(token, {
     usage: 'revoke <id>',
+    shared: 'installation',
     summary: 'Revoke an API token',
     examples: [['fairlead token revoke e8b23e5b5dac9e91', 'Revoke it with immediate effect']],
   });

@@ -19,17 +19,8 @@ describe('token', () => {
       status: 201,
       body: { id: 't1', name: 'ci', roles: [], createdTime: '', token: 'flt_secret' },
     });
-    const { stdout } = await ask([
-      'token',
-      'create',
-      'ci',
-      '--role',
-      'team-a=operator',
-      '--role',
-      'viewer',
-      '-o',
-      'name',
-    ]);
+    const roles = ['--role', 'team-a=operator', '--role', '*=viewer'];
+    const { stdout } = await ask(['token', 'create', 'ci', ...roles, '-o', 'name']);
     expect(stdout).toBe('flt_secret\n');
     expect(gateway.received[0]?.body).toEqual({
       name: 'ci',
@@ -38,6 +29,26 @@ describe('token', () => {
         { namespace: '*', role: 'viewer' },
       ],
     });
+  });
+
+  it('create grants nothing in all namespaces unless "*" is written: the namespace is that of the command', async () => {
+    const roles = [{ namespace: 'team-a', role: 'operator' }];
+    gateway.on('POST', '/tokens', {
+      status: 201,
+      body: { id: 't1', name: 'anna', roles, createdTime: '', token: 'x' },
+    });
+    const grantedBy = async (args: readonly string[], env: Record<string, string> = {}) => {
+      expect((await ask([...args, '--role', 'operator'], fakeIo({ env }))).code).toBe(0);
+      return (gateway.received.at(-1)?.body as { roles: unknown }).roles;
+    };
+    const create = ['token', 'create', 'anna'];
+    expect(await grantedBy([...create, '--namespace', 'team-a'])).toEqual(roles);
+    expect(await grantedBy(['--namespace', 'team-a', ...create])).toEqual(roles);
+    expect(await grantedBy(create, { FAIRLEAD_NAMESPACE: 'team-a' })).toEqual(roles);
+    expect(await grantedBy(create)).toEqual([{ namespace: 'default', role: 'operator' }]);
+    expect((await ask([...create, '-n', 'team-a', '--role', 'operator'])).stderr).toContain('team-a=operator');
+    const useless = await ask([...create, '-n', 'team-a', '--role', '*=operator']);
+    expect([useless.code, useless.stderr]).toEqual([2, expect.stringContaining('--namespace has no effect')]);
   });
 
   it('create asks for a token that ends, and list shows when', async () => {

@@ -1,6 +1,7 @@
 import {
   connectionSecretRef,
   CONNECTIONS_STREAM,
+  type ConnectionChange,
   type ConnectionName,
   type ConnectionRequest,
   type HostKeyAcceptance,
@@ -42,6 +43,17 @@ export class ConnectionCommands {
     return orRefuse(
       await this.handle(connections, CONNECTIONS_STREAM, { type: 'RegisterConnection', data }, causeOf(caller)),
     );
+  }
+
+  /** Settings and secret stay, whatever else is registered meanwhile. */
+  async change(
+    name: ConnectionName,
+    { namespaces, quota }: ConnectionChange,
+    caller: Caller,
+  ): Promise<Decided<ConnectionsState>> {
+    await this.checks.namespacesKnown(namespaces);
+    const command = { type: 'ChangeConnection', data: { name, namespaces, quota } } as const;
+    return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 
   /** Asks infra-svc for another look, and for another try to clean what could not be cleaned. */

@@ -2,10 +2,12 @@ import {
   refuse,
   sshAddress,
   SshSettings,
+  withQuotaChange,
   type ConnectionName,
   type Fact,
   type NodeName,
   type Quota,
+  type QuotaChange,
   type Refusal,
   type SecretRef,
 } from '@fairlead/contracts';
@@ -38,6 +40,11 @@ export type RegisterConnection = Command<
       readonly users: Users;
       readonly moved: boolean;
     }
+>;
+/** Its settings and its secret stay. */
+export type ChangeConnection = Command<
+  'ChangeConnection',
+  { readonly name: ConnectionName; readonly namespaces: string[] | undefined; readonly quota: QuotaChange | undefined }
 >;
 /** `usedBy`: the clusters that stand on the connection. */
 export type RemoveConnection = Command<
@@ -131,10 +138,27 @@ const register = (state: ConnectionsState, { data }: RegisterConnection): readon
   return [{ type: 'ConnectionRegistered', data: { name, ...settings, secretRef } }];
 };
 
+const changed = (state: ConnectionsState, { data }: ChangeConnection): readonly ConnectionFact[] | Refusal => {
+  const { name, namespaces, quota: change = {} } = data;
+  const before = state.get(name);
+  if (before === undefined) return refuse('connection.not-found', { connection: name });
+  const quota = withQuotaChange(before.quota ?? {}, change);
+  // A quota without limits is none.
+  const { quota: _before, ...settings } = { ...before, ...grantOf(before, { namespaces }) };
+  const after = Object.keys(quota).length === 0 ? settings : { ...settings, quota };
+  return sameJson(before, after) ? nothing : [{ type: 'ConnectionRegistered', data: { name, ...after } }];
+};
+
 /** All connections; registering one again replaces its settings. */
 export const connections: Decider<
   ConnectionsState,
-  RegisterConnection | VerifyConnection | RemoveConnection | AcceptHostKey | AcceptHost | RequestOrphanRemoval,
+  | RegisterConnection
+  | ChangeConnection
+  | VerifyConnection
+  | RemoveConnection
+  | AcceptHostKey
+  | AcceptHost
+  | RequestOrphanRemoval,
   ConnectionFact
 > = {
   initial: new Map(),
@@ -143,6 +167,8 @@ export const connections: Decider<
     switch (command.type) {
       case 'RegisterConnection':
         return register(state, command);
+      case 'ChangeConnection':
+        return changed(state, command);
       case 'VerifyConnection': {
         const { name } = command.data;
         if (!state.has(name)) return refuse('connection.not-found', { connection: name });

@@ -1,4 +1,5 @@
 import {
+  ConnectionChange,
   ConnectionList,
   ConnectionPath,
   ConnectionRequest,
@@ -12,13 +13,14 @@ import {
   SpecsQuery,
   SshKeyRotationRequest,
   StatusView,
+  type ConnectionName,
 } from '@fairlead/contracts';
 import { POSITIONS, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere } from '../access/access.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
 import { mayEverywhere } from '../access/identity.js';
-import { FromCaller, type Caller } from '../http/caller.js';
+import { FromCaller, FromExchange, type Caller, type Exchange } from '../http/caller.js';
 import { bothBases, Documented } from '../http/documented.js';
 import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
@@ -116,7 +118,35 @@ export class ConnectionsHttp {
     @FromCaller() caller: Caller,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<ConnectionView> {
-    const { seq } = await this.commands.register(connection, request, caller);
+    return this.registered(connection, await this.commands.register(connection, request, caller), caller, response);
+  }
+
+  @Patch(':connection')
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'patchConnection',
+    tag: 'connections',
+    records: 'work',
+    summary: 'Change whose clusters may use a connection, or how much of it',
+    description:
+      'What is left out stays, as do settings and secret; null removes a limit of the quota. Changes at the same time are all kept.',
+    answers: [{ status: 200, description: 'It is registered', schema: ConnectionView }],
+    refusals: ['connection.not-found', 'namespace.unknown', 'conflict.concurrent'],
+  })
+  async patch(
+    @Param({ schema: ConnectionPath }) { connection }: ConnectionPath,
+    @Body({ schema: ConnectionChange }) change: ConnectionChange,
+    @FromExchange() { caller, response }: Exchange,
+  ): Promise<ConnectionView> {
+    return this.registered(connection, await this.commands.change(connection, change, caller), caller, response);
+  }
+
+  private async registered(
+    connection: ConnectionName,
+    { seq }: { readonly seq: number },
+    caller: Caller,
+    response: HttpResponse,
+  ): Promise<ConnectionView> {
     accept(response, { seq, location: `/connections/${connection}`, status: 200, waited: false });
     const isShown = await shownSoon(this.positions, seq);
     const doc = isShown ? await this.access.one(connection, caller.identity) : await this.queries.recorded(connection);

@@ -357,6 +357,42 @@ describe('a connection', () => {
     expect(made.status).toBe(202);
   });
 
+  it('and a namespace keep the limits that a change leaves out, of all changes at once', async () => {
+    await gateway.ask('POST', '/ns', { body: { name: 'limited' } });
+    await put('limited', { ...lab, quota: { nodes: 1 } });
+    for (const [path, quotaOf] of [
+      ['/ns/limited/quota', (quota: object) => quota],
+      ['/connections/limited', (quota: object) => ({ quota })],
+    ] as const) {
+      const change = (quota: object) => gateway.ask<{ quota: object }>('PATCH', path, { body: quotaOf(quota) });
+      const changes = [{ clusters: 5 }, { nodes: 40 }, { cores: 160 }].map(change);
+      expect((await Promise.all(changes)).map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect((await change({})).body.quota).toEqual({ clusters: 5, nodes: 40, cores: 160 });
+      const before = (await gateway.log()).length;
+      expect((await change({ nodes: 40 })).status).toBe(200);
+      expect((await gateway.log()).length).toBe(before);
+      expect((await change({ nodes: null })).body.quota).toEqual({ clusters: 5, cores: 160 });
+      expect((await change({ clusters: null, cores: null })).body.quota).toEqual({});
+      expect((await change({ nodes: -1 })).status).toBe(400);
+    }
+    expect((await gateway.ask('PATCH', '/ns/nowhere/quota', { body: {} })).status).toBe(404);
+    expect((await gateway.ask('PATCH', '/connections/nowhere', { body: {} })).status).toBe(404);
+  });
+
+  it('is granted, and limited, without a look at its settings, which another may change meanwhile', async () => {
+    await put('split', lab);
+    const grant = { namespaces: ['limited'] };
+    const [granted, moved] = await Promise.all([
+      gateway.ask('PATCH', '/connections/split', { body: grant }),
+      put('split', { ...lab, region: 'elsewhere' }),
+    ]);
+    expect([granted.status, moved.status]).toEqual([200, 200]);
+    const { body } = await gateway.ask('GET', '/connections/split');
+    expect(body).toMatchObject({ region: 'elsewhere', ...grant });
+    const unknown = await gateway.ask('PATCH', '/connections/split', { body: { namespaces: ['nowhere'] } });
+    expect([unknown.status, unknown.body['reason']]).toEqual([404, 'namespace.unknown']);
+  });
+
   it('and a namespace give no more than their quotas', async () => {
     const path = '/ns/bounded/clusters';
     await gateway.ask('POST', '/ns', { body: { name: 'bounded' } });

@@ -57,6 +57,11 @@ export class RegistrationChecks {
     return { users, granted: known.connections.get(name)?.namespaces };
   }
 
+  /** Throws Refused with those of the namespaces that there are not. */
+  async namespacesKnown(namespaces: readonly string[] | undefined): Promise<void> {
+    refuseAny(strangers(await this.registry.latest(), namespaces));
+  }
+
   /** The clusters that stand on the connection, and the secrets that go with it. */
   async standing(
     name: ConnectionName,
@@ -81,16 +86,20 @@ export class RegistrationChecks {
   }
 }
 
+const strangers = (known: Registered, namespaces: readonly string[] = []): readonly Refusal[] =>
+  namespaces
+    .filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one))
+    .map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces'));
+
 const besideKnown = (
   known: Registered,
   asked: { readonly name: ConnectionName; readonly users: Users; readonly registration: RegistrationRequest },
 ): readonly Refusal[] => {
   const { name, users } = asked;
   const { request, settings, secret, keys } = asked.registration;
-  const { provider, moved, namespaces = [] } = request;
-  const strangers = namespaces.filter((one) => one !== SHARED_WITH_ALL && !known.namespaces.has(one));
-  if (strangers.length > 0)
-    return strangers.map((namespace) => refuse('namespace.unknown', { namespace }, 'namespaces'));
+  const { provider, moved, namespaces } = request;
+  const unknown = strangers(known, namespaces);
+  if (unknown.length > 0) return unknown;
   const before = known.connections.get(name);
   if (before === undefined) return [];
   const after = { provider, settings };

@@ -94,8 +94,9 @@ export const secretMissing = (
   given: { readonly secret: boolean; readonly keys: ReadonlySet<string> },
 ): Refusal | undefined => {
   const { before, after } = change;
-  const known = new Set(before.provider === after.provider ? hopsOf(before).map(({ address }) => address) : []);
-  const fresh = hopsOf(after).filter(({ address }) => !known.has(address));
+  const use = ({ address, keyRef }: Hop): string => `${keyRef ?? before.secretRef ?? ''} ${address}`;
+  const known = new Set(before.provider === after.provider ? hopsOf(before).map(use) : []);
+  const fresh = hopsOf(after).filter((hop) => !known.has(use(hop)));
   const missing = fresh.find(({ keyRef }) =>
     keyRef === undefined || keyRef === before.secretRef
       ? before.secretRef !== null && !given.secret

@@ -1,5 +1,6 @@
-import { refuse, type Fact, type Namespace, type Quota } from '@fairlead/contracts';
-import type { Command, Decider } from '@fairlead/event-sourcing';
+import { refuse, withQuotaChange, type Fact, type Namespace, type Quota, type QuotaChange } from '@fairlead/contracts';
+import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
+import { sameJson } from '../common/json.js';
 import { shownNames } from '../common/names.js';
 
 export type CreateNamespace = Command<'CreateNamespace', { readonly name: Namespace; readonly description: string }>;
@@ -11,28 +12,37 @@ export type DeleteNamespace = Command<
 
 export type SetQuota = Command<'SetQuota', { readonly name: Namespace; readonly quota: Quota }>;
 
-export type NamespaceState = 'absent' | 'present';
+/** What is left out of it stays. */
+export type ChangeQuota = Command<'ChangeQuota', { readonly name: Namespace; readonly change: QuotaChange }>;
+
+/** Undefined: there is no such namespace. */
+export type NamespaceState = { readonly quota: Quota } | undefined;
 
 /** A namespace comes and goes; it goes only when it is empty. */
 export const namespaces: Decider<
   NamespaceState,
-  CreateNamespace | SetQuota | DeleteNamespace,
+  CreateNamespace | SetQuota | ChangeQuota | DeleteNamespace,
   Fact<'NamespaceCreated' | 'NamespaceQuotaSet' | 'NamespaceDeleted'>
 > = {
-  initial: 'absent',
+  initial: undefined,
 
   decide: (state, command) => {
     const { name } = command.data;
     switch (command.type) {
       case 'CreateNamespace':
-        if (state === 'present') return refuse('namespace.exists', { namespace: name }, 'name');
+        if (state !== undefined) return refuse('namespace.exists', { namespace: name }, 'name');
         return [{ type: 'NamespaceCreated', data: { name, description: command.data.description } }];
       case 'SetQuota':
-        if (state === 'absent') return refuse('namespace.unknown', { namespace: name });
+        if (state === undefined) return refuse('namespace.unknown', { namespace: name });
         return [{ type: 'NamespaceQuotaSet', data: { name, quota: command.data.quota } }];
+      case 'ChangeQuota': {
+        if (state === undefined) return refuse('namespace.unknown', { namespace: name });
+        const quota = withQuotaChange(state.quota, command.data.change);
+        return sameJson(quota, state.quota) ? nothing : [{ type: 'NamespaceQuotaSet', data: { name, quota } }];
+      }
       case 'DeleteNamespace': {
         const { clusters } = command.data;
-        if (state === 'absent') return refuse('namespace.unknown', { namespace: name });
+        if (state === undefined) return refuse('namespace.unknown', { namespace: name });
         if (clusters.length > 0)
           return refuse('namespace.not-empty', { namespace: name, clusters: shownNames(clusters) });
         return [{ type: 'NamespaceDeleted', data: { name } }];
@@ -41,7 +51,15 @@ export const namespaces: Decider<
   },
 
   evolve: (state, event) => {
-    if (event.type === 'NamespaceCreated') return 'present';
-    return event.type === 'NamespaceDeleted' ? 'absent' : state;
+    switch (event.type) {
+      case 'NamespaceCreated':
+        return { quota: {} };
+      case 'NamespaceQuotaSet':
+        return { quota: event.data.quota };
+      case 'NamespaceDeleted':
+        return undefined;
+      default:
+        return state;
+    }
   },
 };

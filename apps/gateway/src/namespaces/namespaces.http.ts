@@ -6,12 +6,13 @@ import {
   NamespaceView,
   namespaceStream,
   Quota,
+  QuotaChange,
   ListQuery,
   ReadQuery,
   refuse,
 } from '@fairlead/contracts';
 import { HANDLE, POSITIONS, type Handle, type Positions } from '@fairlead/event-sourcing/jetstream';
-import { Body, Controller, Get, Inject, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Inject, Param, Patch, Post, Put, Query, Res } from '@nestjs/common';
 import { Authenticated, RoleEverywhere, RoleInNamespace } from '../access/access.js';
 import { mayIn } from '../access/identity.js';
 import { accept, shownSoon, showSeq, untilShown } from '../http/answers.js';
@@ -22,7 +23,7 @@ import type { HttpResponse } from '../http/http.types.js';
 import { KEY_REFUSALS } from '../http/idempotency.js';
 import { KeyedCommand } from '../http/operator.command.js';
 import { orRefuse, Refused } from '../http/refused.js';
-import { namespaces } from './namespaces.decider.js';
+import { namespaces, type ChangeQuota, type SetQuota } from './namespaces.decider.js';
 import { namespacesProjection, namespaceView } from './namespaces.projection.js';
 import { NamespaceQueries } from './namespaces.queries.js';
 
@@ -118,9 +119,32 @@ export class NamespacesHttp {
   async setQuota(
     @Param({ schema: NamespacePath }) { namespace: name }: NamespacePath,
     @Body({ schema: Quota }) quota: Quota,
-    @FromExchange() { caller, response }: Exchange,
+    @FromExchange() exchange: Exchange,
   ): Promise<NamespaceView> {
-    const command = { type: 'SetQuota', data: { name, quota } } as const;
+    return this.bound({ type: 'SetQuota', data: { name, quota } }, exchange);
+  }
+
+  @Patch(':namespace/quota')
+  @RoleEverywhere('admin')
+  @Documented({
+    id: 'patchNamespaceQuota',
+    tag: 'namespaces',
+    records: 'work',
+    summary: 'Change some limits of a namespace',
+    description: 'A limit that is left out stays, and null removes one. Changes at the same time are all kept.',
+    answers: [{ status: 200, description: 'The namespace', schema: NamespaceView }],
+    refusals: ['namespace.unknown', 'conflict.concurrent', 'wait.too-long'],
+  })
+  async changeQuota(
+    @Param({ schema: NamespacePath }) { namespace: name }: NamespacePath,
+    @Body({ schema: QuotaChange }) change: QuotaChange,
+    @FromExchange() exchange: Exchange,
+  ): Promise<NamespaceView> {
+    return this.bound({ type: 'ChangeQuota', data: { name, change } }, exchange);
+  }
+
+  private async bound(command: SetQuota | ChangeQuota, { caller, response }: Exchange): Promise<NamespaceView> {
+    const { name } = command.data;
     const { seq } = orRefuse(await this.handle(namespaces, namespaceStream(name), command, causeOf(caller)));
     showSeq(response, seq);
     await untilShown(this.positions, seq);

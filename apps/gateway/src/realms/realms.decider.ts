@@ -40,7 +40,9 @@ const register = (realms: NonNullable<RealmsState>, { data }: RegisterRealm): re
   // Tokens name their issuer, and API servers know it: another one is another realm.
   if (before !== undefined && before.issuerUrl !== settings.issuerUrl && usedBy.length > 0)
     return refuse('realm.would-move', { realm, clusters: usedBy.join(', '), issuerUrl: before.issuerUrl }, 'issuerUrl');
-  const isSame = before?.issuerUrl === settings.issuerUrl && before.clientId === settings.clientId;
+  // Another certificate authority lets another server stand for the same address.
+  const isSame =
+    before?.issuerUrl === settings.issuerUrl && before.clientId === settings.clientId && before.ca === settings.ca;
   if (!sealed && !isSame) {
     const { clientId, issuerUrl } = settings;
     return refuse('realm.secret-missing', { realm, clientId, issuerUrl }, 'clientSecret');

@@ -10,6 +10,7 @@ import {
   type RealmName,
   type RealmView,
 } from '@fairlead/contracts';
+import { issueAuthority } from '@fairlead/embedded/credentials';
 import { NatsSecrets } from '@fairlead/service-kit';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
@@ -73,7 +74,9 @@ describe('a realm of a namespace', () => {
     const before = (await gateway.log()).length;
     expect((await put(COMPANY, without)).status).toBe(200);
     expect((await gateway.log()).length).toBe(before);
-    for (const other of [{ clientId: 'other' }, { issuerUrl: 'https://evil.example.org/realms/team' }])
+    const pair = await issueAuthority({ name: 'another', days: 1, now: new Date() });
+    const ca = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----\n/.exec(pair)?.[0];
+    for (const other of [{ clientId: 'other' }, { issuerUrl: 'https://evil.example.org/realms/team' }, { ca }])
       expect((await put(COMPANY, { ...without, ...other })).body.reason).toBe('realm.secret-missing');
     expect((await put(`${REALMS}/new`, without)).body.reason).toBe('realm.secret-missing');
     expect(await secretOf('company')).toBe(SECRET);

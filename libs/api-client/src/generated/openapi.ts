@@ -53,7 +53,11 @@ export interface paths {
     delete?: never;
     options?: never;
     head?: never;
-    patch?: never;
+    /**
+     * Change some limits of a namespace
+     * @description A limit that is left out stays, and null removes one. Changes at the same time are all kept.
+     */
+    patch: operations['patchNamespaceQuota'];
     trace?: never;
   };
   '/ns/{namespace}/hook-secrets': {
@@ -178,7 +182,11 @@ export interface paths {
     delete: operations['deleteConnection'];
     options?: never;
     head?: never;
-    patch?: never;
+    /**
+     * Change whose clusters may use a connection, or how much of it
+     * @description What is left out stays, as do settings and secret; null removes a limit of the quota. Changes at the same time are all kept.
+     */
+    patch: operations['patchConnection'];
     trace?: never;
   };
   '/connections/{connection}/verify': {
@@ -1677,6 +1685,15 @@ export interface components {
       /** @default  */
       description: string;
     };
+    /** @description A change of a quota: what is absent stays, and null removes a limit */
+    QuotaChange: {
+      /** @description Most clusters; null: no limit */
+      clusters?: number | null;
+      /** @description Most machines; null: no limit */
+      nodes?: number | null;
+      /** @description Most CPUs of these machines; null: no limit */
+      cores?: number | null;
+    };
     /** @description That something was accepted or done */
     Status: {
       /** @enum {string} */
@@ -1933,6 +1950,12 @@ export interface components {
        * @default false
        */
       moved: boolean;
+    };
+    /** @description Whose clusters may use a connection, and how much; what is absent stays */
+    ConnectionChange: {
+      /** @description Whose clusters may use it; "*" for those of all. Left out: the grant stays, and a new connection is granted to the namespace default alone */
+      namespaces?: ('*' | string)[];
+      quota?: components['schemas']['QuotaChange'];
     };
     HostKeyAcceptance: {
       /** @description Its name in the inventory; null: the jump host */
@@ -5906,6 +5929,140 @@ export interface operations {
       };
     };
   };
+  patchNamespaceQuota: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        namespace: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['QuotaChange'];
+      };
+    };
+    responses: {
+      /** @description The namespace */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Namespace'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description namespace.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable, wait.too-long */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
   listHookSecrets: {
     parameters: {
       query?: {
@@ -7295,6 +7452,140 @@ export interface operations {
         };
       };
       /** @description installation.handed-over, connection.in-use, conflict.concurrent */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.too-large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.media-type */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description request.answer-too-large */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.too-many-failures, token.too-many-requests, namespace.too-many-requests, token.too-many-waits */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.internal */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description system.unavailable, system.permission-missing, system.secret-unreadable */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description log.disk-reserve */
+      507: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+    };
+  };
+  patchConnection: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        connection: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': components['schemas']['ConnectionChange'];
+      };
+    };
+    responses: {
+      /** @description It is registered */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Connection'];
+        };
+      };
+      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.token-missing, auth.token-unknown */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description auth.role-missing */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description connection.not-found, namespace.unknown */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Error'];
+        };
+      };
+      /** @description installation.handed-over, conflict.concurrent */
       409: {
         headers: {
           [name: string]: unknown;

@@ -20,7 +20,7 @@ export const REALM_REFUSALS = {
   'realm.secret-missing': definition(
     400,
     "The realm '{realm}' needs the secret of the client {clientId} at {issuerUrl}",
-    'Give clientSecret. A secret that was given for another issuer or client is not used here.',
+    'Give clientSecret. A secret that was given for another issuer, client or certificate authority (ca) is not used here.',
   ),
   'realm.in-use': definition(
     409,

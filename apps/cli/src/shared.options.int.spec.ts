@@ -1,0 +1,105 @@
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Command } from 'commander';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { examplesOf, titleOf } from './command/command.js';
+import { Session } from './command/session.js';
+import { buildProgram } from './program.js';
+import { FakeGateway } from './spec/gateway.fixtures.js';
+import { fakeIo, run } from './spec/io.fixtures.js';
+
+const gateway = new FakeGateway();
+let folder: string;
+
+const MANIFEST = `apiVersion: fairlead.dev/v1alpha1
+kind: Cluster
+metadata: { name: demo }
+spec: { controlPlane: { connection: lab, machineType: lab.small } }
+`;
+
+beforeAll(async () => {
+  await gateway.start();
+  folder = newFolder('shared-options');
+  for (const file of ['demo.yaml', 'cluster.yaml', 'clusters.yaml']) writeFileSync(join(folder, file), MANIFEST);
+  for (const file of ['client-secret', 'secret', 'realm.secret', 'keycloak.secret'])
+    writeFileSync(join(folder, file), 'x');
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  removeFolder(folder);
+});
+
+const leavesOf = (command: Command): readonly Command[] =>
+  command.commands
+    .flatMap((child) => (child.commands.length > 0 ? leavesOf(child) : [child]))
+    .filter((child) => !child.name().startsWith('__'));
+
+const takes = (command: Command, long: string): boolean => command.options.some((option) => option.long === long);
+
+/** The words of an example after `fairlead`; its files are in our folder. */
+const wordsOf = (line: string): readonly string[] => {
+  const [, words = ''] = /(?:^|[|(] *)fairlead ([^|>&)]*)/.exec(line) ?? [];
+  const all = (words.match(/"[^"]*"|'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll(/["']/g, ''));
+  return all.map((word, at) => (/^(-f|--filename|--secret-file)$/.test(all[at - 1] ?? '') ? fileOf(word) : word));
+};
+
+const fileOf = (word: string): string => join(folder, word.endsWith('.yaml') ? 'demo.yaml' : 'secret');
+
+type Getter = 'namespace' | 'namespaceOption' | 'api';
+
+/** What a command reads of its session when its examples run against a server that knows nothing. */
+const readBy = async (command: Command): Promise<ReadonlySet<Getter>> => {
+  const read = new Set<Getter>();
+  const spies = (['namespace', 'namespaceOption', 'api'] as const).map((name) => {
+    const get = Object.getOwnPropertyDescriptor(Session.prototype, name)?.get;
+    return jest.spyOn(Session.prototype, name, 'get').mockImplementation(function (this: Session) {
+      read.add(name);
+      return get?.call(this) as never;
+    });
+  });
+  for (const [line] of examplesOf(command)) {
+    const env = { FAIRLEAD_SERVER: gateway.url, FAIRLEAD_TOKEN: 'x' };
+    const io = fakeIo({ cwd: folder, answer: 'yes', env });
+    // A stream would be followed without end.
+    const looking = setInterval(() => gateway.listeners > 0 && io.pressCtrlC(), 20);
+    await run(wordsOf(line), io);
+    clearInterval(looking);
+  }
+  for (const spy of spies) spy.mockRestore();
+  return read;
+};
+
+describe('a shared option', () => {
+  const leaves = leavesOf(buildProgram(fakeIo()));
+  const asking = leaves.filter((leaf) => takes(leaf, '--server'));
+
+  it.each(asking.map((leaf) => ({ title: titleOf(leaf), leaf })))(
+    'is one that the command uses: $title',
+    async ({ leaf }) => {
+      const read = await readBy(leaf);
+      expect(read.has('api')).toBe(true);
+      expect(read.has('namespace') || read.has('namespaceOption')).toBe(takes(leaf, '--namespace'));
+    },
+  );
+
+  it.each(leaves.filter((leaf) => !takes(leaf, '--namespace')).map((leaf) => ({ title: titleOf(leaf), leaf })))(
+    'that a command does not use is refused, before it and after it: $title',
+    async ({ leaf, title }) => {
+      const words = title.split(' ').slice(1);
+      const operands = leaf.registeredArguments
+        .filter(({ required }) => required)
+        .map(({ argChoices }) => argChoices?.[0] ?? 'x');
+      for (const args of [
+        [...words, ...operands, '--namespace', 'team-a'],
+        ['--namespace', 'team-a', ...words, ...operands],
+      ]) {
+        const { code, stderr } = await run(args);
+        const missing = leaf.options.some(({ mandatory }) => mandatory) && /required option/.test(stderr);
+        if (!missing)
+          expect([code, stderr]).toEqual([2, expect.stringContaining(`"${title}" does not use --namespace`)]);
+      }
+    },
+  );
+});
