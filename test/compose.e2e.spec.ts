@@ -470,7 +470,7 @@ describe('what docker-compose.yml starts, as processes of this machine', () => {
       'bootstrap-svc': [...service, 'node-signing.json'].sort(),
       'upgrade-svc': service,
       revoker: ['account-signing.json', 'nats-ca.pem', 'nats-system.creds', 'nats.creds'],
-      nats: ['nats-server.pem', 'nats.conf'],
+      nats: ['nats-ca.pem', 'nats-server.pem', 'nats.conf'],
       postgres: ['postgres.password'],
     });
     const mounted = secretMountsOf('keys').map(({ path }) => path);

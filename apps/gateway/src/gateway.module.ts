@@ -73,6 +73,7 @@ import { RequestPipe } from './http/validation.pipe.js';
 import { ClusterIndex } from './lifecycle/cluster.index.queries.js';
 import { LadybugInterceptor } from './ladybug/ladybug.interceptor.js';
 import { DiskReserve } from './limits/disk.reserve.js';
+import { StoresWatch } from './metrics/stores.watch.js';
 import { LimitsGuard } from './limits/limits.guard.js';
 import { RequestLimits } from './limits/request.limits.js';
 import { TokenSlots } from './limits/token.slots.js';
@@ -201,6 +202,7 @@ const PROVIDERS: Provider[] = [
   RegistrationChecks,
   ConnectionQueries,
   DiskReserve,
+  StoresWatch,
   EtcdQueries,
   EventReader,
   EventStreams,

@@ -168,6 +168,9 @@ const agentFacts: readonly string[] = [
   agentOutput('state'),
 ];
 
+/** How each stream is configured and replicated; nothing of what is in it. */
+const LIST_OF_STREAMS = '$JS.API.STREAM.LIST';
+
 const publishOf = (service: ServiceName): readonly string[] => [
   ...factsOf(service),
   aliveSubject(service),
@@ -176,7 +179,7 @@ const publishOf = (service: ServiceName): readonly string[] => [
   ...secrets(service),
   ...(service === AGENT_FACTS_RECORDER ? [...snapshots, ...agentFacts] : []),
   ...(service === 'bootstrap-svc' ? [...snapshotReads, agentOutput('credentials'), logLinesSubject('*')] : []),
-  ...(service === 'gateway' ? [logAskSubject('*')] : []),
+  ...(service === 'gateway' ? [logAskSubject('*'), LIST_OF_STREAMS] : []),
 ];
 
 /** What NATS publishes when the settings of the log change: it was closed, or opened again. */

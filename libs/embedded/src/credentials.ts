@@ -31,5 +31,5 @@ export {
   type MasterKeys,
 } from './credentials/master.keys.js';
 export { open, seal } from './credentials/sealing.js';
-export { natsTrust } from './credentials/trust.js';
+export { natsServers, natsTrust } from './credentials/trust.js';
 export type { UserPermissions } from './credentials/claims.js';

@@ -28,7 +28,7 @@ export { openDataFolder, portsOf, prepareDataFolder, type DataFolder } from './f
 export { makeFolder, readIfAny, writeDurably, writeWhole } from './folder/files.js';
 export { takeLock, type LockResult } from './folder/lock.js';
 export { checkServer } from './nats/nats.check.js';
-export { natsConfig } from './nats/nats.config.js';
+export { natsConfig, type NatsCluster } from './nats/nats.config.js';
 export { resolveNatsServer, type NatsServerBinary } from './nats/nats.resolver.js';
 export { NATS_MEMORY, NATS_PROCESS, startNats, type RunningNats, type StartNatsOptions } from './nats/nats.server.js';
 export { databaseNameOf, ensureServiceDatabases } from './postgres/databases.js';

@@ -4,6 +4,7 @@ import { inboxPrefix } from '@fairlead/contracts';
 import { connect, credsAuthenticator, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
 import type { CredentialName } from './credentials/operator.store.js';
 import { natsTrustIn } from './credentials/authority.store.js';
+import { natsServers } from './credentials/trust.js';
 import { startEnvironment, type Environment, type NatsAccess } from './environment/environment.js';
 import { NATS_PROCESS } from './nats/nats.server.js';
 import { POSTGRES_PROCESS } from './postgres/postgres.server.js';
@@ -64,7 +65,7 @@ const withTestControls = (environment: Environment, dataDir: string, discard: ()
     dataDir,
     connect: async (name = 'admin', options = {}) => {
       const connection = await connect({
-        servers: nats.url,
+        servers: [...natsServers(nats.url)],
         name,
         ...credentialOf(nats.credsFile(name)),
         ...trustOf(nats),
@@ -89,7 +90,7 @@ const withTestControls = (environment: Environment, dataDir: string, discard: ()
 const credentialOf = (file: string | undefined): ConnectionOptions =>
   file === undefined ? {} : { authenticator: credsAuthenticator(readFileSync(file)) };
 
-const trustOf = ({ url, caFile }: NatsAccess): ConnectionOptions => natsTrustIn(caFile, [url]);
+const trustOf = ({ url, caFile }: NatsAccess): ConnectionOptions => natsTrustIn(caFile, natsServers(url));
 
 const inboxOf = (name: CredentialName): ConnectionOptions =>
   name === 'admin' ? {} : { inboxPrefix: inboxPrefix(name) };

@@ -6,3 +6,4 @@ export {
   type DatabaseTrust,
   type TrustedUrl,
 } from './credentials/database.trust.js';
+export { natsServers } from './credentials/trust.js';

@@ -22,7 +22,16 @@ export { PostgresLeases } from './jetstream/postgres.leases.js';
 export { DatabasePositions, type Positions } from './jetstream/positions.js';
 export { rebuildProjection, type Rebuilt } from './jetstream/rebuild.js';
 export { JetStreamStrategy, type StrategyOptions } from './jetstream/strategy.js';
-export { checkServer, ensureStreams } from './jetstream/streams.js';
+export {
+  checkServer,
+  ensureStreams,
+  readStores,
+  TooFewServers,
+  type StoreReport,
+  type StoreState,
+} from './jetstream/streams.js';
+export { askedReplicas, keptLimits, type StoreNote } from './jetstream/store.changes.js';
+export { isLog } from './jetstream/stores.js';
 export { TaskRunner, type RequeueAfter, type TaskContext, type TaskHandler } from './jetstream/task.runner.js';
 export { makeTail, type Tail } from './jetstream/tail.js';
 export * from './jetstream/tokens.js';

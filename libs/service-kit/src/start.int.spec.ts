@@ -86,10 +86,31 @@ describe('a service that starts', () => {
     await ensureStreams(admin);
     await admin.flush();
     expect(written).toEqual([]);
-    await (await jetstreamManager(admin)).streams.update(STREAMS.deadLetters, { max_msgs: 7 });
-    await ensureStreams(admin);
+    const { streams } = await jetstreamManager(admin);
+    await streams.update(STREAMS.jobs, { max_age: 3_600_000_000_000 });
+    const reports = await ensureStreams(admin);
     await eventually(() => written.length === 2);
-    expect(new Set(written)).toEqual(new Set([STREAMS.deadLetters]));
+    expect(new Set(written)).toEqual(new Set([STREAMS.jobs]));
+    expect(reports.flatMap(({ name, notes }) => notes.map(({ text }) => `${name}: ${text}`))).toEqual([
+      'JOBS: max_age set to unlimited, on which Fairlead depends (was: 3600s)',
+    ]);
+    expect((await streams.info(STREAMS.jobs)).config.max_age).toBe(0);
+  });
+
+  it('finds limits that an operator has changed, in streams and in buckets, kept, and is told so', async () => {
+    const admin = await environment.connect('admin');
+    const { streams } = await jetstreamManager(admin);
+    const [dlq, secrets] = [STREAMS.deadLetters, 'KV_SECRETS'];
+    await streams.update(dlq, { max_msgs: 7 });
+    await streams.update(secrets, { max_bytes: 1024 * 1024 });
+    const reports = await ensureStreams(admin);
+    expect(reports.flatMap(({ name, notes }) => notes.map(({ text }) => `${name}: ${text}`))).toEqual([
+      'DLQ: max_msgs 7 kept (default: 100000)',
+      'SECRETS: max_bytes 1048576 kept (default: unlimited)',
+    ]);
+    expect((await streams.info(dlq)).config.max_msgs).toBe(7);
+    await streams.update(dlq, { max_msgs: 100_000 });
+    await streams.update(secrets, { max_bytes: -1 });
   });
 
   it('waits for NATS and says so, and serves when it is there', async () => {

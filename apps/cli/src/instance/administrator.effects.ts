@@ -1,5 +1,5 @@
 import { isAlive, natsTrustIn, readIfAny } from '@fairlead/embedded';
-import { authenticatorOf } from '@fairlead/embedded/credentials';
+import { authenticatorOf, natsServers } from '@fairlead/embedded/credentials';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,11 +25,11 @@ export const connectAsAdministrator = async (settings: NatsSettings): Promise<Na
   const caFile = settings.natsCa ?? (url.startsWith('tls:') && existsSync(own) ? own : undefined);
   try {
     return await connect({
-      servers: url,
+      servers: [...natsServers(url)],
       name: 'fairlead-administrator',
       reconnect: false,
       authenticator: authenticatorOf(creds),
-      ...natsTrustIn(caFile, [url]),
+      ...natsTrustIn(caFile, natsServers(url)),
     });
   } catch (error) {
     throw new CliFailure('unreachable', {

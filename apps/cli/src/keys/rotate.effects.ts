@@ -19,6 +19,7 @@ import {
   natsTrust,
   newMasterKey,
   parseMasterKeys,
+  natsServers,
 } from '@fairlead/embedded/credentials';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { existsSync, rmSync } from 'node:fs';
@@ -132,7 +133,9 @@ export const rotateAuthorityIn = async (
         await writeAuthorities(dataDir, authorities, { names, now: now() });
       },
       handOut: () => (existsSync(secretsDir) ? handOut({ dataDir, secretsDir }, HOLDERS_OF_AUTHORITY) : undefined),
-      reloadServer: (current) => untilServerShows({ dataDir, url, current, shownWithinMs }),
+      reloadServer: async (current) => {
+        for (const server of natsServers(url)) await untilServerShows({ dataDir, url: server, current, shownWithinMs });
+      },
       now,
     };
     return await rotateAuthority(world, { made: await newAuthority(now()), agentsForMs });

@@ -34,6 +34,10 @@ export const FILES_OF_HOLDER: Readonly<Record<Holder, readonly HeldFile[]>> = {
     current('keys/account-signing.json', 'account-signing.json'),
   ],
   'gateway-token': [{ from: 'keys/local.token', name: 'local.token', handOut: 'once' }],
-  nats: [current('nats.conf', 'nats.conf'), current('keys/nats-server.pem', 'nats-server.pem')],
+  nats: [
+    current('nats.conf', 'nats.conf'),
+    current('keys/nats-server.pem', 'nats-server.pem'),
+    current('keys/nats-ca.pem', 'nats-ca.pem'),
+  ],
   postgres: [current('keys/postgres.password', 'postgres.password')],
 };

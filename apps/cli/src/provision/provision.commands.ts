@@ -1,10 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { databaseTrustOf, databaseUrlOver } from '@fairlead/embedded/trust';
+import { databaseTrustOf, databaseUrlOver, natsServers } from '@fairlead/embedded/trust';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { collected, duration, port } from '../command/parsers.js';
 import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
+import { replicasOf, replicasOption } from '../up/replicas.option.js';
+import { storesAnswer } from '../up/stores.text.js';
 import type { KeysSettings, StoresSettings } from './provision.settings.js';
 
 type Given<Settings> = Settings & { readonly data: string; readonly secrets?: string };
@@ -47,6 +49,10 @@ const addKeys = (provision: Command, io: Io): void => {
         'fairlead provision keys --data /srv/fairlead --nats-name nats.example.org --nats-name 192.0.2.1',
         'Add the names by which agents connect to the certificate of NATS',
       ],
+      [
+        'fairlead provision keys --data /srv/fairlead --nats-cluster nats-1 --nats-cluster nats-2 --nats-cluster nats-3',
+        'Configure a cluster of three servers; then run on the first one: nats-server --config /srv/fairlead/secrets/nats/nats.conf --name nats-1',
+      ],
     ],
   })
     .requiredOption('--data <dir>', 'data folder')
@@ -58,6 +64,12 @@ const addKeys = (provision: Command, io: Io): void => {
       'DNS name or address for the certificate of NATS, by which services or agents connect (repeatable)',
       collected,
     )
+    .option(
+      '--nats-cluster <host>',
+      'DNS name or address of a server of a NATS cluster, by which the others reach it (repeatable); nats.conf is then the same for all, and each is started with a --name of its own',
+      collected,
+    )
+    .option('--nats-cluster-port <port>', 'port at which the servers of the cluster reach each other', port, 6222)
     .option('--monitor-port <port>', 'port of the NATS monitoring endpoint', port, 8222)
     .option(
       '--monitor-host <address>',
@@ -66,11 +78,25 @@ const addKeys = (provision: Command, io: Io): void => {
     )
     .option('--store-dir <dir>', 'folder in which NATS stores its streams', '/nats')
     .action(
-      runs(io, async (_session, given: Given<KeysSettings> & { readonly natsName?: readonly string[] }) => {
-        const { provideKeys } = await import('./keys.effects.js');
-        const settings = { ...given, ...foldersOf(io, given), natsNames: given.natsName ?? [] };
-        await inSentences(async () => io.err(`${await provideKeys(settings)}\n`));
-      }),
+      runs(
+        io,
+        async (
+          _session,
+          given: Given<KeysSettings> & {
+            readonly natsName?: readonly string[];
+            readonly natsCluster?: readonly string[];
+          },
+        ) => {
+          const { provideKeys } = await import('./keys.effects.js');
+          const settings = {
+            ...given,
+            ...foldersOf(io, given),
+            natsNames: given.natsName ?? [],
+            natsCluster: given.natsCluster ?? [],
+          };
+          await inSentences(async () => io.err(`${await provideKeys(settings)}\n`));
+        },
+      ),
     );
 };
 
@@ -79,18 +105,23 @@ const addStores = (provision: Command, io: Io): void => {
     usage: 'stores',
     summary: 'Create the streams and the databases of the services',
     description:
-      'Wait for NATS and PostgreSQL, create the streams and a database and role for each service, and write the URL of each database to <service>/database-url in the folder of secrets. What exists is kept and updated, so the command can run before every start.',
-    shared: 'none',
+      'Wait for NATS and PostgreSQL, create the streams and a database and role for each service, and write the URL of each database to <service>/database-url in the folder of secrets. What exists is kept and updated, so the command can run before every start. Prints each stream, bucket and object store with its replicas, and what differs from what was asked for.',
+    shared: 'output',
     examples: [
       [
         'fairlead provision stores --data /srv/fairlead --nats tls://127.0.0.1:4222 --postgres postgres://postgres@127.0.0.1:5432/postgres',
         'Create streams and databases, with the password from keys/postgres.password',
       ],
+      [
+        'fairlead provision stores --data /srv/fairlead --nats tls://nats-1:4222,tls://nats-2:4222,tls://nats-3:4222 --replicas 3 --postgres postgres://postgres@127.0.0.1:5432/postgres',
+        'Keep each stream, bucket and object store on three servers of a NATS cluster',
+      ],
     ],
   })
     .requiredOption('--data <dir>', 'data folder prepared by "fairlead provision keys"')
     .option(SECRETS_OPTION, SECRETS_HELP)
-    .requiredOption('--nats <url>', 'address of NATS')
+    .requiredOption('--nats <urls>', 'address of NATS; several servers of a cluster separated by commas')
+    .addOption(replicasOption())
     .option('--nats-ca <file>', 'CA certificate for a tls:// address (default: keys/nats-ca.pem in the data folder)')
     .requiredOption(
       '--postgres <url>',
@@ -107,7 +138,7 @@ const addStores = (provision: Command, io: Io): void => {
     .option('--timeout <duration>', 'how long to wait for each server (default: 2m)', duration)
     .action(
       runs(io, async (_session, given: Given<StoresSettings> & GivenStores) => {
-        refuseMalformed('--nats', given.nats, ['nats:', 'tls:']);
+        for (const url of natsServers(given.nats)) refuseMalformed('--nats', url, ['nats:', 'tls:']);
         refuseMalformed('--postgres', given.postgres, ['postgres:', 'postgresql:']);
         const { provideStores } = await import('./stores.effects.js');
         const settings = {
@@ -115,9 +146,14 @@ const addStores = (provision: Command, io: Io): void => {
           ...foldersOf(io, given),
           natsCa: given.natsCa === undefined ? undefined : resolve(io.cwd, given.natsCa),
           postgres: trustedUrl(given, io),
+          replicas: replicasOf(given.replicas, io),
           timeoutMs: given.timeout ?? DEFAULT_TIMEOUT_MS,
         };
-        await inSentences(async () => io.err(`${await provideStores(settings)}\n`));
+        return inSentences(async () => {
+          const { stores, sentence } = await provideStores(settings);
+          io.err(`${sentence}\n`);
+          return storesAnswer(stores);
+        });
       }),
     );
 };
@@ -146,10 +182,10 @@ const refuseMalformed = (option: string, url: string, protocols: readonly string
 };
 
 /** What the machine refuses is a sentence already; it only needs its exit class. */
-export const inSentences = async (work: () => Promise<void>): Promise<void> => {
+export const inSentences = async <Result>(work: () => Promise<Result>): Promise<Result> => {
   const { EnvironmentFault } = await import('@fairlead/embedded');
   try {
-    await work();
+    return await work();
   } catch (error) {
     if (!(error instanceof EnvironmentFault)) throw error;
     const exit = EXITS[error.code] ?? 'failed';

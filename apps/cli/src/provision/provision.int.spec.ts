@@ -1,6 +1,8 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { fakeIo, run } from '../spec/io.fixtures.js';
 
@@ -100,3 +102,50 @@ it('"fairlead provision stores" without keys names the command that makes them',
   expect([code, stderr]).toEqual([5, expect.stringContaining(`fairlead provision keys --data ${folder}/data`)]);
   expect(existsSync(join(folder, 'data'))).toBe(false);
 });
+
+describe('replicas', () => {
+  const stores = ['provision', 'stores', '--data', 'data', '--nats', 'nats://127.0.0.1:1'];
+  const postgres = ['--postgres', 'postgres://postgres@127.0.0.1:1/postgres'];
+
+  it.each([['2'], ['0'], ['three']])('are 1, 3 or 5, and not %s', async (count) => {
+    const { code, stderr } = await run([...stores, ...postgres, '--replicas', count], fakeIo({ cwd: folder }));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('It must be 1, 3 or 5.')]);
+    const io = fakeIo({ cwd: folder, env: { FAIRLEAD_REPLICAS: count } });
+    expect(await run([...stores, ...postgres], io)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`FAIRLEAD_REPLICAS is '${count}'. It must be 1, 3 or 5.`),
+    });
+  });
+
+  it('need a cluster of NATS: "fairlead up" refuses them for the single server that it starts', async () => {
+    const up = ['up', '--data', 'data', '--replicas', '3'];
+    const { code, stderr } = await run(up, fakeIo({ cwd: folder }));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--replicas 3 needs a NATS cluster of at least 3')]);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+});
+
+describe('a cluster of NATS', () => {
+  it('gets one configuration for all of its servers, and a certificate that they show each other', async () => {
+    const keys = ['provision', 'keys', '--data', 'data', '--nats-host', '0.0.0.0'];
+    expect((await run(keys, fakeIo({ cwd: folder }))).code).toBe(0);
+    const single = new X509Certificate(readFileSync(join(folder, 'data/secrets/nats/nats-server.pem')));
+    expect(single.keyUsage).toEqual([SERVER_AUTH]);
+
+    const hosts = ['nats-1', '192.0.2.2', '2001:db8::3'];
+    const { stderr } = await run([...keys, ...hosts.flatMap((h) => ['--nats-cluster', h])], fakeIo({ cwd: folder }));
+    expect(stderr).toContain('start NATS on each of nats-1, 192.0.2.2, 2001:db8::3 with');
+    const config = readFileSync(join(folder, 'data/secrets/nats/nats.conf'), 'utf8');
+    expect(config).not.toContain('server_name');
+    expect(config).toContain('routes: ["nats://nats-1:6222", "nats://192.0.2.2:6222", "nats://[2001:db8::3]:6222"]');
+    expect(config).toContain(`ca_file: "${folder}/data/secrets/nats/nats-ca.pem"`);
+    const shared = new X509Certificate(readFileSync(join(folder, 'data/secrets/nats/nats-server.pem')));
+    expect(shared.keyUsage).toEqual([SERVER_AUTH, CLIENT_AUTH]);
+    expect(hosts.map((host) => (isIP(host) === 0 ? shared.checkHost(host) : shared.checkIP(host)))).not.toContain(
+      undefined,
+    );
+  });
+});
+
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';

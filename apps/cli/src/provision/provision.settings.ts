@@ -6,6 +6,9 @@ export interface KeysSettings {
   readonly natsPort: number;
   /** Names and addresses by which services and agents call NATS; they stand in its certificate. */
   readonly natsNames: readonly string[];
+  /** Servers of a cluster, by which they reach each other; none: a single server. */
+  readonly natsCluster: readonly string[];
+  readonly natsClusterPort: number;
   readonly monitorHost: string;
   readonly monitorPort: number;
   /** As NATS sees it, which may be in a container of its own. */
@@ -19,6 +22,8 @@ export interface StoresSettings {
   /** The authority of its certificate; undefined: the one that "provision keys" made, for a tls:// address. */
   readonly natsCa: string | undefined;
   readonly postgres: string;
+  /** On how many NATS servers each store is kept; undefined: as before. */
+  readonly replicas: number | undefined;
   /** For each server. */
   readonly timeoutMs: number;
 }

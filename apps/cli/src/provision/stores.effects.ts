@@ -11,13 +11,20 @@ import {
   untilPostgresAnswers,
   writeWhole,
 } from '@fairlead/embedded';
+import type { StoreReport } from '@fairlead/event-sourcing/streams';
 import { CliFailure } from '../failures.js';
 import { provideStreams } from '../up/streams.effects.js';
 import { handOut } from './holders.store.js';
 import type { StoresSettings } from './provision.settings.js';
 
-/** Makes what is missing in NATS and PostgreSQL. Answers with a sentence on what there is. Throws an `EnvironmentFault`. */
-export const provideStores = async (settings: StoresSettings): Promise<string> => {
+export interface ProvidedStores {
+  readonly stores: readonly StoreReport[];
+  /** On what there is. */
+  readonly sentence: string;
+}
+
+/** Makes what is missing in NATS and PostgreSQL. Throws an `EnvironmentFault`, or a `CliFailure`. */
+export const provideStores = async (settings: StoresSettings): Promise<ProvidedStores> => {
   const { dataDir, secretsDir, nats, postgres, timeoutMs } = settings;
   const caFile = caFileOf(settings);
   const credsFile = join(dataDir, 'creds', 'admin.creds');
@@ -27,13 +34,15 @@ export const provideStores = async (settings: StoresSettings): Promise<string> =
   try {
     await untilNatsAnswers(nats, { credsFile, caFile }, timeoutMs);
     await untilPostgresAnswers(adminUrl, timeoutMs);
-    await provideStreams({ url: nats, credsFile: () => credsFile, caFile }, dataDir);
+    const admin = { url: nats, credsFile: () => credsFile, caFile };
+    const { stores } = await provideStreams(admin, dataDir, settings.replicas);
     const passwords = ensureServicePasswords(dataDir);
     const urls = await ensureServiceDatabases(adminUrl, SERVICES, (service) => passwords[service]);
     for (const service of SERVICES)
       keepUrl(join(dataDir, 'keys', `${service}.database-url`), withoutFile(urls[service]));
     handOut(settings, SERVICES);
-    return `NATS has its streams, and PostgreSQL a database for each of ${SERVICES.join(', ')}; the URL of each is in its folder in ${secretsDir}.`;
+    const sentence = `NATS has its streams, and PostgreSQL a database for each of ${SERVICES.join(', ')}; the URL of each is in its folder in ${secretsDir}.`;
+    return { stores, sentence };
   } finally {
     folder.release();
   }

@@ -19,6 +19,7 @@ import { readInstance, removeInstance, type Instance } from '../instance/instanc
 import { VERSION } from '../version.js';
 import { removeEnvFile, writeEnvFile } from './env-file.store.js';
 import { ensureKeys, type InstanceKeys } from './keys.store.js';
+import { storeLines } from './stores.text.js';
 import { Starting } from './programs.effects.js';
 import {
   planPrograms,
@@ -87,7 +88,7 @@ export const startInstance = async (
     },
   );
   servers.environment = environment;
-  const streams = () => provideStreams(environment.nats, settings.dataDir);
+  const streams = () => provideStreams(environment.nats, settings.dataDir, settings.replicas);
   const stop = async (fast: AbortSignal, withHosts: boolean): Promise<string | undefined> => {
     ended.abort();
     await stopAll(settings, programs, environment, fast);
@@ -95,7 +96,9 @@ export const startInstance = async (
   };
   try {
     interrupted.throwIfAborted();
-    const handover = refuseInactive(await timed(watcher, 'Streams', streams));
+    const provided = await timed(watcher, 'Streams', streams);
+    storeLines(provided.stores).forEach(watcher.onNotice);
+    const handover = refuseInactive(provided.handover);
     // A stream in memory is gone with the server that held it.
     natsIsBack = () => void streamsAgain(async () => void (await streams()), watcher.onNotice, ended.signal);
     const keys = ensureKeys(settings.dataDir);

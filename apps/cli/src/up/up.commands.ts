@@ -10,6 +10,7 @@ import { CHECKOUT } from '../checkout.js';
 import { DATA_FOLDER, findInstance } from '../instance/instance.store.js';
 import { refuseUntrusted } from '../instance/instance.trust.js';
 import type { Io } from '../io/io.js';
+import { replicasOf, replicasOption } from './replicas.option.js';
 import { detachedArguments } from './detached.arguments.js';
 import {
   DEBUGGABLE_SERVICES,
@@ -41,6 +42,7 @@ interface UpOptions {
   readonly light?: true;
   readonly without?: DebuggableService;
   readonly natsAddress?: string;
+  readonly replicas?: number;
   readonly address: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
@@ -107,6 +109,7 @@ const addUp = (program: Command, io: Io): void => {
       'address of this machine at which agents on your own hosts reach NATS, always over TLS (default: loopback only)',
       ipAddress,
     )
+    .addOption(replicasOption())
     .action(runs(io, (_session, options: UpOptions) => up(options, detachedArguments(command), io)));
 };
 
@@ -161,8 +164,19 @@ const settingsOf = (options: UpOptions, io: Io): UpSettings => {
     http: httpOf(options, io),
     natsAddress: natsAddressOf(options),
     without: options.without,
+    replicas: upReplicasOf(options, io),
     demo: options.demo === true ? demoOf(options) : undefined,
   };
+};
+
+/** This command itself starts one nats-server. */
+const upReplicasOf = ({ replicas: given }: UpOptions, io: Io): number | undefined => {
+  const replicas = replicasOf(given, io);
+  if (replicas === undefined || replicas === 1 || (io.env['NATS_URL'] ?? '') !== '') return replicas;
+  throw usageFailure(
+    `--replicas ${replicas} needs a NATS cluster of at least ${replicas} servers: "fairlead up" starts a single one`,
+    'Set NATS_URL to the servers of a cluster (docs/running.md, "Replicas of the log"), or leave the option out.',
+  );
 };
 
 const httpOf = ({ address, tlsCert, tlsKey, tlsCa, plainText }: UpOptions, { cwd }: Io): HttpSettings => {

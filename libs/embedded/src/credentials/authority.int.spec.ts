@@ -40,9 +40,9 @@ describe('the certificate of NATS', () => {
     expect(second[0]).toBe(first[0]);
     expect(new X509Certificate(second[1]).checkHost('nats.example.org')).toBe('nats.example.org');
     const end = Date.parse(new X509Certificate(second[1]).validTo);
-    await ensureCertificates(dataDir, ['nats'], new Date(end - 366 * DAY_MS));
+    await ensureCertificates(dataDir, ['nats'], { now: new Date(end - 366 * DAY_MS) });
     expect(read()).toEqual(second);
-    await ensureCertificates(dataDir, ['nats'], new Date(end - 364 * DAY_MS));
+    await ensureCertificates(dataDir, ['nats'], { now: new Date(end - 364 * DAY_MS) });
     expect(read()[1]).not.toBe(second[1]);
   });
 

@@ -30,14 +30,16 @@ const serverFileIn = (dataDir: string): string => join(dataDir, 'keys', 'nats-se
 /**
  * An authority of this installation's own and a certificate for its NATS server, in `<dataDir>/keys`, made once. The server's is
  * made again when it does not carry one of the names (DNS names or addresses), or ends within a year.
+ *
+ * @param isPeer Whether the server is one of a cluster, whose servers show each other their certificate.
  */
 export const ensureCertificates = async (
   dataDir: string,
   names: readonly string[],
-  now = new Date(),
+  { isPeer = false, now = new Date() }: { readonly isPeer?: boolean; readonly now?: Date } = {},
 ): Promise<NatsCertificates> => {
   const authorities = readAuthorities(dataDir) ?? { current: await newAuthority(now) };
-  return writeAuthorities(dataDir, authorities, { names, now });
+  return writeAuthorities(dataDir, authorities, { names, isPeer, now });
 };
 
 /** undefined: NATS of this data folder has no certificate. */
@@ -50,7 +52,7 @@ export const readAuthorities = (dataDir: string): Authorities | undefined => {
 export const writeAuthorities = async (
   dataDir: string,
   authorities: Authorities,
-  { names, now }: Pick<Demand, 'names' | 'now'>,
+  { names, isPeer = isPeerIn(readIfAny(serverFileIn(dataDir))), now }: Pick<Demand, 'names' | 'isPeer' | 'now'>,
 ): Promise<NatsCertificates> => {
   const [authorityFile, caFile, serverFile] = [authorityFileIn(dataDir), caFileIn(dataDir), serverFileIn(dataDir)];
   const text = authoritiesText(authorities);
@@ -58,8 +60,8 @@ export const writeAuthorities = async (
   const bundle = bundleOf(authorities);
   if (readIfAny(caFile) !== bundle) writeWhole(caFile, bundle);
   const { current } = authorities;
-  if (!serves(readIfAny(serverFile), { ca: certificateIn(current), names, now }))
-    writeWhole(serverFile, await issueServer(current, { name: 'nats', names, days: SERVER_DAYS, now }));
+  if (!serves(readIfAny(serverFile), { ca: certificateIn(current), names, isPeer, now }))
+    writeWhole(serverFile, await issueServer(current, { name: 'nats', names, isPeer, days: SERVER_DAYS, now }));
   return { caFile, serverFile };
 };
 
@@ -77,10 +79,18 @@ export const serverNames = (dataDir: string): readonly string[] => {
 interface Demand {
   readonly ca: string;
   readonly names: readonly string[];
+  /** Undefined: as it is now. */
+  readonly isPeer?: boolean;
   readonly now: Date;
 }
 
-const serves = (pem: string | undefined, { ca, names, now }: Demand): boolean => {
+/** Of the extended key usages (RFC 5280): it may be shown to servers. */
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
+
+const isPeerIn = (pem: string | undefined): boolean =>
+  pem !== undefined && new X509Certificate(certificateIn(pem)).keyUsage.includes(CLIENT_AUTH);
+
+const serves = (pem: string | undefined, { ca, names, isPeer, now }: Demand): boolean => {
   if (pem === undefined) return false;
   const certificate = new X509Certificate(certificateIn(pem));
   const carries = (name: string) =>
@@ -88,6 +98,7 @@ const serves = (pem: string | undefined, { ca, names, now }: Demand): boolean =>
   const endsAfter = now.getTime() + RENEW_WITHIN_DAYS * DAY_MS;
   return (
     names.every(carries) &&
+    (isPeer !== true || isPeerIn(pem)) &&
     certificate.checkIssued(new X509Certificate(ca)) &&
     Date.parse(certificate.validTo) > endsAfter
   );

@@ -76,10 +76,15 @@ export const issueAuthority = async ({ name, days, now }: AuthorityDemand): Prom
 export interface ServerDemand extends AuthorityDemand {
   /** DNS names and addresses by which it is called. */
   readonly names: readonly string[];
+  /** It is also a client of servers of its own kind. */
+  readonly isPeer?: boolean;
 }
 
 /** A pair of a server, signed by the authority's pair. */
-export const issueServer = async (authority: string, { name, names, days, now }: ServerDemand): Promise<string> => {
+export const issueServer = async (
+  authority: string,
+  { name, names, isPeer = false, days, now }: ServerDemand,
+): Promise<string> => {
   const { x509, issuer, signingKey } = await signerOf(authority);
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.create({
@@ -92,7 +97,10 @@ export const issueServer = async (authority: string, { name, names, days, now }:
     signingAlgorithm: ALGORITHM,
     extensions: [
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.ExtendedKeyUsageExtension([
+        x509.ExtendedKeyUsage.serverAuth,
+        ...(isPeer ? [x509.ExtendedKeyUsage.clientAuth] : []),
+      ]),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       new x509.SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),

@@ -6,6 +6,9 @@ export interface NatsTrust {
   readonly checkServerIdentity: (name: string, certificate: PeerCertificate) => Error | undefined;
 }
 
+/** The addresses of the servers of a cluster, which stand in one text, separated by commas. */
+export const natsServers = (text: string): readonly string[] => text.split(',').map((url) => url.trim());
+
 /**
  * The client option `tls` for servers whose certificates that authority (PEM) signs; without one there is none, and the system's
  * authorities count if a server asks for TLS. Such a client refuses a server without TLS. The client library reads `ca` at each

@@ -1,4 +1,5 @@
 import { NATS_CONNECTIONS_MAX } from '@fairlead/contracts';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { AccountToken } from '../credentials/operator.store.js';
 
@@ -13,6 +14,8 @@ export interface NatsConfig {
   readonly storeMaxBytes?: number;
   /** File with the server's certificate and key. With it the server requires TLS. */
   readonly certificateFile?: string;
+  /** Undefined: a single server. */
+  readonly cluster?: NatsCluster;
   readonly auth: {
     readonly operatorJwt: string;
     readonly system: AccountToken;
@@ -20,6 +23,18 @@ export interface NatsConfig {
     readonly nodes: AccountToken;
   };
 }
+
+/** Servers that share their streams. Each has the same configuration, and its name from the command line (`--name`). */
+export interface NatsCluster {
+  /** By which the servers reach each other; names of the certificate. */
+  readonly hosts: readonly string[];
+  /** On each of them, for the others. */
+  readonly port: number;
+  /** What they trust of each other. */
+  readonly caFile: string;
+}
+
+const CLUSTER_NAME = 'fairlead';
 
 /** Larger than any event or job; a cluster's body with its names fits a hundred times. */
 const PAYLOAD_MAX_BYTES = 1024 * 1024;
@@ -39,9 +54,9 @@ export const natsConfig = ({
   storeDir,
   storeMaxBytes,
   certificateFile,
+  cluster,
   auth,
-}: NatsConfig): string => `server_name: fairlead
-listen: ${quoted(`${host}:${port}`)}
+}: NatsConfig): string => `${cluster === undefined ? 'server_name: fairlead\n' : ''}listen: ${quoted(`${host}:${port}`)}
 http: ${quoted(`${monitorHost}:${monitorPort}`)}
 max_payload: ${PAYLOAD_MAX_BYTES}
 max_control_line: ${CONTROL_LINE_MAX_BYTES}
@@ -49,7 +64,7 @@ max_connections: ${NATS_CONNECTIONS_MAX}
 write_deadline: "10s"
 # A client signs a nonce before it counts as known, which takes a busy machine longer than the default of two seconds.
 authorization { timeout: 10 }
-${certificateFile === undefined ? '' : tlsConfig(certificateFile)}
+${certificateFile === undefined ? '' : tlsConfig(certificateFile)}${cluster === undefined || certificateFile === undefined ? '' : clusterConfig(host, certificateFile, cluster)}
 jetstream {
   store_dir: ${quoted(storeDir)}${storeMaxBytes === undefined ? '' : `\n  max_file_store: ${storeMaxBytes}`}
   sync_interval: "always"
@@ -80,5 +95,25 @@ tls {
   timeout: 10
 }
 `;
+
+/** A server lets in only one that has the certificate, too. Clients keep to the addresses that they are given: others may be out of their reach. */
+const clusterConfig = (host: string, certificateFile: string, { hosts, port, caFile }: NatsCluster): string => `
+cluster {
+  name: ${CLUSTER_NAME}
+  listen: ${quoted(`${host}:${port}`)}
+  routes: [${hosts.map((other) => quoted(`nats://${addressText(other)}:${port}`)).join(', ')}]
+  no_advertise: true
+  tls {
+    cert_file: ${quoted(certificateFile)}
+    key_file: ${quoted(certificateFile)}
+    ca_file: ${quoted(caFile)}
+    verify: true
+    min_version: "1.3"
+    timeout: 10
+  }
+}
+`;
+
+const addressText = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
 
 const quoted = (text: string): string => JSON.stringify(text);

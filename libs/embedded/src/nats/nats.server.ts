@@ -5,6 +5,7 @@ import { authenticatorOf } from '../credentials/creds.js';
 import type { NatsCredentials } from '../credentials/operator.store.js';
 import { natsTrustIn, type NatsCertificates } from '../credentials/authority.store.js';
 import { writeUnlessSame } from '../folder/files.js';
+import { natsServers } from '../credentials/trust.js';
 import { freePorts, LOOPBACK } from '../process/ports.js';
 import { Supervisor } from '../supervisor/supervisor.js';
 import { checkServer } from './nats.check.js';
@@ -97,11 +98,11 @@ export interface NatsIdentity {
 /** Connects once, and refuses a server that is too old. */
 export const checkWith = async (url: string, { credsFile, caFile }: NatsIdentity): Promise<void> => {
   const connection = await connect({
-    servers: url,
+    servers: [...natsServers(url)],
     name: 'fairlead-check',
     timeout: CONNECT_TIMEOUT_MS,
     reconnect: false,
-    ...natsTrustIn(caFile, [url]),
+    ...natsTrustIn(caFile, natsServers(url)),
     ...(credsFile === undefined ? {} : { authenticator: authenticatorOf(readFileSync(credsFile, 'utf8')) }),
   });
   try {

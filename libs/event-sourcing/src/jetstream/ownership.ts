@@ -2,7 +2,7 @@ import { HANDOVER_METADATA, HandoverRecord, STREAMS, WorldFailure } from '@fairl
 import { jetstreamManager, type StreamUpdateConfig } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import * as z from 'zod';
-import { EVENT_MAX_BYTES } from './streams.js';
+import { EVENT_MAX_BYTES } from './stores.js';
 
 /*
  * Who holds the log is recorded by the stream itself, in its metadata, and enforced by it: a closed one takes no event of any writer.

@@ -1,40 +1,17 @@
+import { WorldFailure } from '@fairlead/contracts';
 import {
-  AGENT_FACTS_FILTER,
-  AGENT_MESSAGE_MAX_BYTES,
-  EVERY_EVENT,
-  SECRET_KEYS_BUCKET,
-  SECRETS_BUCKET,
-  SNAPSHOTS_BUCKET,
-  STREAMS,
-  storedSubject,
-  WorldFailure,
-} from '@fairlead/contracts';
-import {
-  DiscardPolicy,
+  JetStreamApiError,
   jetstreamManager,
-  PersistMode,
-  RetentionPolicy,
   StorageType,
   type JetStreamManager,
   type StreamConfig,
+  type StreamInfo,
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { Objm } from '@nats-io/obj';
-import { nanos, type NatsConnection } from '@nats-io/transport-node';
-import { isDeepStrictEqual } from 'node:util';
-
-const MINUTE_MS = 60_000;
-const FACT_AGE_MS = 120_000;
-/** Streams of earlier releases: the last heartbeat of each node (until ADR 72). */
-const FORMER_STREAMS = ['HB'];
-/** Larger than any event; nats-server's own limit is 1 MiB a message. */
-export const EVENT_MAX_BYTES = 768 * 1024;
-/** An agent sends one fact after the other, so that more of one type from one node are a flood. */
-const AGENT_FACTS_PER_SUBJECT_MAX = 16;
-const AGENT_FACTS_MAX_BYTES = 128 * 1024 * 1024;
-/** The shortest that nats-server takes. Agents name no message, so there is nothing to compare. */
-const DUPLICATE_WINDOW_MIN_MS = 100;
-const DEAD_LETTERS_MAX = 100_000;
+import type { NatsConnection } from '@nats-io/transport-node';
+import { FORMER_STREAMS, STORES, type Store, type StoreKind } from './stores.js';
+import { askedReplicas, planStore, type FoundStore, type StoreNote, type StorePlan } from './store.changes.js';
 
 /** Older servers accept options that they do not honour, so refuse them: expected sequences on wildcards came with 2.11, atomic batches with 2.12. */
 const SERVER_VERSION_MIN = '2.12.0';
@@ -76,104 +53,130 @@ export const checkServer = async (nc: NatsConnection): Promise<void> => {
     );
 };
 
-const eventsStream = (replicas: number): Partial<StreamConfig> & { name: string } => ({
-  name: STREAMS.events,
-  description: 'The truth: every fact, for ever',
-  subjects: [EVERY_EVENT],
-  // Readers follow the log without reading it again.
-  republish: { src: EVERY_EVENT, dest: storedSubject(EVERY_EVENT) },
-  storage: StorageType.File,
-  retention: RetentionPolicy.Limits,
-  discard: DiscardPolicy.New,
-  max_msg_size: EVENT_MAX_BYTES,
-  num_replicas: replicas,
-  duplicate_window: nanos(10 * MINUTE_MS),
-  deny_delete: true,
-  deny_purge: true,
-  allow_direct: true,
-  allow_atomic: true,
-});
+/** nats-server's words for too few servers: none to place a replica on (10005), and no cluster at all (10074). */
+const TOO_FEW_SERVERS = new Set([10005, 10074]);
+
+/** NATS has fewer servers than the replicas that were asked for. */
+export class TooFewServers extends WorldFailure {}
+
+export interface StoreState {
+  readonly store: Store;
+  readonly found: FoundStore;
+  /** How many servers have all of it, the leader included. */
+  readonly inSync: number;
+}
+
+export interface StoreReport {
+  readonly name: string;
+  readonly kind: StoreKind;
+  readonly replicas: number;
+  readonly inSync: number;
+  readonly notes: readonly StoreNote[];
+}
+
+export interface EnsureStreamsOptions {
+  /** How many servers keep each store; undefined: as many as were asked for before, or as the log has, or one. */
+  readonly replicas?: number | undefined;
+}
 
 /**
- * What agents send. Nothing is acknowledged by the server (`no_ack`): a reply subject is the sender's to choose, and an answer would be
- * published into the account of the services. Facts are written without waiting for the disk, since an agent keeps each until the
- * service that records it has answered.
+ * Creates the streams, the buckets of secrets and of their keys, and the store of snapshots, or brings them up to date. Replicas are never
+ * lowered, and limits that an operator changed are kept; the answer says so. Needs an administrator's credential. Throws `TooFewServers`.
  */
-const agentStreams: readonly (Partial<StreamConfig> & { name: string })[] = [
-  {
-    name: STREAMS.agentFacts,
-    description: 'Facts that agents state, until they are validated and recorded',
-    subjects: [AGENT_FACTS_FILTER],
-    storage: StorageType.File,
-    persist_mode: PersistMode.Async,
-    retention: RetentionPolicy.Workqueue,
-    discard: DiscardPolicy.New,
-    discard_new_per_subject: true,
-    max_msgs_per_subject: AGENT_FACTS_PER_SUBJECT_MAX,
-    max_msg_size: AGENT_MESSAGE_MAX_BYTES,
-    max_bytes: AGENT_FACTS_MAX_BYTES,
-    max_age: nanos(FACT_AGE_MS),
-    duplicate_window: nanos(DUPLICATE_WINDOW_MIN_MS),
-    no_ack: true,
-    num_replicas: 1,
-  },
-];
-
-const otherStreams = (replicas: number): (Partial<StreamConfig> & { name: string })[] => [
-  ...agentStreams,
-  {
-    name: STREAMS.jobs,
-    subjects: ['job.>'],
-    storage: StorageType.File,
-    retention: RetentionPolicy.Workqueue,
-    duplicate_window: nanos(10 * MINUTE_MS),
-    num_replicas: replicas,
-  },
-  {
-    name: STREAMS.deadLetters,
-    subjects: ['dlq.>'],
-    storage: StorageType.File,
-    max_msgs: DEAD_LETTERS_MAX,
-    allow_direct: true,
-    num_replicas: replicas,
-  },
-];
-
-/** A log that is handed over stays closed: its settings are those of the handover. */
-const isClosed = ({ max_msg_size, sealed }: Pick<StreamConfig, 'max_msg_size' | 'sealed'>): boolean =>
-  sealed || (max_msg_size > 0 && max_msg_size < EVENT_MAX_BYTES);
-
-/** Creates the streams, the buckets of secrets and of their keys, and the store of snapshots, or brings their settings up to date. Needs an administrator's credential. */
 export const ensureStreams = async (
   nc: NatsConnection,
-  options: { readonly replicas?: number } = {},
-): Promise<void> => {
+  { replicas: given }: EnsureStreamsOptions = {},
+): Promise<readonly StoreReport[]> => {
   await checkServer(nc);
   const jsm = await jetstreamManager(nc, { checkAPI: false });
-  const replicas = options.replicas ?? 1;
-  await Promise.all([
-    ...[eventsStream(replicas), ...otherStreams(replicas)].map((config) => ensureStream(jsm, config)),
-    ...FORMER_STREAMS.map((name) => removeStream(jsm, name)),
-    ...[SECRETS_BUCKET, SECRET_KEYS_BUCKET].map((bucket) => new Kvm(nc).create(bucket, { history: 1, replicas })),
-    new Objm(nc).create(SNAPSHOTS_BUCKET, { storage: StorageType.File, replicas }),
-  ]);
+  const found = await Promise.all(STORES.map((store) => findStore(jsm, store)));
+  const asked = askedReplicas(given, found[0]?.config);
+  const plans = STORES.map((store, index) => planStore(store, found[index]?.config, { asked, given }));
+  const [log, ...others] = STORES.map((store, index) => () => carryOut(nc, jsm, store, plans[index]!));
+  await log?.();
+  await Promise.all([...others.map((change) => change()), ...FORMER_STREAMS.map((name) => removeStream(jsm, name))]);
+  return Promise.all(
+    STORES.map(async (store, index) => {
+      const plan = plans[index]!;
+      const info = plan.action === 'none' ? found[index] : await findStore(jsm, store);
+      return { ...store, replicas: plan.replicas, inSync: inSyncOf(info), notes: plan.notes };
+    }),
+  );
 };
 
-/** Writes nothing where nothing differs: each write of settings is one to the disk, and every start comes here. */
-const ensureStream = async (
+/** The stores that there are. Needs the right to list the streams of the account. */
+export const readStores = async (nc: NatsConnection): Promise<readonly StoreState[]> => {
+  const jsm = await jetstreamManager(nc, { checkAPI: false });
+  const known = new Map(STORES.map((store) => [store.stream, store]));
+  const states: StoreState[] = [];
+  for await (const info of jsm.streams.list()) {
+    const store = known.get(info.config.name);
+    if (store !== undefined) states.push({ store, found: info.config, inSync: inSyncOf(info) });
+  }
+  return states;
+};
+
+/** A single server is no cluster, and a store without replicas has no others. */
+const inSyncOf = (info: Pick<StreamInfo, 'cluster'> | undefined): number => {
+  const { leader, replicas = [] } = info?.cluster ?? { leader: 'the only one' };
+  return replicas.filter(({ current }) => current).length + (leader === undefined || leader === '' ? 0 : 1);
+};
+
+const findStore = (jsm: JetStreamManager, { stream }: Store): Promise<StreamInfo | undefined> =>
+  jsm.streams.info(stream).catch((error: Error) => {
+    if (/not found/i.test(error.message)) return undefined;
+    throw error;
+  });
+
+const carryOut = async (
+  nc: NatsConnection,
   jsm: JetStreamManager,
-  config: Partial<StreamConfig> & { readonly name: string },
+  store: Store,
+  { action, settings, replicas }: StorePlan,
 ): Promise<void> => {
-  const found = await jsm.streams.info(config.name).then(
-    (info) => info.config,
-    (error: { code?: number; message: string }) => {
-      if (/not found/i.test(error.message)) return undefined;
-      throw error;
-    },
-  );
-  if (found === undefined) await jsm.streams.add(config as StreamConfig);
-  else if (!has(found, config) && (config.name !== STREAMS.events || !isClosed(found)))
-    await jsm.streams.update(config.name, config);
+  try {
+    if (action === 'recreate') await jsm.streams.delete(store.stream);
+    if (action === 'create' || action === 'recreate') await create(nc, jsm, { store, settings, replicas });
+    if (action === 'update') await jsm.streams.update(store.stream, settings);
+  } catch (error) {
+    throw isTooFew(error) ? tooFewServers(nc, replicas, error) : error;
+  }
+};
+
+interface NewStore extends Pick<StorePlan, 'settings' | 'replicas'> {
+  readonly store: Store;
+}
+
+/** How the stream behind a bucket looks is the client library's business. */
+const create = async (nc: NatsConnection, jsm: JetStreamManager, { store, settings, replicas }: NewStore) => {
+  switch (store.kind) {
+    case 'stream':
+      await jsm.streams.add({ name: store.stream, ...settings } as StreamConfig);
+      break;
+    case 'bucket':
+      await new Kvm(nc).create(store.name, { history: 1, replicas });
+      break;
+    case 'object store':
+      await new Objm(nc).create(store.name, { storage: StorageType.File, replicas });
+  }
+};
+
+const isTooFew = (error: unknown): error is JetStreamApiError =>
+  error instanceof JetStreamApiError && TOO_FEW_SERVERS.has(error.code);
+
+const tooFewServers = (nc: NatsConnection, replicas: number, error: JetStreamApiError): TooFewServers => {
+  const [server, cluster] = [nc.getServer(), nc.info?.cluster];
+  const what =
+    cluster === undefined
+      ? `NATS at ${server} is a single server`
+      : `the NATS cluster "${cluster}" has fewer than ${replicas} servers with JetStream and room`;
+  return new TooFewServers({
+    operation: 'place replicas',
+    target: server,
+    message: `${what}: it cannot keep ${replicas} replicas of each store (${error.message}). Nothing was changed.`,
+    retryable: false,
+    cause: error,
+  });
 };
 
 const removeStream = async (jsm: JetStreamManager, name: string): Promise<void> => {
@@ -181,6 +184,3 @@ const removeStream = async (jsm: JetStreamManager, name: string): Promise<void> 
     if (!/not found/i.test(error.message)) throw error;
   });
 };
-
-const has = (found: StreamConfig, desired: Partial<StreamConfig>): boolean =>
-  Object.entries(desired).every(([name, value]) => isDeepStrictEqual(found[name as keyof StreamConfig], value));
