@@ -104,7 +104,10 @@ const secretMountsOf = (name: string): readonly Mount[] =>
 const ONE_OFF = ['keys', 'stores'];
 
 /** As Compose does where no variable is set: `${NAME:-default}` is the default. */
-const interpolated = (text: string): string => text.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
+const interpolated = (text: string): string => {
+  const inner = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
+  return inner === text ? text : interpolated(inner);
+};
 
 describe('docker-compose.yml', () => {
   const ours = Object.entries(compose.services).filter(([, { image }]) => image === 'fairlead:latest');
@@ -164,7 +167,7 @@ describe('docker-compose.yml', () => {
   it('gives each service what it cannot start without, its own credential and its own database', () => {
     for (const name of PROGRAMS) {
       expect(environmentOf(name)).toMatchObject({
-        NATS_URL: 'tls://nats:4222',
+        NATS_URL: '${FAIRLEAD_NATS_URL:-tls://nats:4222}',
         NATS_CA_FILE: `/secrets/${name}/nats-ca.pem`,
         NATS_CREDS: `/secrets/${name}/nats.creds`,
         DATABASE_URL_FILE: `/secrets/${name}/database-url`,
@@ -317,7 +320,7 @@ class Replay {
     await this.supervisor.start({
       name: 'nats',
       command: path,
-      args: serviceOf('nats').command.map((arg) => (arg === NATS_CONFIG ? moved : arg)),
+      args: serviceOf('nats').command.map((arg) => (arg === NATS_CONFIG ? moved : interpolated(arg))),
       readyUrl: `http://${LOOPBACK}:${this.port('monitor')}/healthz`,
       readyTimeoutMs: START_TIMEOUT_MS,
     });

@@ -1,36 +1,11 @@
 import type { StoredEvent } from '@fairlead/contracts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { saidTwice } from './system/said.twice.js';
 import { clusterBody, SERVICE_NAMES, startSystem, type System } from './system/system.js';
 
 const CLUSTERS = 12;
 const CREATE_TIMEOUT_MS = 180_000;
 const ready = ({ type }: StoredEvent): boolean => type === 'ClusterReady' || type === 'ClusterFailed';
-
-/** What the event is about, within its cluster; certificates are read again when there are others. */
-const subjectOf = ({ data }: StoredEvent): string => {
-  const about = data as { readonly node?: string; readonly addon?: string; readonly revision?: number };
-  const others = 'certificates' in data ? JSON.stringify(data.certificates) : '';
-  return `${about.node ?? about.addon ?? ''} ${about.revision ?? ''} ${others}`;
-};
-
-/** A credential is issued again when the service was killed before the host had it: the first one is lost, and never used. */
-const MAY_COME_AGAIN = /VmCreated|NodeNotReady|VersionChanged|StepFailed|AgentCredentialIssued/;
-
-/** Repeated facts without a change in between: a node may be ready again after it was not. */
-const saidTwice = (events: readonly StoredEvent[]): readonly string[] => {
-  const said = new Set<string>();
-  return events.flatMap((event) => {
-    if (event.type === 'NodeNotReady') {
-      const { node } = event.data as { readonly node: string };
-      said.forEach((line) => line.startsWith(`NodeReady ${node} `) && said.delete(line));
-    }
-    if (MAY_COME_AGAIN.test(event.type)) return [];
-    const line = `${event.type} ${subjectOf(event)}`;
-    if (said.has(line)) return [line];
-    said.add(line);
-    return [];
-  });
-};
 
 describe('two replicas of every service', () => {
   let system: System;

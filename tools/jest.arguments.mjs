@@ -34,6 +34,7 @@ export const LONG_STORIES = [
   'test/realms',
   'test/renewal',
   'test/replicas',
+  'test/replicated-nats',
   'test/restore',
   'test/ssh-keys',
   'test/storm',

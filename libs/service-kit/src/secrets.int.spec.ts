@@ -1,7 +1,7 @@
 import { SERVICES, WorldFailure, type SecretRef, type ServiceName } from '@fairlead/contracts';
 import { testEnvironment, type TestEnvironment } from '@fairlead/embedded/testing';
 import { ensureStreams } from '@fairlead/event-sourcing/jetstream';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes } from 'node:crypto';
@@ -99,6 +99,43 @@ describe('a secret that cannot be used', () => {
       message: expect.stringContaining('it was changed'),
       reason: 'system.secret-unreadable',
     });
+  });
+});
+
+describe('a replica of the buckets that is behind', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  /** The first reads of each name are answered by a replica that does not have it yet. */
+  const behind = (reads: number): void => {
+    const open = Kvm.prototype.open;
+    jest.spyOn(Kvm.prototype, 'open').mockImplementation(async function (this: Kvm, ...given: Parameters<typeof open>) {
+      const bucket = await open.apply(this, given);
+      const read = bucket.get.bind(bucket);
+      const asked = new Map<string, number>();
+      bucket.get = (name) => {
+        asked.set(name, (asked.get(name) ?? 0) + 1);
+        return (asked.get(name) ?? 0) <= reads ? Promise.resolve(null) : read(name);
+      };
+      return bucket;
+    });
+  };
+
+  it('is asked again for a secret that another service has just written, and for its key', async () => {
+    const ref = 'bootstrap-svc.kubeconfig.just-written' as SecretRef;
+    await secretsOf('bootstrap-svc').put(ref, 'value', 'just-written');
+    behind(2);
+    expect(await secretsOf('gateway').get(ref)).toBe('value');
+  });
+
+  it('does not make a key again that it does not have yet', async () => {
+    const ref = 'gateway.connection.second' as SecretRef;
+    await secretsOf('gateway').put('gateway.connection.first' as SecretRef, 'one', 'shared');
+    behind(2);
+    await secretsOf('gateway').put(ref, 'two', 'shared');
+    expect(await secretsOf('gateway').get('gateway.connection.first' as SecretRef)).toBe('one');
+    expect(await secretsOf('gateway').get(ref)).toBe('two');
   });
 });
 

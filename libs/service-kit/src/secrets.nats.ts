@@ -7,9 +7,10 @@ import {
   type SecretRef,
 } from '@fairlead/contracts';
 import { masterKeyOf, open, openOwnerKey, seal, sealOwnerKey } from '@fairlead/embedded/credentials';
-import { Kvm, type KV } from '@nats-io/kv';
+import { Kvm, type KV, type KvEntry } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { MasterKeySource } from './master.key.file.js';
 import { missingRight } from './nats.rights.js';
@@ -19,6 +20,12 @@ const KEY_BYTES = 32;
 /** A destroyed key is forgotten by every process within this time. */
 const KEY_CACHED_MS = 30_000;
 const KEYS_CACHED_MAX = 2_000;
+
+/**
+ * What was just written may be missing in a replica of the bucket that is behind, and each read may be answered by another one: what is
+ * missing is looked for again after these waits.
+ */
+const LOOK_AGAIN_MS = [2, 8, 32, 128] as const;
 
 interface SealedSecret {
   readonly owner: string;
@@ -56,6 +63,16 @@ const said = async <Answer>(operation: string, target: string, work: () => Promi
     const reason: RefusalCode = 'system.permission-missing';
     throw new WorldFailure({ operation, target, message: violation.message, reason, cause: error });
   }
+};
+
+/** A value that was removed has left a mark, and is not looked for. */
+const entryOf = async (bucket: KV, name: string): Promise<KvEntry | null> => {
+  for (const wait of LOOK_AGAIN_MS) {
+    const entry = await bucket.get(name);
+    if (entry !== null) return entry;
+    await sleep(wait);
+  }
+  return bucket.get(name);
 };
 
 /**
@@ -108,7 +125,7 @@ export class NatsSecrets implements SecretStore {
   }
 
   private async read(ref: SecretRef): Promise<string | undefined> {
-    const entry = await (await this.secretsBucket()).get(ref);
+    const entry = await entryOf(await this.secretsBucket(), ref);
     if (entry === null || entry.operation !== 'PUT') return undefined;
     const sealed = entry.json<SealedSecret>();
     const key = await this.ownersKey(ref.split('.')[0] ?? '', sealed.owner, 'read');
@@ -123,8 +140,9 @@ export class NatsSecrets implements SecretStore {
     const name = this.keyName(service, owner);
     const cached = this.keys.get(name);
     if (cached !== undefined) return cached;
-    const found = await this.readKey(name);
-    if (found !== undefined || mode === 'read') return found;
+    if (mode === 'read') return this.readKey(name);
+    const found = await this.readKey(name, 'at once');
+    if (found !== undefined) return found;
     const made = randomBytes(KEY_BYTES);
     try {
       // Read again: a rotation destroys the former master key as soon as nothing is sealed with it.
@@ -138,8 +156,10 @@ export class NatsSecrets implements SecretStore {
     return made;
   }
 
-  private async readKey(name: string): Promise<Uint8Array | undefined> {
-    const entry = await (await this.keysBucket()).get(name);
+  /** `at once`: a key that is not found is made, which NATS refuses if there is one. */
+  private async readKey(name: string, mode?: 'at once'): Promise<Uint8Array | undefined> {
+    const bucket = await this.keysBucket();
+    const entry = mode === 'at once' ? await bucket.get(name) : await entryOf(bucket, name);
     if (entry === null || entry.operation !== 'PUT') return undefined;
     const sealed = entry.string();
     const { key } = opened(name, () => {

@@ -9,6 +9,7 @@ import {
   writeWhole,
   type NatsCluster,
 } from '@fairlead/embedded';
+import { CliFailure } from '../failures.js';
 import { ensureKeys } from '../up/keys.store.js';
 import { HOLDERS } from './holders.planner.js';
 import { handOut } from './holders.store.js';
@@ -22,8 +23,10 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
   const { dataDir, secretsDir, natsHost, natsPort, monitorHost, monitorPort, storeDir, natsNames, natsCluster } =
     settings;
   const isCluster = natsCluster.length > 0;
+  const configFile = join(dataDir, 'nats.conf');
   const folder = openDataFolder(dataDir);
   try {
+    refuseOtherKind(readIfAny(configFile), settings);
     ensureKeys(dataDir);
     ensureSuperuserPassword(dataDir);
     await ensureCertificates(dataDir, [...LOCAL_NAMES, ...natsNames, ...natsCluster], { isPeer: isCluster });
@@ -32,18 +35,36 @@ export const provideKeys = async (settings: KeysSettings): Promise<string> => {
       port: natsPort,
       monitorHost,
       monitorPort,
-      storeDir,
+      storeDir: isCluster ? join(storeDir, CLUSTER_STORE) : storeDir,
       certificateFile: join(secretsDir, 'nats', 'nats-server.pem'),
       ...(isCluster ? { cluster: clusterOf(settings) } : {}),
       auth: ensureCredentials(dataDir),
     });
-    const configFile = join(dataDir, 'nats.conf');
     if (readIfAny(configFile) !== config) writeWhole(configFile, config);
     handOut(settings, HOLDERS);
     return `All keys and NATS credentials are in ${dataDir}, and what each of ${HOLDERS.join(', ')} needs is in its folder in ${secretsDir}; ${startText(settings)}.`;
   } finally {
     folder.release();
   }
+};
+
+/**
+ * A server of a cluster deletes the streams of a single server that it finds in its folder, half a minute after its start: no other server
+ * knows them. So a cluster has a folder of its own, and a single server does not become one.
+ */
+const CLUSTER_STORE = 'cluster';
+
+const refuseOtherKind = (config: string | undefined, { dataDir, natsCluster }: KeysSettings): void => {
+  if (config === undefined) return;
+  const wasCluster = /^cluster \{$/m.test(config);
+  if (wasCluster === natsCluster.length > 0) return;
+  throw new CliFailure('conflict', {
+    code: 'cli.nats-kind',
+    message: wasCluster
+      ? `NATS of ${dataDir} is a cluster: a single server would not have its streams`
+      : `NATS of ${dataDir} is a single server: a cluster would not have its streams`,
+    help: 'Hand the installation over to one in another data folder (docs/handover.md). If NATS was never started, remove nats.conf from the data folder instead.',
+  });
 };
 
 const clusterOf = ({ secretsDir, natsCluster, natsClusterPort }: KeysSettings): NatsCluster => ({

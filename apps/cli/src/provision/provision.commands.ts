@@ -66,7 +66,7 @@ const addKeys = (provision: Command, io: Io): void => {
     )
     .option(
       '--nats-cluster <host>',
-      'DNS name or address of a server of a NATS cluster, by which the others reach it (repeatable); nats.conf is then the same for all, and each is started with a --name of its own',
+      'DNS name or address of a server of a NATS cluster, by which the others reach it (repeatable; FAIRLEAD_NATS_CLUSTER, separated by commas); nats.conf is then the same for all, and each is started with a --name of its own',
       collected,
     )
     .option('--nats-cluster-port <port>', 'port at which the servers of the cluster reach each other', port, 6222)
@@ -92,13 +92,19 @@ const addKeys = (provision: Command, io: Io): void => {
             ...given,
             ...foldersOf(io, given),
             natsNames: given.natsName ?? [],
-            natsCluster: given.natsCluster ?? [],
+            natsCluster: given.natsCluster ?? clusterIn(io),
           };
           await inSentences(async () => io.err(`${await provideKeys(settings)}\n`));
         },
       ),
     );
 };
+
+const clusterIn = ({ env }: Io): readonly string[] =>
+  (env['FAIRLEAD_NATS_CLUSTER'] ?? '')
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== '');
 
 const addStores = (provision: Command, io: Io): void => {
   addCommand(provision, {

@@ -1,6 +1,6 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
@@ -127,15 +127,17 @@ describe('replicas', () => {
 
 describe('a cluster of NATS', () => {
   it('gets one configuration for all of its servers, and a certificate that they show each other', async () => {
-    const keys = ['provision', 'keys', '--data', 'data', '--nats-host', '0.0.0.0'];
-    expect((await run(keys, fakeIo({ cwd: folder }))).code).toBe(0);
-    const single = new X509Certificate(readFileSync(join(folder, 'data/secrets/nats/nats-server.pem')));
+    const keys = ['provision', 'keys', '--nats-host', '0.0.0.0'];
+    expect((await run([...keys, '--data', 'single'], fakeIo({ cwd: folder }))).code).toBe(0);
+    const single = new X509Certificate(readFileSync(join(folder, 'single/secrets/nats/nats-server.pem')));
     expect(single.keyUsage).toEqual([SERVER_AUTH]);
 
     const hosts = ['nats-1', '192.0.2.2', '2001:db8::3'];
-    const { stderr } = await run([...keys, ...hosts.flatMap((h) => ['--nats-cluster', h])], fakeIo({ cwd: folder }));
+    const io = fakeIo({ cwd: folder, env: { FAIRLEAD_NATS_CLUSTER: hosts.join(',') } });
+    const { stderr } = await run([...keys, '--data', 'data', '--store-dir', '/srv/nats'], io);
     expect(stderr).toContain('start NATS on each of nats-1, 192.0.2.2, 2001:db8::3 with');
     const config = readFileSync(join(folder, 'data/secrets/nats/nats.conf'), 'utf8');
+    expect(config).toContain('store_dir: "/srv/nats/cluster"');
     expect(config).not.toContain('server_name');
     expect(config).toContain('routes: ["nats://nats-1:6222", "nats://192.0.2.2:6222", "nats://[2001:db8::3]:6222"]');
     expect(config).toContain(`ca_file: "${folder}/data/secrets/nats/nats-ca.pem"`);
@@ -144,6 +146,24 @@ describe('a cluster of NATS', () => {
     expect(hosts.map((host) => (isIP(host) === 0 ? shared.checkHost(host) : shared.checkIP(host)))).not.toContain(
       undefined,
     );
+  });
+
+  it('is not made of a single server, whose streams it would delete, and the other way round', async () => {
+    const keys = ['provision', 'keys', '--data', 'data'];
+    const cluster = ['--nats-cluster', 'nats-1', '--nats-cluster', 'nats-2', '--nats-cluster', 'nats-3'];
+    const config = (): string => readFileSync(join(folder, 'data/nats.conf'), 'utf8');
+    expect((await run(keys, fakeIo({ cwd: folder }))).code).toBe(0);
+    const before = config();
+    const { code, stderr } = await run([...keys, ...cluster], fakeIo({ cwd: folder }));
+    expect([code, stderr]).toEqual([
+      6,
+      expect.stringContaining('is a single server: a cluster would not have its streams'),
+    ]);
+    expect(config()).toBe(before);
+
+    rmSync(join(folder, 'data/nats.conf'));
+    expect((await run([...keys, ...cluster], fakeIo({ cwd: folder }))).code).toBe(0);
+    expect((await run(keys, fakeIo({ cwd: folder }))).stderr).toContain('is a cluster: a single server would not have');
   });
 });
 

@@ -7,7 +7,8 @@ import {
   type StoredEvent,
   type StreamId,
 } from '@fairlead/contracts';
-import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { errors, headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   requireRoomForElsewhere,
   type AppendResult,
@@ -33,7 +34,10 @@ interface Message {
   readonly header: MsgHdrs;
 }
 
+/** Longer than a cluster of NATS takes to elect a new leader of the stream. */
 const APPEND_TIMEOUT_MS = 10_000;
+/** Between two tries while the stream has no leader. */
+const LEADER_RETRY_MS = 100;
 
 /** Wrong last sequence: someone else wrote to the stream (nats-server error codes 10071 and 10164). */
 const CONFLICTS = new Set([10071, 10164]);
@@ -43,6 +47,10 @@ interface PublishAnswer {
   readonly duplicate?: boolean;
   readonly error?: { readonly code: number; readonly err_code?: number; readonly description?: string };
 }
+
+/** No client listens on the subject. */
+const isUnanswerable = (error: unknown): boolean =>
+  error instanceof errors.NoRespondersError || (error instanceof errors.RequestError && error.isNoResponders());
 
 /** Nothing was written to the stream after `seq`. */
 const expect = (header: MsgHdrs, stream: StreamId, seq: number): void => {
@@ -101,7 +109,7 @@ export class JetStreamStore implements EventStore {
   async append(stream: StreamId, expected: Expected, facts: readonly Fact[], cause: Cause): Promise<AppendResult> {
     requireRoomForElsewhere(expected, facts);
     const encoded = this.encodeAll(stream, expected, facts, cause);
-    const answer = await this.publish(this.messagesOf(stream, expected, encoded));
+    const answer = await this.publishWaiting(() => this.messagesOf(stream, expected, encoded));
     if (answer.error !== undefined) {
       if (CONFLICTS.has(answer.error.err_code ?? 0)) return { kind: 'conflict' };
       throw new WorldFailure({
@@ -157,6 +165,20 @@ export class JetStreamStore implements EventStore {
       }
       return { event, header };
     });
+  }
+
+  /** Without a leader the message is not stored, so it can be published again; a batch is begun again. */
+  private async publishWaiting(messages: () => readonly Message[]): Promise<PublishAnswer> {
+    const deadline = performance.now() + APPEND_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return await this.publish(messages());
+      } catch (error) {
+        const hasNoLeader = error instanceof WorldFailure && isUnanswerable(error.cause);
+        if (!hasNoLeader || performance.now() + LEADER_RETRY_MS >= deadline) throw error;
+      }
+      await sleep(LEADER_RETRY_MS);
+    }
   }
 
   /** The last message is answered, for all of them. */

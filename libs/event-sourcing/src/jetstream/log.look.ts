@@ -19,12 +19,23 @@ export interface LogLookOptions {
 export class LogLook {
   /** Up to here, every partition has looked since the event could be read. */
   private lookedUpTo = 0;
+  private isOwed = false;
 
   constructor(private readonly options: LogLookOptions) {}
 
+  /**
+   * Partitions have just looked for what was not pushed. A replica of the stream may have answered them that is behind, so they look once
+   * more: the sequence that they must find is not known.
+   */
+  lookOnceMore(): void {
+    this.isOwed = true;
+  }
+
   async look(): Promise<void> {
     const { lastPushed, partitions, nextAfter, onKnown, warn } = this.options;
-    partitions().forEach((consumer) => consumer.lookIfAhead());
+    const { isOwed } = this;
+    this.isOwed = false;
+    partitions().forEach((consumer) => (isOwed ? consumer.look() : consumer.lookIfAhead()));
     const upTo = Math.max(0, ...partitions().map((consumer) => consumer.position()));
     try {
       const next = await nextAfter(Math.max(this.lookedUpTo, lastPushed()));
@@ -33,6 +44,7 @@ export class LogLook {
       onKnown(next);
       partitions().forEach((consumer) => consumer.look());
       this.lookedUpTo = Math.max(next, upTo);
+      this.lookOnceMore();
     } catch (error) {
       warn(`the log was not looked at: ${wordsOf(error)}; trying again`);
     }

@@ -172,6 +172,7 @@ export class PartitionConsumers implements Partitions {
 
   private lookEverywhere(): void {
     this.partitions.forEach((consumer) => consumer.look());
+    this.logLook.lookOnceMore();
     this.unpushedListeners.forEach((listener) => listener());
   }
 }
