@@ -8,7 +8,7 @@ export const failureText = (failure: CliFailure, colors: Colors): string => {
   return bySentence([failure, ...failure.further])
     .flatMap(({ message, fields, help, code }) => [
       `${title} ${message}${code.startsWith('cli.') ? '' : colors.dim(` [${code}]`)}`,
-      ...(fields.length === 0 ? [] : [`  at ${fields.join(', ')}`]),
+      ...(fields.length === 0 ? [] : [`  ${fields.length === 1 ? 'Field' : 'Fields'}: ${fields.join(', ')}`]),
       ...(help === undefined || help === '' ? [] : [`  ${help}`]),
     ])
     .join('\n')

@@ -26,7 +26,7 @@ export const PostponedReason = z.enum(POSTPONED_REASONS);
 export type PostponedReason = z.infer<typeof PostponedReason>;
 
 export const POSTPONED_WORDS: Readonly<Record<PostponedReason, string>> = {
-  AgentAway: 'its agent is not heard of',
+  AgentAway: 'its agent sends no heartbeat',
   NodeChanging: 'it is being replaced, removed or remediated',
   OtherControlPlane: 'another control plane joins or leaves',
   NoQuorum: 'etcd needs it for its quorum',

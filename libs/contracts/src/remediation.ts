@@ -51,7 +51,7 @@ export const countSentence = ({ unhealthy, total, limit, least }: UnhealthyCount
 
 const CONDITION_WORDS: Readonly<Record<UnhealthyCondition, string>> = {
   NotReady: 'not Ready',
-  Lost: 'not heard of',
+  Lost: 'without a heartbeat',
   NotStarted: 'not started',
   Missing: 'without a Node object',
   Moved: 'at another private address than the one with which it joined',

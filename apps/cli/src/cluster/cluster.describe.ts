@@ -98,7 +98,8 @@ const stateText = (cluster: ClusterView | null): readonly string[] => {
   );
   const causes = [...new Set(because.map(whyText))].map((why) => {
     const types = because.filter((condition) => whyText(condition) === why).map(({ type }) => type);
-    return `  ${typesText(types)} ${why}`;
+    const [first = '', ...others] = types;
+    return `  ${first} ${why}${dependentText(others.length)}`;
   });
   return ['', `State: ${state}`, ...causes];
 };
@@ -110,8 +111,10 @@ const whyText = ({ status, reason, message, lastTransitionTime }: Condition): st
   `is ${status} since ${lastTransitionTime} (${reason}): ${message}`;
 
 /** A request that is rejected leaves all conditions False for one cause, which is stated once. */
-const typesText = ([first = '', ...others]: readonly string[]): string =>
-  others.length === 0 ? first : `${first} (with ${others.length} more)`;
+const dependentText = (count: number): string => {
+  if (count === 0) return '';
+  return count === 1 ? ', and a condition that depends on it' : `, and ${count} conditions that depend on it`;
+};
 
 /** `coredns v1.13.1 (revision 2): Deployed since 2026-11-21T08:00:00.000Z`, or why it has failed. */
 const addonsText = (cluster: ClusterView | null): readonly string[] => {

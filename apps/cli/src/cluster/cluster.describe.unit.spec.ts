@@ -115,7 +115,9 @@ describe('the description of a cluster', () => {
           },
         })),
       }),
-    ).toContain(`\n  Accepted (with 2 more) is False since ${since} (pool.zone-unknown): no zone lab-9z`));
+    ).toContain(
+      `\n  Accepted is False since ${since} (pool.zone-unknown): no zone lab-9z, and 2\n    conditions that depend on it`,
+    ));
 
   it('gives the reasons of a state other than Running', () =>
     golden(
@@ -158,7 +160,7 @@ describe('the objects of a cluster', () => {
     ],
     nodes: [
       ...[8, 7, 6, 5, 4, 3, 2].map((at) => worker(`demo-w-${at}`)),
-      worker('demo-w-1', { phase: 'Lost', ready: false, reason: 'no heartbeat of its agent comes' }),
+      worker('demo-w-1', { phase: 'Lost', ready: false, reason: 'its agent sends no heartbeat' }),
       worker('demo-w-9', { phase: 'Joining', ready: false }),
       worker('demo-cp-1', { pool: 'control-plane', role: 'control-plane' }),
     ],

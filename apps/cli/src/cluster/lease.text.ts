@@ -13,12 +13,12 @@ export const leaseText = ({ lease }: Pick<ClusterView, 'lease'>, nowMs: number):
   if (lease === undefined) return [];
   const { startsAt, endsAt, deletionAt, reservations } = lease;
   const leftMs = Date.parse(deletionAt) - nowMs;
-  const begin = startsAt !== null && Date.parse(startsAt) > nowMs ? [`  it starts at ${startsAt}`] : [];
+  const begin = startsAt !== null && Date.parse(startsAt) > nowMs ? [`  Starts ${startsAt}`] : [];
   return [
     '',
     'Lease:',
     ...begin,
-    `  it ends at ${endsAt}, and is deleted from ${deletionAt} on (${leftMs > 0 ? `in ${formatDuration(leftMs)}` : 'now'})`,
+    `  Ends ${endsAt}; deletion starts ${deletionAt} (${leftMs > 0 ? `in ${formatDuration(leftMs)}` : 'now'})`,
     ...reservations.map(reservationText),
   ];
 };

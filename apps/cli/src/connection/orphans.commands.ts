@@ -106,7 +106,7 @@ const addAdopt = (parent: Command, io: Io): void => {
       const followed = await waitFor(session, at, { seq, what: `adopting ${id} into ${cluster}` }, options);
       const outcome = followed === undefined ? 'is checked, and becomes' : 'is';
       const table = `Machine ${id} of connection ${name} ${outcome} a node of pool ${pool} of ${cluster}.`;
-      if (followed === undefined) io.err(`Watch it with "fairlead events ${cluster} --follow".\n`);
+      if (followed === undefined) io.err(`Watch it with "fairlead cluster describe ${cluster} --watch".\n`);
       return { data: { name, id, cluster, pool, adopted: followed !== undefined }, table, names: [id] };
     }),
   );

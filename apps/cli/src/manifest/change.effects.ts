@@ -146,7 +146,7 @@ const follow = async (
   const { api, io } = session;
   if (operations.length === 0) return;
   if (wait !== true) {
-    io.err(`Watch it with "fairlead events ${at.cluster} --follow".\n`);
+    io.err(`Watch it with "fairlead cluster describe ${at.cluster} --watch".\n`);
     return;
   }
   session.waitsForServer();

@@ -115,7 +115,8 @@ const addAdd = (parent: Command, io: Io): void => {
       );
       const words = options.count === 1 ? 'one more worker' : `${options.count} more workers`;
       const followed = await waitFor(session, at, { seq, what: `adding ${words} to ${name}` }, options);
-      if (followed === undefined) io.err(`${name} gets ${words}; watch it with "fairlead events ${name} --follow".\n`);
+      if (followed === undefined)
+        io.err(`${name} gets ${words}; watch it with "fairlead cluster describe ${name} --watch".\n`);
       return nodesAnswer(await session.api.nodes(at), io.now());
     }),
   );
@@ -185,7 +186,7 @@ const addCancelRemoval = (parent: Command, io: Io): void => {
     .action(
       runs(io, async (session, name: string, node: string, { reason }: { readonly reason: string }) => {
         await session.api.cancelRemoval(clusterAt(session, name), node, reason, randomUUID());
-        io.err(`Watch it with "fairlead events ${name} --follow".\n`);
+        io.err(`Watch it with "fairlead cluster describe ${name} --watch".\n`);
         const table = `The node ${node} stays, unless its drain has ended.`;
         return { data: { name: node, cancelling: true }, table, names: [node] };
       }),

@@ -81,7 +81,7 @@ const replaceOne = async (
   const { seq } = await session.api.replaceNode(at, node, replacement, options.idempotencyKey ?? randomUUID());
   const followed = await waitFor(session, at, { seq, what: `the replacement of ${node}` }, options);
   if (followed === undefined)
-    io.err(`${node} is being replaced; watch it with "fairlead events ${cluster} --follow".\n`);
+    io.err(`${node} is being replaced; watch it with "fairlead cluster describe ${cluster} --watch".\n`);
   return nodesAnswer(await session.api.nodes(at), io.now());
 };
 

@@ -34,7 +34,10 @@ const ask = (...args: readonly string[]): Promise<Ran> =>
 describe('fairlead node replace', () => {
   it('has the new node join first, and says how to watch it [ORBITER 31]', async () => {
     const { code, stdout, stderr } = await ask();
-    expect([code, stderr]).toEqual([0, `${NODE} is being replaced; watch it with "fairlead events demo --follow".\n`]);
+    expect([code, stderr]).toEqual([
+      0,
+      `${NODE} is being replaced; watch it with "fairlead cluster describe demo --watch".\n`,
+    ]);
     expect(stdout.split('\n')[1]).toMatch(/^demo-w-1-aaaaa +Ready +worker +v1\.34\.4 /u);
     const [asked] = gateway.asked('POST', REPLACE);
     expect(asked?.body).toEqual({ order: 'create-first', reason: '' });

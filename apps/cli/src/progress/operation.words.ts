@@ -106,6 +106,11 @@ const STAGE_WORDS: Readonly<Record<NodeProgressView['stage'], string>> = {
 };
 
 export const nodeWords = ({ stage, state, version }: NodeProgressView): string => {
-  const words = state === 'not-ready' ? 'NotReady' : `${STAGE_WORDS[stage]}${state === 'lost' ? ', no heartbeat' : ''}`;
+  const words =
+    state === 'not-ready'
+      ? 'NotReady'
+      : state === 'lost'
+        ? `Unknown: last seen ${STAGE_WORDS[stage]}`
+        : STAGE_WORDS[stage];
   return [words, version].filter(Boolean).join(' ');
 };

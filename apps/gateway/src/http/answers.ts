@@ -45,6 +45,6 @@ export const shownSoon = async (positions: Positions, seq: number): Promise<bool
 export const untilShown = async (positions: Positions, seq: number, parameter = 'minSeq'): Promise<void> => {
   if (seq <= 0) return;
   const shown = await positions.waitFor(seq, CATCH_UP_MS);
-  if (shown === undefined) throw new Refused(refuse('wait.seq-ahead', { parameter, seq }, parameter));
+  if (shown === undefined) throw new Refused(refuse('wait.seq-ahead', { seq }, parameter));
   if (!shown) throw new Refused(refuse('wait.too-long', { seq, seconds: CATCH_UP_MS / 1000 }, parameter));
 };

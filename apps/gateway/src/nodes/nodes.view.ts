@@ -14,7 +14,7 @@ const AWAY: Readonly<Record<Away['what'], string>> = {
 const awaySentence = ({ what, since, message }: Away): string =>
   `${AWAY[what]} since ${since}${message === '' ? '' : `; not repaired automatically: ${message}`}`;
 
-const LOST = 'no heartbeat of its agent comes';
+const LOST = 'its agent sends no heartbeat';
 
 /** Its agent is silent, or its machine does not run. */
 export const isAway = ({ isLost, away }: Pick<NodeDoc, 'isLost' | 'away'>): boolean => isLost || away !== undefined;

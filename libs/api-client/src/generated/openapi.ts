@@ -2798,7 +2798,7 @@ export interface components {
     };
     HealthCheck: {
       /**
-       * @description A node that is not Ready, or not heard of, for this long is unhealthy
+       * @description A node that is not Ready, or sends no heartbeat, for this long is unhealthy
        * @example 90s
        */
       unhealthyAfter: string;
@@ -3333,7 +3333,7 @@ export interface components {
     /** @description When nodes count as unhealthy, and what is done about it. Left out: nothing is repaired by itself */
     ManifestHealthCheck: {
       /**
-       * @description A node that is not Ready, or not heard of, for this long is unhealthy
+       * @description A node that is not Ready, or sends no heartbeat, for this long is unhealthy
        * @default 5m
        * @example 90s
        */

@@ -9,7 +9,7 @@ export const REMEDIATION_STRATEGIES = ['none', 'reboot', 'replace', 'reboot-then
 const UnhealthyRange = z.string().regex(/^\[\d{1,3}-\d{1,3}\]$/, 'a range such as [3-5]');
 
 const fields = {
-  unhealthyAfter: Duration.describe('A node that is not Ready, or not heard of, for this long is unhealthy'),
+  unhealthyAfter: Duration.describe('A node that is not Ready, or sends no heartbeat, for this long is unhealthy'),
   startupTimeout: Duration.describe(
     'A machine that has not become a Ready node for this long is unhealthy; 0s: however long it takes',
   ),

@@ -43,7 +43,7 @@ export const API_REFUSALS = {
   ),
   'wait.seq-ahead': definition(
     422,
-    'The log has no event {seq} yet ({parameter})',
+    'Event {seq} does not exist yet',
     'Use a sequence of the log: one that a command returned or that an event has.',
   ),
   'list.continue-invalid': definition(
