@@ -1,6 +1,6 @@
 import { EXTERNAL_ETCD, WorldFailure, type NodeName } from '@fairlead/contracts';
 import { inTime } from '@fairlead/service-kit';
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, randomUUID, type Hash } from 'node:crypto';
 import type { NodeView, PodView, Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { EtcdFacts } from '../rules/cluster.facts.js';
 import { etcdFactsOf, snapshotStatusOf, v2StoreCleanOf, type SnapshotStatus } from './etcd.answers.js';
@@ -16,11 +16,17 @@ const CLIENT = [
 const ASK_LIMIT = '--command-timeout=10s';
 /** A database of the largest size that etcd recommends (8 GiB) from a slow disk. */
 const SAVE_LIMIT = '--command-timeout=600s';
-/** In the container's own layer: it goes with the container, and no data folder gets larger. */
-const SNAPSHOT_FILE = '/fairlead-snapshot.db';
+/**
+ * In the container's own layer: it goes with the container, and no data folder gets larger. Of this process alone, because one that lost
+ * its partition, or was killed, may still have a program writing in the container.
+ */
+const SNAPSHOT_FILES = '/fairlead-snapshot';
+const SNAPSHOT_FILE = `${SNAPSHOT_FILES}-${randomUUID().slice(0, 8)}.db`;
 const EMPTY_LIMIT_MS = 15_000;
 /** What etcdctl writes to until it has all of it. */
 const UNFINISHED_FILE = `${SNAPSHOT_FILE}.part`;
+/** Empties what others left. A container has a shell for it and no rm. */
+const EMPTY_ALL = `for f in ${SNAPSHOT_FILES}*; do [ ! -s "$f" ] || : > "$f"; done`;
 const DATA_FOLDER = '--data-dir=/var/lib/etcd';
 const SHA256_BYTES = 32;
 
@@ -111,7 +117,10 @@ export class Etcd {
     return { leader: to.node, movedTo: to.node };
   }
 
-  /** Saves a snapshot beside a member that does not lead, reads its status and hands it over piece by piece. */
+  /**
+   * Saves a snapshot beside a member that does not lead, reads its status and hands it over piece by piece. One at a time for a cluster:
+   * files of others on the node are emptied first.
+   */
   async snapshot(facts: EtcdFacts, take: (chunk: Buffer) => Promise<void>): Promise<TakenSnapshot> {
     const best = facts.members
       .filter(({ healthy, learner, node }) => healthy && !learner && node !== null)
@@ -119,6 +128,7 @@ export class Etcd {
     const pod = (await this.pods()).find(({ node }) => node === best?.node);
     if (pod === undefined)
       throw this.failure('etcdctl snapshot save', 'etcd', 'no member of etcd is well enough to be saved');
+    await this.runShell(pod, EMPTY_ALL);
     await this.save(pod);
     try {
       const status = await this.statusOf(pod);
@@ -140,10 +150,14 @@ export class Etcd {
   }
 
   /** It has every Secret of the cluster in it, and its room is given back at once; the image that kubeadm uses has no rm. */
-  private async empty(pod: PodView, file: string): Promise<void> {
+  private empty(pod: PodView, file: string): Promise<void> {
+    return this.runShell(pod, `: > ${file}`);
+  }
+
+  /** Also where the work itself was aborted. */
+  private async runShell(pod: PodView, script: string): Promise<void> {
     const at = { pod: pod.name, namespace: pod.namespace, container: containerOf(pod) };
-    // Also where the work itself was aborted.
-    await inTime(EMPTY_LIMIT_MS, (signal) => this.cluster.run({ ...at, command: ['sh', '-c', `: > ${file}`], signal }));
+    await inTime(EMPTY_LIMIT_MS, (signal) => this.cluster.run({ ...at, command: ['sh', '-c', script], signal }));
   }
 
   /** etcdutl knows it since 3.5; images of older ones have it in etcdctl. */

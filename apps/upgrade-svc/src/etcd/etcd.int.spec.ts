@@ -81,6 +81,28 @@ describe('etcd, through its own containers', () => {
     });
   });
 
+  it('is saved to a file of this process alone, and what a killed one left is emptied before', async () => {
+    const commands: (readonly string[])[] = [];
+    const cluster: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
+      run: (program: Program): Promise<ProgramEnd> => {
+        commands.push(program.command);
+        return lab.cluster.run(program);
+      },
+    });
+    const { signal } = new AbortController();
+    const { node } = await new Etcd(cluster, signal).snapshot(await facts(), async () => undefined);
+    const file = commands.find((command) => command.includes('save'))?.at(-1) ?? '';
+    expect(file).toMatch(/^\/fairlead-snapshot-[0-9a-f]{8}\.db$/);
+    const at = { pod: `etcd-${node}`, namespace: 'kube-system', container: 'etcd', signal };
+    const left = '/fairlead-snapshot-0badc0de.db';
+    await lab.cluster.run({ ...at, command: ['etcdctl', 'snapshot', 'save', left] });
+    const read = async (): Promise<number> =>
+      (await lab.cluster.run({ ...at, command: ['cp', left, '/dev/stdout'] })).stdout.length;
+    expect(await read()).toBeGreaterThan(0);
+    await new Etcd(cluster, signal).snapshot(await facts(), async () => undefined);
+    expect(await read()).toBe(0);
+  });
+
   it('fails with the error of etcd when it has no quorum', async () => {
     for (const index of [2, 3]) lab.simulated.etcd.set(controlPlane(index), { running: false });
     await expect(facts()).rejects.toBeInstanceOf(WorldFailure);

@@ -1,11 +1,76 @@
 import type { SnapshotWriter } from '@fairlead/service-kit/snapshots';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { startLabCluster, type LabCluster } from '../../../../libs/kubernetes/test/lab.cluster.js';
 import type { Program, ProgramEnd, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import { SnapshotKeeper, type KeeperParts } from './snapshot.keeper.js';
 
 const OWNER = { namespace: 'default', cluster: 'demo', uid: 'u' };
 const SAID_BYTES = 100;
+
+describe('snapshots of one cluster', () => {
+  let lab: LabCluster;
+  beforeEach(async () => {
+    lab = await startLabCluster({ controlPlanes: 3, workers: 0 });
+  });
+  afterEach(() => lab.stop());
+
+  /** What is kept of each snapshot, and how many were under way at most. */
+  const kept = () => {
+    const chunks = new Map<string, Buffer[]>();
+    let [open, most] = [0, 0];
+    const snapshots = {
+      open: async (name: string): Promise<SnapshotWriter> => {
+        open += 1;
+        most = Math.max(most, open);
+        const mine: Buffer[] = [];
+        return {
+          write: async (chunk) => void mine.push(chunk),
+          seal: async () => {
+            open -= 1;
+            chunks.set(name, mine);
+            return { sha256: 'x', bytes: Buffer.concat(mine).length };
+          },
+          discard: async () => void (open -= 1),
+        };
+      },
+    };
+    const keeper = new SnapshotKeeper({ snapshots, bytesMax: 1024 ** 3 } as unknown as KeeperParts);
+    return { keeper, chunks, most: () => most };
+  };
+  /** It ends with the SHA-256 of all that is before it. */
+  const isWhole = (chunks: readonly Buffer[] = []): boolean => {
+    const all = Buffer.concat(chunks);
+    return createHash('sha256').update(all.subarray(0, -32)).digest().equals(all.subarray(-32));
+  };
+
+  it('that are requested at once are all whole, and are taken one after another', async () => {
+    const { keeper, chunks, most } = kept();
+    const { signal } = new AbortController();
+    const names = ['demo-1', 'demo-2', 'demo-3'];
+    await Promise.all(names.map((name) => keeper.save(lab.cluster, name, OWNER, signal)));
+    expect(names.map((name) => isWhole(chunks.get(name)))).toEqual([true, true, true]);
+    expect(most()).toBe(1);
+  });
+
+  it('do not wait for one that fails, nor for one that is given up before its turn', async () => {
+    const { keeper, chunks } = kept();
+    const { signal } = new AbortController();
+    const failing: UpgradeCluster = Object.assign(Object.create(lab.cluster) as UpgradeCluster, {
+      run: async (program: Program): Promise<ProgramEnd> =>
+        program.command.includes('save')
+          ? { exitCode: 1, stdout: '', stderr: 'no space left' }
+          : lab.cluster.run(program),
+    });
+    const [failed, given, whole] = await Promise.allSettled([
+      keeper.save(failing, 'demo-1', OWNER, signal),
+      keeper.save(lab.cluster, 'demo-2', OWNER, AbortSignal.abort(new Error('given up'))),
+      keeper.save(lab.cluster, 'demo-3', OWNER, signal),
+    ]);
+    expect([failed.status, given.status, whole.status]).toEqual(['rejected', 'rejected', 'fulfilled']);
+    expect([...chunks.keys()]).toEqual(['demo-3']);
+  });
+});
 
 describe('a snapshot that is larger than it may be', () => {
   let lab: LabCluster;

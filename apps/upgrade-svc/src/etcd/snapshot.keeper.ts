@@ -24,10 +24,38 @@ export interface KeeperParts {
 
 /** Takes snapshots, deletes those that are kept no longer, and destroys those of clusters that are gone. */
 export class SnapshotKeeper {
+  /** By uid of a cluster: the last of those that wait, or are under way. All tasks of a cluster run in one replica. */
+  private readonly turns = new Map<string, Promise<void>>();
+
   constructor(private readonly parts: KeeperParts) {}
 
-  /** Under this name; a snapshot of that name is replaced. */
-  async save(cluster: UpgradeCluster, snapshot: string, { uid }: Owner, signal: AbortSignal): Promise<Taken> {
+  /**
+   * Under this name; a snapshot of that name is replaced. Those of a cluster are taken one after another: each needs room on the disk
+   * of a control plane.
+   */
+  async save(cluster: UpgradeCluster, snapshot: string, owner: Owner, signal: AbortSignal): Promise<Taken> {
+    const taken = (this.turns.get(owner.uid) ?? Promise.resolve()).then(async () => {
+      signal.throwIfAborted();
+      return this.saveNow(cluster, snapshot, owner, signal);
+    });
+    const turn = taken.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.turns.set(owner.uid, turn);
+    try {
+      return await taken;
+    } finally {
+      if (this.turns.get(owner.uid) === turn) this.turns.delete(owner.uid);
+    }
+  }
+
+  private async saveNow(
+    cluster: UpgradeCluster,
+    snapshot: string,
+    { uid }: Owner,
+    signal: AbortSignal,
+  ): Promise<Taken> {
     const etcd = new Etcd(cluster, signal);
     const facts = await etcd.facts(await cluster.nodes());
     this.refuseLarger(Math.max(...facts.members.map(({ dbBytes }) => dbBytes)), snapshot);
