@@ -49,6 +49,8 @@ export const greetingText = (greeting: Greeting, colors: Colors): string => {
     '',
     ...facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     '',
+    greeting.site.caution,
+    '',
     ...(serves !== 'no more'
       ? [
           'Next:',

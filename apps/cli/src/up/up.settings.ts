@@ -61,15 +61,27 @@ export interface Site {
   /** The size of the demo's machines. */
   readonly spec: string;
   readonly machines: string;
+  /** What these machines do not protect from. */
+  readonly caution: string;
 }
 
 export const SITES: Readonly<Record<Provider, Site>> = {
-  lab: { connection: 'lab', region: 'lab-1', zone: 'lab-1a', spec: 'lab.medium', machines: 'simulated (the lab)' },
+  lab: {
+    connection: 'lab',
+    region: 'lab-1',
+    zone: 'lab-1a',
+    spec: 'lab.medium',
+    machines: 'simulated (the lab)',
+    caution:
+      'The lab is no security boundary: its hosts are processes of this user. Do not use it for people or workloads that you do not trust.',
+  },
   nspawn: {
     connection: 'nspawn',
     region: 'local',
     zone: '',
     spec: 'nspawn.medium',
     machines: 'real Linux hosts on this machine (systemd-nspawn)',
+    caution:
+      'These hosts are no security boundary: they share the kernel of this machine. Do not use them for people or workloads that you do not trust.',
   },
 };

@@ -236,6 +236,11 @@ describe('the greeting', () => {
     expect(told).toContain('simulated');
   });
 
+  it.each(['lab', 'nspawn'] as const)('says that the machines of %s are no security boundary', (site) => {
+    expect(text({ ...base, site: SITES[site], cluster, serves: 'here' })).toContain('no security boundary');
+    expect(text({ ...base, site: SITES[site], serves: 'in the background' })).toContain('no security boundary');
+  });
+
   it('names the data folder where commands would not find the instance by themselves', () => {
     const told = text({ ...base, cluster, isElsewhere: true, serves: 'in the background' });
     expect(told).toContain('npx fairlead cluster describe demo --data /data\n');

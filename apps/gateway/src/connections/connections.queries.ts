@@ -12,6 +12,9 @@ import {
 } from './connections.projection.js';
 import type { Users } from './registration.rules.js';
 
+/** Known before it was verified, too. */
+const SIMULATED_PROVIDER = 'lab';
+
 @Injectable()
 export class ConnectionQueries {
   constructor(
@@ -37,6 +40,14 @@ export class ConnectionQueries {
       name,
     ]);
     return rows.map(({ doc }) => doc).find(isRegistered);
+  }
+
+  /** Whether its machines are simulated; also of one that is not known. */
+  async isSimulated(name: string): Promise<boolean> {
+    const connection = (await this.one(name)) ?? (await this.recorded(name));
+    if (connection === undefined) return true;
+    const { registration, offer } = connection;
+    return registration.provider === SIMULATED_PROVIDER || offer?.capabilities.simulated === true;
   }
 
   /** From the log itself, while the rows are late. */

@@ -66,12 +66,12 @@ export class ExecutionsHttp {
     records: 'work',
     summary: 'Run a command on a node as root, once',
     description:
-      'The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.',
+      'The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id. On simulated hosts, only administrators of all namespaces run commands.',
     answers: [
       { status: 202, description: 'It is under way; Location shows its end', schema: NodeExecView },
       { status: 200, description: 'With Prefer: wait=N: it has ended', schema: NodeExecView },
     ],
-    refusals: [...REFUSALS, ...KEY_REFUSALS, 'node.exec-too-long', 'node.exec-unknown'],
+    refusals: [...REFUSALS, ...KEY_REFUSALS, 'node.exec-too-long', 'node.exec-unknown', 'node.exec-simulated'],
   })
   async exec(
     @Param({ schema: NodePath }) path: NodePath,

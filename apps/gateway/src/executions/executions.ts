@@ -15,6 +15,8 @@ import { randomUUID } from 'node:crypto';
 import { causeOf, type Caller } from '../http/caller.js';
 import { LogFollower, type Patience } from '../http/log.follower.js';
 import { orRefuse, Refused } from '../http/refused.js';
+import { mayEverywhere } from '../access/identity.js';
+import { ConnectionQueries } from '../connections/connections.queries.js';
 import { executions, type RequestExec } from './executions.decider.js';
 
 /** What is asked for, and for how long the caller waits for its end. */
@@ -52,11 +54,13 @@ export class Executions {
     @Inject(SECRETS) private readonly secrets: SecretStore,
     @Inject(HANDLE) private readonly handle: Handle,
     @Inject(LogFollower) private readonly follower: LogFollower,
+    @Inject(ConnectionQueries) private readonly connections: ConnectionQueries,
   ) {}
 
   async ask(path: NodePath, asked: Asked, caller: Caller, waitMs: number): Promise<Shown> {
     const { namespace, cluster, node } = path;
     const requestId = caller.commandId ?? randomUUID();
+    if (asked.purpose === 'exec' && !mayEverywhere(caller.identity, 'admin')) await this.refuseSimulated(path);
     const stream = { namespace, cluster, context: 'audit' };
     const command: RequestExec = { type: 'RequestExec', data: { ...path, ...asked, requestId } };
     const { seq } = orRefuse(await this.handle(executions, stream, command, causeOf(caller)));
@@ -82,17 +86,29 @@ export class Executions {
     return { view: await this.viewOf(path, requestId, ended), seq };
   }
 
+  /** The shell of a simulated host is a process of the user that Fairlead runs as, and reads the keys of the installation. */
+  private async refuseSimulated(path: NodePath): Promise<void> {
+    const { state } = await this.recorded(path, randomUUID());
+    const node = state.cluster?.nodes.get(path.node);
+    if (node !== undefined && (await this.connections.isSimulated(node.connection)))
+      throw new Refused(refuse('node.exec-simulated', { node: path.node }));
+  }
+
   /** From the log: the rows need not know of it yet. */
-  private async read({ namespace, cluster, node }: NodePath, requestId: string) {
-    const stream = { namespace, cluster, context: 'audit' };
-    const { state, seq } = orRefuse(
+  private async recorded({ namespace, cluster }: NodePath, requestId: string) {
+    return orRefuse(
       await this.handle(
         executions,
-        stream,
+        { namespace, cluster, context: 'audit' },
         { type: 'ReadExecutions', data: { namespace, cluster } },
         { actor: 'system/gateway', correlationId: `exec/${requestId}`, causationId: `exec/${requestId}` },
       ),
     );
+  }
+
+  private async read(path: NodePath, requestId: string) {
+    const { namespace, cluster, node } = path;
+    const { state, seq } = await this.recorded(path, requestId);
     if (state.cluster === undefined) throw new Refused(refuse('cluster.unknown', { namespace, cluster }));
     const open = state.executions?.open[requestId];
     const ended = state.executions?.ended[requestId];

@@ -13,6 +13,7 @@ import { phaseAfter } from './cluster.phase.js';
 export interface PresentNode {
   readonly role: NodeRole;
   readonly pool: string;
+  readonly connection: string;
 }
 
 /** What requests about the nodes of a cluster have to know of it. */
@@ -46,7 +47,9 @@ const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> 
 const nodesAfter = (cluster: PresentCluster, event: StoredEvent): PresentCluster => {
   switch (event.type) {
     case 'VmsPlanned': {
-      const planned = event.data.machines.map(({ name, role, pool }) => [name, { role, pool }] as const);
+      const planned = event.data.machines.map(
+        ({ name, role, pool, connection }) => [name, { role, pool, connection }] as const,
+      );
       return { ...cluster, nodes: new Map([...cluster.nodes, ...planned]) };
     }
     case 'VmDeleted':

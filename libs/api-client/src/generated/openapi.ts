@@ -832,7 +832,7 @@ export interface paths {
     put?: never;
     /**
      * Run a command on a node as root, once
-     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id.
+     * @description The command line, who asked, its exit code, duration and amount of output are recorded; the output is not. It is run at most once; a request that is repeated with the same Idempotency-Key runs nothing again. With Prefer: wait=N the answer has its output if it ends within that time; else ask for it by its id. On simulated hosts, only administrators of all namespaces run commands.
      */
     post: operations['execOnNode'];
     delete?: never;
@@ -13579,7 +13579,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description auth.role-missing */
+      /** @description auth.role-missing, node.exec-simulated */
       403: {
         headers: {
           [name: string]: unknown;

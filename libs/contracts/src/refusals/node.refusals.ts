@@ -83,6 +83,11 @@ export const NODE_REFUSALS = {
     'Unable to {action} {node}: it is being {done} (operation {operation})',
     'Wait for its end, or cancel it with POST /ns/{namespace}/clusters/{cluster}/operations/{operation}/cancel.',
   ),
+  'node.exec-simulated': definition(
+    403,
+    "'{node}' is a simulated host: its shell runs as the user of Fairlead itself, so only administrators of all namespaces run commands there",
+    'Ask an administrator of all namespaces, or use a cluster on real hosts.',
+  ),
   'node.exec-busy': definition(
     409,
     '{open} commands are under way on nodes of {cluster}',
