@@ -130,11 +130,12 @@ describe('an installation with a cluster that is handed over while both run, by 
     'is at the target with its history, where the cluster is scaled; no machine was touched meanwhile, and the source stays as it was [ORBITER 30, Cluster API 32]',
     async () => {
       const { target: key } = await succeeds(['prepare', ...at({ environment })]);
-      await succeeds(['export', ...at(source), '--to', key ?? '', '--file', file()]);
+      const exported = await succeeds(['export', ...at(source), '--to', key ?? '', '--file', file()]);
+      const importing = ['import', ...at({ environment }), '--from', exported['source'] ?? '', file()];
       history = await source.events('shop');
       const standing = await source.standing();
-      for (const killAfterMs of [600, 900]) await handover(['import', ...at({ environment }), file()], killAfterMs);
-      const { receipt } = await succeeds(['import', ...at({ environment }), file()]);
+      for (const killAfterMs of [600, 900]) await handover(importing, killAfterMs);
+      const { receipt } = await succeeds(importing);
       const releasing = ['release', ...at(source), '--receipt', receipt ?? ''];
       await handover(releasing, 700);
       const { code } = await succeeds(releasing);

@@ -99,7 +99,7 @@ const addExport = (handover: Command, io: Io): void => {
       usage: 'export',
       summary: 'At the source: stop all work, and export the installation to a file',
       description:
-        'Close the log to all writers, wait until the services have stopped, and write the history, secrets and etcd snapshots to a file. Only the key of the target decrypts the secrets. From then on this installation is read-only, until "fairlead handover cancel". If the command is interrupted, run it again.',
+        'Close the log to all writers, wait until the services have stopped, and write the history, secrets and etcd snapshots to a file. Only the key of the target decrypts the secrets. The file is signed, and the key that verifies the signature is printed. From then on this installation is read-only, until "fairlead handover cancel". If the command is interrupted, run it again.',
       shared: 'output',
       examples: [
         [
@@ -116,11 +116,11 @@ const addExport = (handover: Command, io: Io): void => {
         const { exportInstallation } = await import('./handover.effects.js');
         const file = resolve(io.cwd, given.file);
         return on(io, given, async (installation) => {
-          const { id, events } = await exportInstallation(installation, { target: given.to, file }, fresh());
+          const { id, events, source } = await exportInstallation(installation, { target: given.to, file }, fresh());
           return answerOf(
-            { id, events, file },
-            `Handover ${id}: ${events} events are in ${file}. Import it at the target: fairlead handover import ${given.file}`,
-            id,
+            { id, events, file, source },
+            `Handover ${id}: ${events} events are in ${file}, signed by ${source}. Import it at the target: fairlead handover import ${given.file} --from ${source}`,
+            source,
           );
         });
       }),
@@ -133,28 +133,31 @@ const addImport = (handover: Command, io: Io): void => {
       usage: 'import <file>',
       summary: 'At the target: import the file, and print the receipt',
       description:
-        'Verify the file, and import it into this empty installation. The services do not start until the installation is activated. If the command is interrupted, run it again: it resumes.',
+        'Verify the file and the signature of the source, and import it into this empty installation. A file that another key signed is refused. The services do not start until the installation is activated. If the command is interrupted, run it again: it resumes.',
       shared: 'output',
       examples: [
         [
-          'fairlead handover import --data /srv/fairlead fairlead.handover',
+          'fairlead handover import --data /srv/fairlead --from UABC... fairlead.handover',
           'Import the file; then, at the source: fairlead handover release',
         ],
       ],
     }),
-  ).action(
-    runs(io, async (_session, file: string, given: Given) => {
-      const { importInstallation } = await import('./handover.effects.js');
-      return on(io, given, async (installation) => {
-        const { id, events, receipt } = await importInstallation(installation, resolve(io.cwd, file));
-        return answerOf(
-          { id, events, receipt },
-          `${events} events were imported. At the source: fairlead handover release --receipt ${receipt}`,
-          receipt,
-        );
-      });
-    }),
-  );
+  )
+    .requiredOption('--from <key>', 'key printed by "fairlead handover export" at the source')
+    .action(
+      runs(io, async (_session, path: string, given: Given & { readonly from: string }) => {
+        const { importInstallation } = await import('./handover.effects.js');
+        const file = resolve(io.cwd, path);
+        return on(io, given, async (installation) => {
+          const { id, events, receipt } = await importInstallation(installation, { file, source: given.from });
+          return answerOf(
+            { id, events, receipt, source: given.from },
+            `${events} events were imported, signed by ${given.from}. At the source: fairlead handover release --receipt ${receipt}`,
+            receipt,
+          );
+        });
+      }),
+    );
 };
 
 const addRelease = (handover: Command, io: Io): void => {

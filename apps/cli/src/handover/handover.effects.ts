@@ -1,6 +1,6 @@
 import { epochOf, holdsLog, type HandoverRecord } from '@fairlead/contracts';
 import type { LogState } from '@fairlead/event-sourcing/streams';
-import { createCurve, fromCurveSeed } from '@nats-io/nkeys';
+import { createCurve, createUser, fromCurveSeed, fromSeed } from '@nats-io/nkeys';
 import { createHash } from 'node:crypto';
 import { CliFailure } from '../failures.js';
 import { OwnerKeysText, type Header } from './handover.file.js';
@@ -102,7 +102,7 @@ const fence = async (
     return { record, kept: known };
   }
   // On disk before the lock is in the log: a fence whose code is lost could only be cancelled.
-  const kept: KeptBySource = { id: fresh.id, target, code: fresh.code };
+  const kept: KeptBySource = { id: fresh.id, target, code: fresh.code, signingSeed: newSigningSeed() };
   source.keep(kept);
   const { id, code } = kept;
   const fenced: HandoverRecord = {
@@ -158,13 +158,19 @@ const withoutGaps = ({ messages, firstSeq, lastSeq }: LogState): void => {
   );
 };
 
+const newSigningSeed = (): string => Buffer.from(createUser().getSeed()).toString('utf8');
+
 /** Closes the log of the source for all writers, waits until its services have stopped, and writes everything to a file. */
 export const exportInstallation = async (
   source: Installation,
   { target, file }: { readonly target: string; readonly file: string },
   fresh: Fresh,
-): Promise<{ readonly id: string; readonly events: number }> => {
+): Promise<{ readonly id: string; readonly events: number; readonly source: string }> => {
   const { record, kept } = await fence(source, target, fresh);
+  // An earlier release may have begun this handover.
+  const { signingSeed = newSigningSeed() } = kept;
+  if (kept.signingSeed === undefined) source.keep({ ...kept, signingSeed });
+  const signer = fromSeed(Buffer.from(signingSeed)).getPublicKey();
   await source.quiet();
   const state = await source.state();
   withoutGaps(state);
@@ -173,7 +179,7 @@ export const exportInstallation = async (
   const keys = Buffer.from(JSON.stringify(await source.ownerKeys()));
   const digest = new LogDigest();
   const header: Header = {
-    format: 'fairlead-handover.v1',
+    format: 'fairlead-handover.v2',
     id: record.id,
     target: record.target,
     lock: record.lock,
@@ -181,12 +187,13 @@ export const exportInstallation = async (
     epoch: record.epoch,
     events: state.messages,
     sender: sender.getPublicKey(),
+    source: signer,
     keys: Buffer.from(sender.seal(keys, target)).toString('base64'),
   };
-  await writeHandover(file, header, contentOf(source, digest));
+  await writeHandover(file, { header, content: contentOf(source, digest), seed: signingSeed });
   if (digest.events !== state.messages) throw new Error(`${digest.events} events were read of ${state.messages}`);
-  source.keep({ ...kept, exported: { events: digest.events, digest: digest.value() } });
-  return { id: record.id, events: digest.events };
+  source.keep({ ...kept, signingSeed, exported: { events: digest.events, digest: digest.value() } });
+  return { id: record.id, events: digest.events, source: signer };
 };
 
 const keysIn = (target: Installation, { keys, sender }: Header): Readonly<Record<string, string>> => {
@@ -244,12 +251,15 @@ const readBack = async (target: Installation): Promise<LogDigest> => {
   return digest;
 };
 
-/** Brings everything in the file into an empty installation, whose log is closed then. Answers with the receipt. */
+/**
+ * Brings everything in the file into an empty installation, whose log is closed then. Answers with the receipt. `source` is the key that
+ * the export printed: a file that another key signed is refused.
+ */
 export const importInstallation = async (
   target: Installation,
-  file: string,
+  { file, source }: { readonly file: string; readonly source: string },
 ): Promise<{ readonly id: string; readonly events: number; readonly receipt: string }> => {
-  const header = await checkHandover(file);
+  const header = await checkHandover(file, source.trim());
   const { record, messages } = await target.state();
   if (record === undefined && messages > 0) throw notEmpty(messages);
   if (record !== undefined && (record.id !== header.id || record.state === 'fenced' || record.state === 'released'))

@@ -1,6 +1,6 @@
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createCurve } from '@nats-io/nkeys';
+import { createCurve, createUser } from '@nats-io/nkeys';
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +8,10 @@ import type { Header } from './handover.file.js';
 import { checkHandover, messagesIn, writeHandover, type Content } from './handover.file.store.js';
 
 const key = createCurve().getPublicKey();
+const signer = createUser();
+const seed = Buffer.from(signer.getSeed()).toString('utf8');
 const header: Header = {
-  format: 'fairlead-handover.v1',
+  format: 'fairlead-handover.v2',
   id: randomUUID(),
   target: key,
   lock: '0'.repeat(64),
@@ -17,6 +19,7 @@ const header: Header = {
   epoch: 1,
   events: 1,
   sender: key,
+  source: signer.getPublicKey(),
   keys: '',
 };
 
@@ -41,19 +44,20 @@ const wordsIn = async (): Promise<readonly string[]> => {
 
 describe('the file of a handover', () => {
   it('is the whole of one export where two write it at once', async () => {
-    const exportOf = (id: string): Promise<void> => writeHandover(file, { ...header, id }, contentOf(id));
+    const exportOf = (id: string): Promise<void> =>
+      writeHandover(file, { header: { ...header, id }, content: contentOf(id), seed });
     await Promise.all([exportOf(randomUUID()), exportOf(randomUUID())]);
-    expect(await wordsIn()).toEqual([(await checkHandover(file)).id]);
+    expect(await wordsIn()).toEqual([(await checkHandover(file, header.source)).id]);
     expect(readdirSync(folder)).toEqual(['fairlead.handover']);
   });
 
   it('stays the one before where an export fails, with nothing beside it', async () => {
-    await writeHandover(file, header, contentOf('before'));
+    await writeHandover(file, { header, content: contentOf('before'), seed });
     const failing = async function* (): Content {
       yield* contentOf('half');
       throw new Error('NATS is away');
     };
-    await expect(writeHandover(file, header, failing())).rejects.toThrow('NATS is away');
+    await expect(writeHandover(file, { header, content: failing(), seed })).rejects.toThrow('NATS is away');
     expect(await wordsIn()).toEqual(['before']);
     expect(readdirSync(folder)).toEqual(['fairlead.handover']);
   });

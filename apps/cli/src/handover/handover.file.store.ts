@@ -1,10 +1,11 @@
 import { writeWhole } from '@fairlead/mirror';
+import { fromPublic, fromSeed } from '@nats-io/nkeys';
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { CliFailure, wordsOf } from '../failures.js';
-import { endLine, Header, LINE_BYTES_MAX, messageLine, parseLine, type Line } from './handover.file.js';
+import { endLine, Header, LINE_BYTES_MAX, messageLine, parseLine, signedText, type Line } from './handover.file.js';
 import type { Message, Moved } from './handover.ports.js';
 
 const OWNER_ONLY = 0o600;
@@ -12,7 +13,14 @@ const NEWLINE = 0x0a;
 
 export type Content = AsyncIterable<readonly [Moved, Message]>;
 
-async function* linesOf(header: Header, content: Content): AsyncGenerator<string> {
+/** A file to write, and the seed of the key that signs it. */
+export interface Export {
+  readonly header: Header;
+  readonly content: Content;
+  readonly seed: string;
+}
+
+async function* linesOf({ header, content, seed }: Export): AsyncGenerator<string> {
   const hash = createHash('sha256');
   const line = (text: string): string => {
     const whole = `${text}\n`;
@@ -25,14 +33,16 @@ async function* linesOf(header: Header, content: Content): AsyncGenerator<string
     messages += 1;
     yield line(messageLine(of, message));
   }
-  yield `${endLine({ messages, sha256: hash.digest('hex') })}\n`;
+  const sha256 = hash.digest('hex');
+  const signature = fromSeed(Buffer.from(seed)).sign(signedText(sha256));
+  yield `${endLine({ messages, sha256, signature: Buffer.from(signature).toString('base64') })}\n`;
 }
 
 /** Whole or not at all, for its owner only; one that exists is replaced. */
-export const writeHandover = async (file: string, header: Header, content: Content): Promise<void> => {
+export const writeHandover = async (file: string, exported: Export): Promise<void> => {
   const gzip = createGzip();
   // A failure of the content is thrown to the reader of the compressed bytes.
-  pipeline(Readable.from(linesOf(header, content)), gzip, () => undefined);
+  pipeline(Readable.from(linesOf(exported)), gzip, () => undefined);
   await writeWhole(file, gzip, OWNER_ONLY);
 };
 
@@ -62,11 +72,14 @@ async function* checkedLines(
   let messages = 0;
   let isFirst = true;
   let isOver = false;
+  let source = '';
   for await (const { text, before } of readLines(file, createHash('sha256'))) {
     if (isOver) throw new Error('lines follow its end');
     if (isFirst) {
       isFirst = false;
-      yield { kind: 'header', header: Header.parse(JSON.parse(text)) };
+      const header = Header.parse(JSON.parse(text));
+      ({ source } = header);
+      yield { kind: 'header', header };
       continue;
     }
     const line = parseLine(text);
@@ -78,6 +91,8 @@ async function* checkedLines(
     isOver = true;
     if (line.end.messages !== messages || line.end.sha256 !== before)
       throw new Error('its content does not match the digest at its end');
+    if (!fromPublic(source).verify(signedText(before), Buffer.from(line.end.signature, 'base64')))
+      throw new Error('its signature is not that of the key that it names');
   }
   if (!isOver) throw new Error('its end is missing');
 }
@@ -90,8 +105,21 @@ const invalid = (file: string, error: unknown): CliFailure =>
     cause: error,
   });
 
-/** Reads the whole file, and checks it. */
-export const checkHandover = async (file: string): Promise<Header> => {
+const otherSource = (source: string, given: string): CliFailure =>
+  new CliFailure('conflict', {
+    code: 'cli.handover-other-source',
+    message: `The file is signed by ${source}, not by ${given}`,
+    help: 'Compare the key with the one that "fairlead handover export" printed at the source. If it differs, the file is another one.',
+  });
+
+/** Reads the whole file, and checks it, its signature by the source included. */
+export const checkHandover = async (file: string, source: string): Promise<Header> => {
+  const header = await headerOf(file);
+  if (header.source !== source) throw otherSource(header.source, source);
+  return header;
+};
+
+const headerOf = async (file: string): Promise<Header> => {
   let header: Header | undefined;
   try {
     for await (const line of checkedLines(file)) if (line.kind === 'header') header = line.header;

@@ -4,17 +4,22 @@ import type { Message, Moved } from './handover.ports.js';
 
 /*
  * The file of a handover, before it is compressed: one JSON value a line. The first line is the header, then a line for each message, and at
- * the end how many there were, with the SHA-256 of all lines before.
+ * the end how many there were, with the SHA-256 of all lines before and its signature by the source.
  */
 
 /** A message of NATS in Base64, with its subject: nats-server accepts 1 MiB. */
 export const LINE_BYTES_MAX = 2 * 1024 * 1024;
+/** Of Ed25519, in Base64. */
+const SIGNATURE_LENGTH = 88;
 const KEYS_BYTES_MAX = LINE_BYTES_MAX - 4_096;
 
 const { id, lock, at, epoch } = HandoverRecord.shape;
 
+/** Public key of the pair with which a source signs its files (an NKey of the kind user). */
+export const HandoverSource = z.string().regex(/^U[A-Z2-7]{55}$/);
+
 export const Header = z.strictObject({
-  format: z.literal('fairlead-handover.v1'),
+  format: z.literal('fairlead-handover.v2'),
   id,
   target: HandoverTarget,
   lock,
@@ -22,6 +27,7 @@ export const Header = z.strictObject({
   epoch: epoch.describe('Of the source'),
   events: z.int().min(0),
   sender: HandoverTarget.describe('Public key of the pair that was made to seal the keys'),
+  source: HandoverSource.describe('Public key that verifies the signature at the end'),
   keys: z.base64().max(KEYS_BYTES_MAX).describe('The keys of secrets, sealed to the target'),
 });
 export type Header = z.infer<typeof Header>;
@@ -44,7 +50,11 @@ const MessageLine = z.tuple([
   z.base64(),
 ]);
 
-const EndLine = z.strictObject({ messages: z.int().min(0), sha256: z.string().regex(/^[0-9a-f]{64}$/) });
+const EndLine = z.strictObject({
+  messages: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  signature: z.base64().length(SIGNATURE_LENGTH),
+});
 export type End = z.infer<typeof EndLine>;
 
 export type Line =
@@ -53,6 +63,9 @@ export type Line =
 
 export const messageLine = (of: Moved, { subject, headers, data }: Message): string =>
   JSON.stringify([of, subject, headers, Buffer.from(data).toString('base64')]);
+
+/** What a source signs: nothing else that it signs begins so. */
+export const signedText = (sha256: string): Uint8Array => Buffer.from(`fairlead-handover.v2 ${sha256}`);
 
 export const endLine = (end: End): string => JSON.stringify(end);
 

@@ -5,6 +5,7 @@ import { MasterKeyFile, NatsSecrets } from '@fairlead/service-kit';
 import { newFolder, removeFolder } from '@fairlead/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { createUser } from '@nats-io/nkeys';
 import { Objm } from '@nats-io/obj';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -22,6 +23,8 @@ import {
   releaseSource,
   type Fresh,
 } from './handover.effects.js';
+import { Header } from './handover.file.js';
+import { writeHandover, type Content } from './handover.file.store.js';
 import type { Installation } from './handover.ports.js';
 import { installationAt } from './installation.store.js';
 
@@ -162,8 +165,8 @@ const both = (): Sides => ({ from: source.installation, to: target.installation 
 /** Everything that operators do, in order; each step may be repeated. */
 const handOver = async ({ from, to }: Sides, once: Fresh): Promise<void> => {
   const key = await prepareTarget(to);
-  await exportInstallation(from, { target: key, file: file() }, once);
-  const { receipt } = await importInstallation(to, file());
+  const { source: signer } = await exportInstallation(from, { target: key, file: file() }, once);
+  const { receipt } = await importInstallation(to, { file: file(), source: signer });
   const { code } = await releaseSource(from, receipt);
   await activateTarget(to, code);
 };
@@ -204,8 +207,8 @@ describe('an installation that is handed over', () => {
 
   it('is never opened again once it is released, and the code is not known before', async () => {
     const key = await prepareTarget(target.installation);
-    await exportInstallation(source.installation, { target: key, file: file() }, fresh());
-    const { receipt } = await importInstallation(target.installation, file());
+    const exported = await exportInstallation(source.installation, { target: key, file: file() }, fresh());
+    const { receipt } = await importInstallation(target.installation, { file: file(), source: exported.source });
     await expect(activateTarget(target.installation, receipt)).rejects.toThrow('not the code');
     await expect(releaseSource(source.installation, 'another')).rejects.toThrow('not the receipt');
     const { code } = await releaseSource(source.installation, receipt);
@@ -225,19 +228,21 @@ describe('an installation that is handed over', () => {
   it('cannot be activated from an import that is older than a cancellation', async () => {
     const key = await prepareTarget(target.installation);
     const first = fresh();
-    await exportInstallation(source.installation, { target: key, file: file() }, first);
-    await importInstallation(target.installation, file());
+    const exported = await exportInstallation(source.installation, { target: key, file: file() }, first);
+    await importInstallation(target.installation, { file: file(), source: exported.source });
     await cancelHandover(source.installation);
     await stateFacts(source, 1);
     const again = fresh();
-    await exportInstallation(source.installation, { target: key, file: file() }, again);
+    const other = await exportInstallation(source.installation, { target: key, file: file() }, again);
     await expect(activateTarget(target.installation, again.code)).rejects.toThrow('not the code');
-    await expect(importInstallation(target.installation, file())).rejects.toThrow('is imported');
+    await expect(importInstallation(target.installation, { file: file(), source: other.source })).rejects.toThrow(
+      'is imported',
+    );
     expect(await holders()).toEqual([false, false]);
   });
 
   it('is imported only whole, unchanged, by the installation that it was exported for, and while that is empty', async () => {
-    await exportInstallation(
+    const { source: signer } = await exportInstallation(
       source.installation,
       { target: await prepareTarget(target.installation), file: file() },
       fresh(),
@@ -251,17 +256,56 @@ describe('an installation that is handed over', () => {
       [Buffer.from(text.replace('["events","evt.', '["events","$JS.')), 'no subject of events'],
       [Buffer.from(text.replace('"epoch":1', '"epoch":7')), 'does not match the digest'],
       [Buffer.from(`${text}{}\n`), 'lines follow its end'],
+      [Buffer.from(text.replace(/"signature":".{4}/, '"signature":"AAAA')), 'its signature is not that of the key'],
     ];
     for (const [bytes, words] of damaged) {
       const other = join(folder, 'damaged');
       await writeFile(other, gzipSync(bytes));
-      await expect(importInstallation(target.installation, other)).rejects.toThrow(words);
+      await expect(importInstallation(target.installation, { file: other, source: signer })).rejects.toThrow(words);
     }
     target.installation.forgetSeed();
-    await expect(importInstallation(target.installation, file())).rejects.toThrow('is not this installation');
+    await expect(importInstallation(target.installation, { file: file(), source: signer })).rejects.toThrow(
+      'is not this installation',
+    );
     await stateFacts(target, 1);
-    await expect(importInstallation(target.installation, file())).rejects.toThrow('has 1 events');
+    await expect(importInstallation(target.installation, { file: file(), source: signer })).rejects.toThrow(
+      'has 1 events',
+    );
     await expect(prepareTarget(target.installation)).rejects.toThrow('has 1 events');
+  });
+
+  it('is imported only if it is signed by the key that the export printed, whoever else can write a file for this target', async () => {
+    const key = await prepareTarget(target.installation);
+    const { source: signer } = await exportInstallation(source.installation, { target: key, file: file() }, fresh());
+    const genuine = gunzipSync(await readFile(file()))
+      .toString('utf8')
+      .split('\n');
+    const header = Header.parse(JSON.parse(genuine[0] ?? ''));
+    const forger = createUser();
+    const seed = Buffer.from(forger.getSeed()).toString('utf8');
+    const event = {
+      subject: 'evt.1.default.demo.request.ClusterDeletionRequested',
+      headers: {},
+      data: Buffer.from('{}'),
+    };
+    const forged = async (claims: string): Promise<string> => {
+      const path = join(folder, 'forged');
+      const content = async function* (): Content {
+        yield ['events', event];
+      };
+      await writeHandover(path, { header: { ...header, source: claims, events: 1 }, content: content(), seed });
+      return path;
+    };
+    const importing = async (claims: string): Promise<unknown> =>
+      importInstallation(target.installation, { file: await forged(claims), source: signer });
+    await expect(importing(forger.getPublicKey())).rejects.toThrow(
+      `is signed by ${forger.getPublicKey()}, not by ${signer}`,
+    );
+    await expect(importing(signer)).rejects.toThrow('its signature is not that of the key that it names');
+    expect((await target.installation.state()).messages).toBe(0);
+    // The same key signs each export of the handover, also after an interruption.
+    expect((await exportInstallation(source.installation, { target: key, file: file() }, fresh())).source).toBe(signer);
+    await importInstallation(target.installation, { file: file(), source: signer });
   });
 
   it('can be handed on by the one that has taken it over, with the next epoch, and a cancellation leaves it as it was', async () => {

@@ -18,6 +18,8 @@ export interface KeptBySource {
   readonly target: string;
   /** Opens the log of the target. */
   readonly code: string;
+  /** Seed of the key that signs the exported files; absent: of a handover that an earlier release began. */
+  readonly signingSeed?: string;
   /** Of the last export that ended: how many events, and their digest. */
   readonly exported?: { readonly events: number; readonly digest: string };
 }

@@ -32,6 +32,7 @@ const Kept = z.strictObject({
   id: z.uuid(),
   target: z.string(),
   code: z.string(),
+  signingSeed: z.string().optional(),
   exported: z.strictObject({ events: z.int(), digest: z.string() }).optional(),
 });
 
