@@ -1,5 +1,12 @@
-import type { Fact, NodeChange, NodeName } from '@fairlead/contracts';
-import { changeNode, type Model, type ModelNode, nodesOf, UID } from './model.js';
+import {
+  CHANGE_ATTEMPTS_MAX,
+  type EventData,
+  type Fact,
+  type NodeChange,
+  type NodeName,
+  type SoftwareVersions,
+} from '@fairlead/contracts';
+import { changeNode, nodesOf, UID, type AgentFailure, type FailingStep, type Model, type ModelNode } from './model.js';
 
 /** What the agent of a node does next, and what it says then; undefined: nothing. */
 export interface AgentStep {
@@ -84,8 +91,9 @@ const changeSteps = (node: ModelNode, change: NodeChange): readonly AgentStep[] 
     seconds: 3,
     act: (model) => {
       const now = model.nodes[of]!;
+      const done = { step: 1, changesDone: [...now.changesDone, change.id], reported: now.software };
       return {
-        model: changeNode(model, of, { ready: true, step: 1, changesDone: [...now.changesDone, change.id] }),
+        model: changeNode(model, of, { ready: true, ...done }),
         facts: [{ type: 'NodeReady', data: { ...said(now), software: now.software } }],
       };
     },
@@ -130,14 +138,96 @@ const stageStep = (node: ModelNode): AgentStep | undefined => {
   };
 };
 
+/** The step of a change before which each failure happens, and the phase that it is reported with. */
+const FAILING: Readonly<Record<FailingStep, { readonly before: string; readonly phase: Phase }>> = {
+  stage: { before: 'stage', phase: 'stage' },
+  kubeadm: { before: 'etcd restarts', phase: 'kubeadm' },
+  'kubeadm-half': { before: 'controller manager', phase: 'kubeadm' },
+  packages: { before: 'packages', phase: 'kubelet' },
+  certificates: { before: 'certificates', phase: 'certificates' },
+  boot: { before: 'boot', phase: 'reboot' },
+};
+
+type Phase = EventData<'NodeChangeProgressed'>['phase'];
+
+/** `kubeadm upgrade node` exchanges nothing on a worker: it fails before the packages there. */
+const isFailing = (node: ModelNode, { at }: AgentFailure, step: AgentStep): boolean =>
+  FAILING[at].before === step.name || (at === 'kubeadm' && node.components === null && step.name === 'packages');
+
+const progressFailed = (node: ModelNode, id: string, { at, message }: AgentFailure): Fact => ({
+  type: 'NodeChangeProgressed',
+  data: {
+    ...said(node),
+    change: id,
+    phase: FAILING[at].phase,
+    status: 'failed',
+    attempt: at === 'stage' ? 1 : node.attempts + 1,
+    tookMs: 1_000,
+    command: at === 'stage' ? null : `the command of ${at}`,
+    message,
+  },
+});
+
+/** One more attempt that fails; after the last of a revision the agent does nothing, and while it stages it tries again for ever. */
+const failStep = (node: ModelNode, id: string, failure: AgentFailure): AgentStep | undefined =>
+  node.attempts >= (failure.at === 'stage' ? STAGE_ATTEMPTS : CHANGE_ATTEMPTS_MAX)
+    ? undefined
+    : {
+        name: `${failure.at} fails`,
+        seconds: 1,
+        act: (model) => {
+          const now = model.nodes[node.name]!;
+          return {
+            model: changeNode(model, node.name, { attempts: now.attempts + 1, software: withKubeadm(now, failure) }),
+            facts: [progressFailed(now, id, failure)],
+          };
+        },
+      };
+
+/** kubeadm itself is installed before it is run. */
+const withKubeadm = ({ software, desired }: ModelNode, { at }: AgentFailure): SoftwareVersions => {
+  const { kubeadm } = desired.software;
+  return kubeadm === undefined || at === 'stage' ? software : { ...software, kubeadm };
+};
+
+/** The model stops to count: what matters is that it goes on for longer than a change would. */
+const STAGE_ATTEMPTS = 5;
+
+/** Nothing is asked of the node: the agent reports what it has, and that it is Ready where that is what is desired. */
+const restStep = (node: ModelNode): AgentStep | undefined => {
+  const { name } = node;
+  if (JSON.stringify(node.reported) !== JSON.stringify(node.software))
+    return {
+      name: 'VersionChanged',
+      seconds: 0.2,
+      act: (model) => {
+        const now = model.nodes[name]!;
+        const data = { uid: UID, node: name, before: now.reported, after: now.software };
+        return {
+          model: changeNode(model, name, { reported: now.software }),
+          facts: [{ type: 'VersionChanged', data }],
+        };
+      },
+    };
+  const isDesired = Object.entries(node.desired.software).every(([what, version]) => node.software[what] === version);
+  return node.ready || !isDesired ? undefined : sayReady(node);
+};
+
 export const agentStep = (model: Model, name: string): AgentStep | undefined => {
   const node = model.nodes[name];
   if (node === undefined) return undefined;
+  const failure = model.fails[name];
   const stage = stageStep(node);
-  if (stage !== undefined) return stage;
+  if (stage !== undefined)
+    return failure?.at === 'stage' ? failStep(node, node.desired.stage?.id ?? '', failure) : stage;
   const { change, allowed } = node.desired;
-  if (change === null || !allowed) return undefined;
-  if (!node.changesDone.includes(change.id)) return changeSteps(node, change)[node.step];
+  if (change === null || !allowed) return restStep(node);
+  if (!node.changesDone.includes(change.id)) {
+    const step = changeSteps(node, change)[node.step];
+    return step !== undefined && failure !== undefined && isFailing(node, failure, step)
+      ? failStep(node, change.id, failure)
+      : step;
+  }
   // Done before, under an earlier revision: it only says so again.
   return node.step === 0 ? sayReady(node) : undefined;
 };
@@ -148,7 +238,7 @@ const sayReady = (node: ModelNode): AgentStep => ({
   act: (model) => {
     const now = model.nodes[node.name]!;
     return {
-      model: changeNode(model, node.name, { ready: true, step: 1 }),
+      model: changeNode(model, node.name, { ready: true, step: 1, reported: now.software }),
       facts: [{ type: 'NodeReady', data: { ...said(now), software: now.software } }],
     };
   },

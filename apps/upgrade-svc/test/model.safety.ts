@@ -27,7 +27,9 @@ export const violations = (model: Model, atOnce: number): readonly string[] => {
   const there = workers.length - away.length;
   const awayControlPlanes = controlPlanes.filter(({ cordoned, ready }) => cordoned || !ready);
   const staging = controlPlanes.filter(
-    ({ desired: { stage }, stagesDone }) => stage !== null && !stagesDone.includes(stage.id),
+    // One that cannot stage keeps no other waiting.
+    ({ name, desired: { stage }, stagesDone }) =>
+      stage !== null && !stagesDone.includes(stage.id) && model.fails[name]?.at !== 'stage',
   );
   const versions = new Set(model.applied.map(([version]) => version));
   return [

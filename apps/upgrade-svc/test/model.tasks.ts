@@ -54,6 +54,7 @@ const setDesired = (model: Model, name: NodeName, target: Desired): Effect => {
       probes,
     },
     step: 0,
+    attempts: 0,
   });
   return { model: model2, facts: [], desired: [{ type: 'DesiredVersionsSet', data }] };
 };

@@ -45,6 +45,10 @@ export interface ModelNode {
   readonly changesDone: readonly string[];
   readonly step: number;
   readonly stagesDone: readonly string[];
+  /** Failed attempts at the change for the revision that is desired. */
+  readonly attempts: number;
+  /** The software that its agent reported last. */
+  readonly reported: SoftwareVersions;
   readonly renewals: number;
   readonly boots: number;
 }
@@ -79,6 +83,14 @@ export const NO_SURGE: Surge = {
   stays: 0,
 };
 
+/** kubeadm: it refuses and changes nothing; kubeadm-half: the API server is exchanged, and what follows is not. */
+export type FailingStep = 'stage' | 'kubeadm' | 'kubeadm-half' | 'packages' | 'certificates' | 'boot';
+
+export interface AgentFailure {
+  readonly at: FailingStep;
+  readonly message: string;
+}
+
 export interface Model {
   readonly nodes: Readonly<Record<string, ModelNode>>;
   readonly leader: NodeName | null;
@@ -91,6 +103,8 @@ export interface Model {
   readonly surge: Surge;
   /** Nodes whose pods a budget keeps. */
   readonly kept: readonly NodeName[];
+  /** At which step the agents of these nodes fail, attempt after attempt. */
+  readonly fails: Readonly<Record<string, AgentFailure>>;
   /** What went wrong for good: things that must never be. */
   readonly harm: readonly string[];
 }
@@ -118,6 +132,8 @@ export const modelNode = (name: string, role: NodeRole, pool: string, version: s
   changesDone: [],
   step: 0,
   stagesDone: [],
+  attempts: 0,
+  reported: softwareAt(version),
   renewals: 0,
   boots: 0,
 });
@@ -143,6 +159,7 @@ export const modelOf = (controlPlanes: number, workers: number, version: string)
     applied: [],
     surge: NO_SURGE,
     kept: [],
+    fails: {},
     harm: [],
   };
 };

@@ -50,13 +50,13 @@ export const PAUSE_REASONS = {
     by: 'gate',
     rule: 'D2',
     sentence: '{nodes} are away, and only {atOnce} nodes of the pool may be (D2)',
-    help: `Fix these nodes, or skip them: "fairlead upgrade skip <cluster> <node>". ${ENDS_BY_ITSELF}`,
+    help: `Repair these nodes: the rollout then resumes by itself. Or end it ("fairlead upgrade abort <cluster>"), replace them, and start it again.`,
   },
   'surge-stays': {
     by: 'gate',
     rule: 'D2',
     sentence: '{nodes} are away, so the surge nodes of {pool} stay (D2)',
-    help: `Fix these nodes, or remove them: "fairlead node remove <cluster> <node>". ${ENDS_BY_ITSELF}`,
+    help: `Repair these nodes: the rollout then resumes by itself. Or end it ("fairlead upgrade abort <cluster>"), replace them, and start it again.`,
   },
 } as const satisfies Readonly<Record<string, PauseDefinition>>;
 
@@ -86,6 +86,11 @@ export const OPERATION_FAILURES = {
     rule: null,
     sentence: 'it was not done within {minutes} minutes',
     help: 'See "fairlead upgrade status <cluster>" and the agent on the node (journalctl -u fairlead-agent), then "fairlead upgrade retry <cluster>".',
+  },
+  silent: {
+    rule: null,
+    sentence: 'its agent has sent no heartbeat for too long',
+    help: 'Check the machine and the agent on it (journalctl -u fairlead-agent), then "fairlead upgrade retry <cluster>".',
   },
   unstaged: {
     rule: 'B9',

@@ -105,7 +105,10 @@ export const UPGRADE_FINDINGS = {
     'the cluster was healthy {passes} times in a row instead of {passesMin}',
     'Something alternates between Ready and not Ready: see "fairlead events <cluster>", then start the upgrade again.',
   ),
-  'B3.members': refuses('etcd: {members}', 'Fix etcd first.'),
+  'B3.members': refuses(
+    'etcd: {members}',
+    'Bring each member back ("crictl logs" of etcd on its node), or remove its control plane ("fairlead node remove <cluster> <node>"); remove a member that belongs to no node with "etcdctl member remove <id>".',
+  ),
   'B3.alarms': refuses(
     'etcd has active alarms: {alarms}',
     'Fix their cause, then run "etcdctl alarm disarm"; for NOSPACE compact and defragment first.',

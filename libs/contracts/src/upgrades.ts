@@ -201,6 +201,12 @@ export const UpgradePlan = z.strictObject({
   operations: z.array(PlanOperation),
   held: z.array(NodeName).describe('Left out: held by their user'),
   current: z.array(NodeName).describe('Left out: they have everything already'),
+  apiServers: z
+    .record(NodeName, KubernetesVersion)
+    .optional()
+    .describe(
+      'What the API server of each control plane runs when the plan is made; one that does not answer is absent',
+    ),
   findings: z.array(Finding),
   predictedSeconds: z.number().min(0),
 });

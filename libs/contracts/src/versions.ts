@@ -17,7 +17,7 @@ export const parseVersion = (text: string): Version | undefined => parsed(text) 
 
 export const versionOf = (text: string): Version => {
   const version = parseVersion(text);
-  if (version === undefined) throw new Error(`no version: ${text}`);
+  if (version === undefined) throw new Error(`"${text}" is not a version`);
   return version;
 };
 

@@ -25,7 +25,7 @@ describe('a version', () => {
 
   it.each(['', 'latest', 'v1', '34', 'stable-1.34', 'sha256:1.2.3'])('is not found in %j', (text) => {
     expect(parseVersion(text)).toBeUndefined();
-    expect(() => versionOf(text)).toThrow(`no version: ${text}`);
+    expect(() => versionOf(text)).toThrow(`"${text}" is not a version`);
   });
 
   it.each([

@@ -19,6 +19,8 @@ export interface PhasedUpgrade {
   readonly started: boolean;
   /** Why no further node begins; null: it does. */
   readonly pause: Pause | null;
+  /** Of its plan; undefined: it has none. */
+  readonly planHash?: string | undefined;
 }
 
 export type PausedBy = EventData<'RolloutPaused'>['by'];
@@ -81,6 +83,7 @@ export const latestUpgradeAfter = (
     return { id: event.data.upgradeId, mode: event.data.mode, phase: 'Planning', started: false, pause: null };
   if (before === undefined || !('upgradeId' in event.data) || event.data.upgradeId !== before.id) return before;
   const phase = upgradePhaseAfter(before, event);
+  if (event.type === 'UpgradePlanned') return { ...before, phase, planHash: event.data.planHash };
   if (event.type === 'RolloutStarted') return { ...before, phase, started: true, pause: null };
   if (event.type === 'RolloutPaused')
     return { ...before, phase, pause: { by: event.data.by, reason: event.data.reason } };
@@ -88,24 +91,32 @@ export const latestUpgradeAfter = (
   return { ...before, phase, pause: phase === 'Paused' ? before.pause : null };
 };
 
-/** How it gets on, for those who wait for its end. */
-const wayOn = ({ phase, pause }: PhasedUpgrade, cluster: string): string => {
+/** How a plan that waits for an approval is approved. */
+export const approval = (cluster: string, planHash: string | undefined): string =>
+  `fairlead upgrade approve ${cluster}${planHash === undefined ? '' : ` --plan ${planHash}`}`;
+
+/** How it continues, for those who wait for its end. */
+export const wayOn = (
+  { phase, pause, planHash }: Pick<PhasedUpgrade, 'phase' | 'pause' | 'planHash'>,
+  cluster: string,
+): string => {
   switch (phase) {
     case 'Planned':
-      return `Approve it (fairlead upgrade approve ${cluster})`;
+      return `Its plan waits for an approval: read it (fairlead upgrade status ${cluster}) and approve it (${approval(cluster, planHash)})`;
     case 'Halted':
-      return `Repair the cause and try it again (fairlead upgrade retry ${cluster})`;
+      return `Fix the cause and retry it (fairlead upgrade retry ${cluster})`;
     case 'Paused':
       return pause === null || endsByItself(pause.by)
-        ? 'It goes on by itself: wait for its end'
-        : `Let it go on (fairlead upgrade resume ${cluster})`;
+        ? 'It resumes by itself: wait for its end'
+        : `Resume it (fairlead upgrade resume ${cluster})`;
+    case 'Rejected':
+    case 'Aborted':
+    case 'Completed':
+      return `Start another (fairlead upgrade start ${cluster} --to <version>)`;
     case 'Planning':
     case 'Approved':
     case 'Running':
     case 'Aborting':
-    case 'Rejected':
-    case 'Aborted':
-    case 'Completed':
       return 'Wait for its end';
   }
 };

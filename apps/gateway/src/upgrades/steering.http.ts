@@ -154,7 +154,7 @@ export class SteeringHttp {
     path: 'skip',
     summary: 'Leave a node out of this upgrade',
     waits: 'it is left out',
-    refusals: ['upgrade.not-planned', 'upgrade.node-not-planned', 'upgrade.node-done'],
+    refusals: ['upgrade.not-planned', 'upgrade.node-not-planned', 'upgrade.node-done', 'upgrade.skip-worker-only'],
   })
   skip(
     @Param({ schema: UpgradePath }) path: UpgradePath,

@@ -17,7 +17,7 @@ import { refuseBesideActions } from '../lifecycle/node.actions.js';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isGrowing } from '../lifecycle/additions.js';
 import { isForeign, presentAfter, workerPoolsOf, type PresentCluster } from '../lifecycle/present.js';
-import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
+import { isOpen, latestUpgradeAfter, refuseBeside, wayOn, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
 
 /** Whose cluster it is about, for the sentences of refusals. */
 interface Named {
@@ -70,6 +70,10 @@ interface Upgrade extends PhasedUpgrade {
   readonly planHash: string | undefined;
   /** The operations of the plan that are about one node or about none. */
   readonly operations: ReadonlyMap<string, PlannedOperation>;
+  /** The plan waits for an approval, whatever its mode is. */
+  readonly mustBeApproved: boolean;
+  /** Nodes that could not be drained and stay as they are, until someone retries or skips them. */
+  readonly quarantined: ReadonlySet<string>;
   /** Operations whose latest attempt failed. */
   readonly failed: ReadonlySet<string>;
   readonly completed: ReadonlySet<string>;
@@ -172,6 +176,7 @@ const wrongPhase = ({ type, data }: SteeringCommand, phase: UpgradePhase): Refus
     cluster: data.cluster,
     upgrade: data.upgrade,
     phase,
+    wayOn: wayOn({ phase, pause: null }, data.cluster),
   });
 
 type Steered = Pick<EventData<'UpgradeResumeRequested'>, 'uid' | 'upgradeId'>;
@@ -184,7 +189,7 @@ const approve = (upgrade: Upgrade, command: ApproveUpgrade, ids: Steered): Answe
   if (upgrade.planHash !== planHash)
     return refuse('upgrade.hash-mismatch', { upgrade: id, actual: upgrade.planHash, given: planHash }, 'planHash');
   if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
-  const waits = upgrade.phase === 'Planned' && upgrade.mode === 'ask';
+  const waits = upgrade.phase === 'Planned' && upgrade.mustBeApproved;
   return waits ? [{ type: 'UpgradeApproved', data: { ...ids, planHash } }] : nothing;
 };
 
@@ -202,8 +207,8 @@ const resume = (upgrade: Upgrade, command: ResumeUpgrade, ids: Steered): Answer 
 
 const retry = (upgrade: Upgrade, command: RetryUpgrade, ids: Steered): Answer => {
   if (!['Running', 'Paused', 'Halted'].includes(upgrade.phase)) return wrongPhase(command, upgrade.phase);
-  if (upgrade.failed.size === 0 && upgrade.phase !== 'Halted')
-    return refuse('upgrade.nothing-failed', { upgrade: upgrade.id });
+  if (upgrade.failed.size + upgrade.quarantined.size === 0 && upgrade.phase !== 'Halted')
+    return refuse('upgrade.nothing-failed', { upgrade: upgrade.id, cluster: command.data.cluster });
   return [{ type: 'UpgradeRetryRequested', data: ids }];
 };
 
@@ -225,6 +230,9 @@ const planned = (
     : refuse('upgrade.node-not-planned', { node, namespace, cluster, upgrade: upgrade.id }, 'node');
 };
 
+const isControlPlane = (operations: ReadonlyMap<string, PlannedOperation>): boolean =>
+  [...operations.values()].some(({ role }) => role === 'control-plane');
+
 const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
   const { node, reason } = command.data;
   if (upgrade.phase === 'Aborting') return wrongPhase(command, upgrade.phase);
@@ -233,6 +241,8 @@ const skip = (upgrade: Upgrade, command: SkipNode, ids: Steered): Answer => {
   if (upgrade.skipped.has(node)) return nothing;
   if ([...operations.keys()].every((id) => upgrade.completed.has(id)))
     return refuse('upgrade.node-done', { node }, 'node');
+  if (isControlPlane(operations))
+    return refuse('upgrade.skip-worker-only', { node, cluster: command.data.cluster }, 'node');
   return [{ type: 'UpgradeNodeSkipRequested', data: { ...ids, node: node as NodeName, reason } }];
 };
 
@@ -243,10 +253,10 @@ const rollBack = (upgrade: Upgrade, { data }: RollBackNode, ids: Steered): Answe
   const { node } = data;
   const operations = planned(upgrade, data);
   if (isRefusal(operations)) return operations;
-  if ([...operations.values()].some(({ role }) => role === 'control-plane'))
-    return refuse('upgrade.rollback-worker-only', { node }, 'node');
-  if (![...operations.keys()].some((id) => upgrade.failed.has(id)))
-    return refuse('upgrade.node-not-failed', { node }, 'node');
+  const { cluster } = data;
+  if (isControlPlane(operations)) return refuse('upgrade.rollback-worker-only', { node, cluster }, 'node');
+  if (![...operations.keys()].some((id) => upgrade.failed.has(id)) || upgrade.quarantined.has(node))
+    return refuse('upgrade.node-not-failed', { node, cluster }, 'node');
   return [{ type: 'NodeRollbackRequested', data: { ...ids, node: node as NodeName } }];
 };
 
@@ -290,6 +300,8 @@ const begun = (phased: PhasedUpgrade, { data, meta }: StoredEvent<'UpgradeReques
   requestHash: data.requestHash,
   planHash: undefined,
   operations: new Map(),
+  mustBeApproved: false,
+  quarantined: new Set(),
   failed: new Set(),
   completed: new Set(),
   skipped: new Set(),
@@ -304,6 +316,7 @@ const removed = (names: ReadonlySet<string>, name: string): ReadonlySet<string> 
 const withPlan = (upgrade: Upgrade, { plan, planHash }: EventData<'UpgradePlanned'>): Upgrade => ({
   ...upgrade,
   planHash,
+  mustBeApproved: upgrade.mode === 'ask' || plan.findings.some(({ severity }) => severity === 'ask'),
   operations: new Map(plan.operations.map(({ id, node, role }) => [id, { node, role }])),
 });
 
@@ -328,8 +341,16 @@ const progressed = (upgrade: Upgrade, event: StoredEvent): Upgrade => {
         failed: removed(upgrade.failed, event.data.operation),
         completed: added(upgrade.completed, event.data.operation),
       };
+    case 'NodeQuarantined':
+      return { ...upgrade, quarantined: added(upgrade.quarantined, event.data.node) };
+    case 'UpgradeRetryRequested':
+      return { ...upgrade, quarantined: new Set() };
     case 'NodeSkipped':
-      return { ...upgrade, skipped: added(upgrade.skipped, event.data.node) };
+      return {
+        ...upgrade,
+        skipped: added(upgrade.skipped, event.data.node),
+        quarantined: removed(upgrade.quarantined, event.data.node),
+      };
     default:
       return upgrade;
   }

@@ -127,11 +127,11 @@ describe('a request for an upgrade', () => {
     };
     const byWindow = upgradeFact('RolloutPaused', { by: 'window', reason: 'the next window opens at noon' });
     expect([planned, running, paused, [...running, byWindow], halted].map(told)).toEqual([
-      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Planned). Approve it (fairlead upgrade approve demo), or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Planned). Its plan waits for an approval: read it (fairlead upgrade status demo) and approve it (fairlead upgrade approve demo --plan ${'f'.repeat(64)}), or end it (fairlead upgrade abort demo).`,
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Running). Wait for its end, or end it (fairlead upgrade abort demo).`,
-      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: lunch (user)). Let it go on (fairlead upgrade resume demo), or end it (fairlead upgrade abort demo).`,
-      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: the next window opens at noon (window)). It goes on by itself: wait for its end, or end it (fairlead upgrade abort demo).`,
-      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Repair the cause and try it again (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: lunch (user)). Resume it (fairlead upgrade resume demo), or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Paused: the next window opens at noon (window)). It resumes by itself: wait for its end, or end it (fairlead upgrade abort demo).`,
+      `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Fix the cause and retry it (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
     ]);
     expect(told([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
   });

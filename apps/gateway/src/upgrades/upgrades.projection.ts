@@ -1,6 +1,6 @@
 import {
+  type Cause,
   holdsStep,
-  sentenceOf,
   type ClusterUid,
   type EventData,
   type EventType,
@@ -55,6 +55,8 @@ export interface UpgradeDoc {
   readonly leftFailed: readonly string[];
   /** What the hook says that holds it; absent: none does. */
   readonly held?: string;
+  /** Who aborted it, and why; absent: nobody has. */
+  readonly abortedBy?: { readonly actor: string; readonly reason: string };
 }
 
 export const upgradeKey = (namespace: string, cluster: string, upgrade: string): string =>
@@ -106,9 +108,17 @@ const gated = (doc: UpgradeDoc, event: StoredEvent<'GateFailed' | 'GatePassed'>)
   return doc.gates[operation]?.gate === gate ? { ...doc, gates: without(doc.gates, operation) } : doc;
 };
 
+/** Where it stopped and why, with the rule that stopped it, and the rule that was broken where one was. */
+const haltSentence = (rule: string, { operation, target, message }: Cause): string => {
+  const broken = /^rule (\w+)$/.exec(operation)?.[1];
+  if (broken === rule) return `stopped (${rule}): ${message}`;
+  if (broken !== undefined) return `stopped at ${target} (${rule}): ${message} (${broken})`;
+  return `stopped at ${target} (${rule}): ${operation} failed: ${message}`;
+};
+
 const halted = (doc: UpgradeDoc, { rule, cause, nodes, nextActions }: EventData<'RolloutHalted'>): UpgradeDoc => ({
   ...doc,
-  message: `rule ${rule} says stop: ${sentenceOf(cause)}`,
+  message: haltSentence(rule, cause),
   nextActions,
   leftFailed: nodes,
 });
@@ -170,7 +180,20 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   }
 };
 
-const ABORTING = 'nodes in progress are finished or left as failed';
+const ABORTING = 'nodes in progress are finished, and those that failed are let go';
+
+/** With the reason of who aborted it, and what is left to do about nodes that stay cordoned. */
+const aborted = (doc: UpgradeDoc, { data: { leftFailed }, meta }: StoredEvent<'RolloutAborted'>): UpgradeDoc => {
+  const { cluster, abortedBy } = doc;
+  const who = abortedBy === undefined ? 'ended early' : `aborted by ${abortedBy.actor}`;
+  const why = abortedBy === undefined || abortedBy.reason === '' ? '' : `: ${abortedBy.reason}`;
+  const left = leftFailed.length === 0 ? '' : `; not Ready and still cordoned: ${leftFailed.join(', ')}`;
+  const nextActions = leftFailed.map(
+    (node) =>
+      `repair ${node}, then let it take pods again: "fairlead node uncordon ${cluster} ${node}"; or replace it: "fairlead node replace ${cluster} ${node}"`,
+  );
+  return { ...doc, message: `${who}${why}${left}`, leftFailed, finishedAt: meta.time, nextActions };
+};
 
 const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
   const { time } = event.meta;
@@ -194,13 +217,13 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
       return { ...doc, message: waiting(doc), nextActions: [], leftFailed: [], pausedBy: null };
     case 'RolloutHalted':
       return halted(doc, event.data);
-    case 'UpgradeAbortRequested':
-      return { ...doc, message: [ABORTING, event.data.reason].filter(Boolean).join(': ') };
-    case 'RolloutAborted': {
-      const { leftFailed } = event.data;
-      const message = leftFailed.length === 0 ? 'ended early' : `ended early; left as failed: ${leftFailed.join(', ')}`;
-      return { ...doc, message, leftFailed, finishedAt: time, nextActions: [] };
+    case 'UpgradeAbortRequested': {
+      const { reason } = event.data;
+      const abortedBy = { actor: event.meta.actor, reason };
+      return { ...doc, abortedBy, message: [ABORTING, reason].filter(Boolean).join(': '), nextActions: [] };
     }
+    case 'RolloutAborted':
+      return aborted(doc, event);
     case 'RolloutCompleted':
       return { ...doc, message: '', finishedAt: time, nextActions: [] };
     default:
@@ -263,6 +286,28 @@ const ABOUT_ANY: ReadonlySet<string> = new Set<EventType>([
 const concerns = (event: StoredEvent): boolean =>
   CHANGING.has(event.type) || (ABOUT_ANY.has(event.type) && 'node' in event.data && event.data.node === null);
 
+/** What agents stage ahead names its upgrade and operation: `<upgrade>/<operation>`. */
+const stagingOf = (event: StoredEvent): { readonly upgrade: string; readonly operation: string } | undefined => {
+  if (event.type !== 'NodeChangeProgressed' || event.data.phase !== 'stage' || event.data.status === 'started')
+    return undefined;
+  const [upgrade, operation, ...others] = event.data.change.split('/');
+  if (upgrade === undefined || operation === undefined || others.length > 0) return undefined;
+  return { upgrade, operation };
+};
+
+const WORDS_MAX = 1_000;
+
+/** An agent that cannot stage tries again for as long as the operation lasts: meanwhile the operation shows its last words. */
+const staged = (doc: UpgradeDoc, { data }: StoredEvent<'NodeChangeProgressed'>, operation: string): UpgradeDoc => {
+  const state = doc.operations[operation];
+  const kind = doc.plan?.operations.find(({ id }) => id === operation)?.kind;
+  if (state?.status !== 'running' || kind !== 'stage') return doc;
+  const about = `${data.node}: `;
+  const failure = data.status === 'failed' ? `${about}${data.message ?? ''}`.slice(0, WORDS_MAX) : '';
+  if (failure === '' && !state.failure.startsWith(about)) return doc;
+  return { ...doc, operations: { ...doc.operations, [operation]: { ...state, failure } } };
+};
+
 /** One row per upgrade, also of clusters that are gone. Facts about single nodes do not touch it. */
 export const upgradesProjection: Projection<UpgradeDoc> = {
   name: 'upgrades',
@@ -270,12 +315,17 @@ export const upgradesProjection: Projection<UpgradeDoc> = {
 
   keys: (event) => {
     const { namespace, cluster } = event.meta;
+    const staging = stagingOf(event);
+    if (staging !== undefined) return [upgradeKey(namespace, cluster, staging.upgrade)];
     const id = 'upgradeId' in event.data ? (event.data.upgradeId ?? null) : null;
     return concerns(event) && id !== null ? [upgradeKey(namespace, cluster, id)] : [];
   },
 
   evolve: (doc, event) => {
     if (event.type === 'UpgradeRequested') return doc ?? begin(event);
+    const staging = stagingOf(event);
+    if (staging !== undefined && event.type === 'NodeChangeProgressed')
+      return doc && staged(doc, event, staging.operation);
     return (
       doc && {
         ...change(doc, event),

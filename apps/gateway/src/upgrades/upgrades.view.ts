@@ -117,12 +117,16 @@ const presentOf = (known: Known, own: readonly PlanOperation[]): PlanOperation |
 
 const isWaitingForPerson = ({ phase }: UpgradeDoc): boolean => phase === 'Halted' || phase === 'Aborted';
 
+/** Nodes whose turn had not come are not upgraded by it any more. */
+const isCutShort = ({ phase }: UpgradeDoc): boolean => phase === 'Aborted';
+
 const phaseOfNode = (known: Known, name: string, state: OperationState | undefined): UpgradeNodePhase => {
   const { upgrade, nodes } = known;
   const node = nodes.get(name);
-  if (node === undefined) return 'Waiting';
+  const waiting = isCutShort(upgrade) ? 'Skipped' : 'Waiting';
+  if (node === undefined) return waiting;
   if (node.left !== null) return node.left;
-  if (state === undefined) return 'Waiting';
+  if (state === undefined) return waiting;
   if (state.status === 'done') return 'Done';
   if (state.status === 'failed') return 'Failed';
   return isWaitingForPerson(upgrade) && upgrade.leftFailed.includes(name) ? 'LeftFailed' : node.stage;
@@ -169,7 +173,9 @@ const waitsFor = (known: Known, operation: PlanOperation, phase: UpgradeNodePhas
       return '';
     case 'Skipped':
     case 'Quarantined':
-      return node?.leftBecause ?? '';
+      return node === undefined || node.left === null
+        ? 'not upgraded, since the upgrade was aborted'
+        : node.leftBecause;
     case 'Waiting':
       return turnOf(known, operation);
     case 'Failed':

@@ -205,7 +205,7 @@ describe('an upgrade', () => {
       'Paused: lunch (user)',
       'Paused: it is about to go on',
       'Running',
-      'Halted: rule E2 says stop: change on demo-w-1 failed: no',
+      'Halted: stopped at demo-w-1 (E2): change failed: no',
       'Halted: it is about to go on',
       'Running',
       'Completed',
@@ -301,9 +301,9 @@ describe('an upgrade', () => {
         upgradeFact('RolloutAborted', { leftFailed: ['demo-w-1'] }),
       ]).slice(begun.length),
     ).toEqual([
-      'Aborting: nodes in progress are finished or left as failed: wrong version',
-      'Aborting: nodes in progress are finished or left as failed: wrong version',
-      'Aborted: ended early; left as failed: demo-w-1',
+      'Aborting: nodes in progress are finished, and those that failed are let go: wrong version',
+      'Aborting: nodes in progress are finished, and those that failed are let go: wrong version',
+      'Aborted: aborted by user/spec: wrong version; not Ready and still cordoned: demo-w-1',
     ]));
 
   it('that breaks a rule is rejected with everything that its author needs to know', () => {

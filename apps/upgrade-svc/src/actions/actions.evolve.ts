@@ -1,6 +1,5 @@
 import {
   actionHooksAfter,
-  CHANGE_ATTEMPTS_MAX,
   replacedIn,
   replacementIn,
   without,
@@ -8,6 +7,7 @@ import {
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
+import { finalFailure } from '../agents/change.failure.js';
 import { BUILDING, evolveLifecycle } from '../lifecycle/lifecycle.evolve.js';
 import {
   ABSENT,
@@ -137,13 +137,13 @@ const desired = (state: Known, { node, change, revision }: EventData<'DesiredVer
 };
 
 const progressed = (state: Known, { data, meta }: StoredEvent<'NodeChangeProgressed'>): Known => {
-  const { node, change, phase, status, attempt, command, message } = data;
+  const { node, change, phase, status } = data;
   const requestId = requestOf(change);
   if (requestId === undefined) return state;
   return withProgress(state, requestId, node, ({ rebootingSince }) => {
     if (status === 'failed') {
-      if (attempt < CHANGE_ATTEMPTS_MAX) return {};
-      return { failure: { operation: command ?? phase, target: node, message: message ?? 'it failed' } };
+      const failure = finalFailure(data);
+      return failure === undefined ? {} : { failure };
     }
     if (phase !== 'reboot') return {};
     if (status === 'started') return { rebootingSince: rebootingSince ?? meta.time };

@@ -17,6 +17,7 @@ const MemberList = z.object({
       ID: id,
       name: z.string().default(''),
       clientURLs: z.array(z.string()).default([]),
+      peerURLs: z.array(z.string()).default([]),
       isLearner: z.boolean().default(false),
     }),
   ),
@@ -74,15 +75,15 @@ export const etcdFactsOf = (answers: EtcdAnswers, nodes: readonly string[]): Etc
   const { alarms } = AlarmList.parse(parse(jsonLineOf(answers.alarmList)));
   const newest = Math.max(0, ...statuses.map(({ raftIndex }) => raftIndex));
   const leader = statuses.find(({ leader: known }) => known !== undefined && BigInt(`0x${known}`) !== 0n)?.leader;
-  const nameOf = (member: string): string => members.find(({ ID }) => ID === member)?.name ?? member;
+  const nameOf = (member: string): string => members.find(({ ID }) => ID === member)?.name || member;
   return {
-    members: members.map(({ ID, name, clientURLs, isLearner }): EtcdMemberFacts => {
+    members: members.map(({ ID, name, clientURLs, peerURLs, isLearner }): EtcdMemberFacts => {
       const status = statuses.find(({ header }) => header.member_id === ID);
       return {
         id: ID,
-        name,
+        // A member that was added and has not started has no name yet: it is known by its id and where it is to listen.
+        name: name === '' ? `member ${ID} (${peerURLs[0] ?? 'no address'})` : name,
         node: (nodes.find((node) => node === name) ?? null) as NodeName | null,
-        // A member that was added and has not yet come has no name.
         started: name !== '',
         healthy: health.some(({ endpoint, health: well }) => well && clientURLs.includes(endpoint)),
         learner: isLearner,

@@ -78,6 +78,7 @@ describe('What the real etcdctl prints', () => {
     );
     expect(alarms).toEqual([{ member: 'cp-1', alarm: 'NOSPACE' }]);
     expect(members.at(-1)).toMatchObject({ started: false, learner: true, healthy: false, node: null });
+    expect(members.at(-1)?.name).toBe('member 0000000000000004 (https://10.0.0.4:2380)');
   });
 
   it('of a snapshot is its revision and its keys', () =>

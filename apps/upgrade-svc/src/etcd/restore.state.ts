@@ -1,5 +1,4 @@
 import {
-  CHANGE_ATTEMPTS_MAX,
   type Cause,
   type ClusterUid,
   type EventData,
@@ -9,6 +8,7 @@ import {
   type StoredEvent,
   type UpgradeId,
 } from '@fairlead/contracts';
+import { finalFailure } from '../agents/change.failure.js';
 
 /** A restore that someone asked for, from the request to its end. */
 export interface Current {
@@ -128,9 +128,8 @@ const whenProgressed = (state: Restores, data: EventData<'NodeChangeProgressed'>
     return state;
   if (data.status === 'done')
     return withCurrent(state, current.requestId, ({ done }) => ({ done: [...done, data.node] }));
-  if (data.status !== 'failed' || data.attempt < CHANGE_ATTEMPTS_MAX) return state;
-  const failed = { operation: data.command ?? data.phase, target: data.node, message: data.message ?? 'it failed' };
-  return withCurrent(state, current.requestId, () => ({ failed }));
+  const failed = finalFailure(data);
+  return failed === undefined ? state : withCurrent(state, current.requestId, () => ({ failed }));
 };
 
 /** What agents, bootstrap-svc and we ourselves say of the restore that is under way. */

@@ -87,6 +87,10 @@ const skewOfPlan = (input: PlanInput, { operations, held, path }: UpgradePlan): 
 const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] => {
   const { facts, request } = input;
   const changed = nodesWhere(plan, () => true);
+  const upgraded = nodesWhere(
+    plan,
+    ({ kind, change }) => kind === 'control-plane' && typeof change?.kubernetes === 'string',
+  );
   const drained = nodesWhere(plan, ({ drain }) => drain);
   const renewed = nodesWhere(
     plan,
@@ -98,7 +102,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
   const endsAtMs = Date.parse(facts.at) + plan.predictedSeconds * 1_000;
   return [
     ...b2ClusterHealthy(facts, request.strategy.excusedNodes),
-    ...b3EtcdHealthy(facts),
+    ...b3EtcdHealthy(facts, upgraded),
     ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),
     ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedFlags(facts, target)] : []),
     ...b6Webhooks(facts),

@@ -63,8 +63,8 @@ const plannedNode = (facts: NodeFacts): PlannedNode => {
   const api = facts.staticPods.find(({ component }) => component === 'kube-apiserver');
   return {
     facts,
-    software: { ...facts.software, kubelet: facts.kubelet },
-    components: api === undefined ? null : `v${api.version}`,
+    software: { ...facts.software, ...(facts.kubelet === '' ? {} : { kubelet: facts.kubelet }) },
+    components: api === undefined || api.version === '' ? null : `v${api.version}`,
   };
 };
 

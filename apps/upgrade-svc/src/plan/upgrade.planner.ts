@@ -172,6 +172,11 @@ const predicted = (input: PlanInput, operations: readonly PlanOperation[], pools
 const heldNodes = (input: PlanInput): readonly NodeName[] =>
   input.facts.nodes.filter((node) => isHeld(input, node)).map(({ name }) => name);
 
+const apiServersIn = ({ facts }: PlanInput): NonNullable<UpgradePlan['apiServers']> =>
+  Object.fromEntries(
+    versionsIn(facts).flatMap(({ name, apiServer }) => (apiServer === null ? [] : [[name, asVersion(apiServer)]])),
+  );
+
 /** The plan, whether or not its findings let it run: findings refer to it. */
 const grow = (input: PlanInput, path: Path): UpgradePlan => {
   const leader = input.facts.etcd?.members.find((member) => member.leader)?.node ?? null;
@@ -200,6 +205,7 @@ const grow = (input: PlanInput, path: Path): UpgradePlan => {
     current: [...start.controlPlanes, ...start.workers]
       .map(({ facts }) => facts.name)
       .filter((name) => !touched.has(name)),
+    apiServers: apiServersIn(input),
     findings: [],
     predictedSeconds: predicted(input, operations, pools),
   };

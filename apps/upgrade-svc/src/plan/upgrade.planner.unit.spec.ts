@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { changeNode, cp, factsOf, modelNode, modelOf, w, type Model } from '../../test/model.js';
 import { UPGRADE } from '../../test/rollout.story.js';
 import { NO_HOLDS } from '../holds/holds.js';
-import type { ClusterFacts } from '../rules/cluster.facts.js';
+import type { ClusterFacts, EtcdMemberFacts, NodeFacts } from '../rules/cluster.facts.js';
 import { canonical } from './canonical.js';
 import { planHash } from './plan.hash.js';
 import type { PlanInput, RolloutRequest } from './plan.request.js';
@@ -322,5 +322,78 @@ describe('no plan', () => {
     expect(rejectedBy(inputOf(sick, { ...to('v1.34.4'), overridden: ['A1'] }))).toEqual(['B2']);
     const { findings } = planned(inputOf(sick, { ...to('v1.34.4'), overridden: ['B2'] }));
     expect(findings).toMatchObject([{ rule: 'B2', severity: 'inform' }]);
+  });
+});
+
+describe('what did not answer when the cluster was surveyed', () => {
+  const model = modelOf(3, 3, '1.33.13');
+  const facts = factsOf(model, AT);
+  const etcdWith = (change: Partial<EtcdMemberFacts>): ClusterFacts => ({
+    ...facts,
+    etcd: {
+      ...facts.etcd!,
+      members: facts.etcd!.members.map((one) => (one.node === cp(3) ? { ...one, ...change } : one)),
+    },
+  });
+  const nodeWith = (name: string, change: Partial<NodeFacts>): ClusterFacts => ({
+    ...facts,
+    nodes: facts.nodes.map((one) => (one.name === name ? { ...one, ...change } : one)),
+  });
+  const found = (of: ClusterFacts): readonly string[] => {
+    const check = planUpgrade(inputOf(model, to('v1.34.4'), {}, { facts: of }));
+    return check.outcome === 'rejected' ? check.findings.map(({ rule, sentence }) => `${rule} ${sentence}`) : [];
+  };
+
+  it('is an etcd member that is named, and counts for no version', () => {
+    const silent = found(etcdWith({ healthy: false, version: '', dbBytes: 0 }));
+    expect(silent).toEqual([`B3 etcd: ${cp(3)} is not healthy`]);
+    const ghost = { id: '0000000000000004', name: 'member 0000000000000004 (https://127.9.9.9:2380)', node: null };
+    const added: ClusterFacts = {
+      ...facts,
+      etcd: {
+        ...facts.etcd!,
+        members: [
+          ...facts.etcd!.members,
+          { ...facts.etcd!.members[0]!, ...ghost, started: false, healthy: false, learner: true, version: '' },
+        ],
+      },
+    };
+    expect(found(added)).toEqual(['B3 etcd: member 0000000000000004 (https://127.9.9.9:2380) has not started']);
+  });
+
+  it.each([
+    ['worker that Kubernetes does not know', w(2)],
+    ['control plane that Kubernetes does not know', cp(2)],
+  ])('is a %s: it is named', (_what, name) => {
+    const gone = nodeWith(name, {
+      kubelet: '',
+      kubeProxy: null,
+      ready: false,
+      notReadyBecause: 'Kubernetes does not know it',
+      staticPods: [],
+    });
+    expect(found(gone).filter((one) => one.includes(name))).toEqual([
+      `B2 nodes are not Ready: ${name} (Kubernetes does not know it)`,
+    ]);
+  });
+
+  it('never is an error without a name, whatever is missing', () => {
+    const unknown = {
+      kubelet: '',
+      kubeProxy: '',
+      containerRuntime: '',
+      software: {},
+      staticPods: [],
+      certificates: null,
+    };
+    for (const { name } of facts.nodes)
+      for (const [field, value] of Object.entries(unknown)) {
+        const nodes = nodeWith(name, { [field]: value }).nodes;
+        for (const version of ['v1.33.13', 'v1.34.4', 'v1.35.4'])
+          for (const etcd of [facts.etcd, null, etcdWith({ version: '' }).etcd])
+            expect(() =>
+              planUpgrade(inputOf(model, to(version), {}, { facts: { ...facts, nodes, etcd } })),
+            ).not.toThrow();
+      }
   });
 });

@@ -3,6 +3,7 @@ import {
   minorOf,
   minorsAhead,
   type NodeName,
+  parseVersion,
   type StoredEvent,
   streamSubject,
   WorldFailure,
@@ -216,7 +217,7 @@ const LAST_WITH_V2 = '3.5';
 const leavesV2Behind = ({ members }: EtcdFacts, release: KubernetesRelease | undefined): boolean =>
   release !== undefined &&
   minorsAhead(LAST_WITH_V2, release.etcd) > 0 &&
-  members.some(({ version }) => minorOf(version) === LAST_WITH_V2);
+  members.some(({ version }) => parseVersion(version) !== undefined && minorOf(version) === LAST_WITH_V2);
 
 const namesOf = (views: readonly NodeView[]): ReadonlySet<string> => new Set(views.map(({ name }) => name));
 
@@ -231,7 +232,7 @@ const bareNode = (
   pods: readonly PodView[],
 ): NodeFacts => {
   const view = views.find((one) => one.name === name);
-  const kubelet = view?.kubeletVersion ?? '';
+  const kubelet = view?.kubeletVersion ?? software['kubelet'] ?? '';
   return {
     name,
     role,

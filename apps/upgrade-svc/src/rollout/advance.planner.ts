@@ -1,4 +1,5 @@
 import {
+  CHANGE_ATTEMPTS_MAX,
   d7Window,
   fillTemplate,
   OPEN_UPGRADE_STATES,
@@ -19,7 +20,7 @@ import { g3MayRollBack } from '../rules/rollback.rules.js';
 import { REGRESSION_MS } from '../rules/stop.rules.js';
 import { underWay } from './check.planner.js';
 import { haltedFact, haltOf, regressedNodes } from './halts.planner.js';
-import { gatesLimitMs, hooksAnsweredAt, phaseOf, unstagedNodes, type Phase } from './operation.planner.js';
+import { gatesLimitMs, hooksAnsweredAt, isSilent, phaseOf, unstagedNodes, type Phase } from './operation.planner.js';
 import type { RolloutFact } from './rollout.commands.js';
 import {
   drainOf,
@@ -48,6 +49,8 @@ import {
 const MINUTE_MS = 60_000;
 /** From the permission to NodeReady: kubeadm's wall limit is 600 s, and it may be tried three times. */
 export const CHANGE_LIMIT_MS = 40 * MINUTE_MS;
+/** A node that failed and was given up is Ready again by then, or stays cordoned. */
+export const SETTLE_LIMIT_MS = 3 * MINUTE_MS;
 /** From the start of staging, or the last node that had all: it is bounded by the download of a node. */
 export const STAGE_LIMIT_MS = 30 * MINUTE_MS;
 
@@ -63,12 +66,16 @@ const gatesSince = (tracked: TrackedOperation): string | null => {
   return startedAt !== null && letGoAt !== null && letGoAt > startedAt ? letGoAt : startedAt;
 };
 
+const latest = (one: string | null, other: string | null): string => [one ?? '', other ?? ''].toSorted().at(-1) ?? '';
+
 /** When an operation has waited too long for gates, agents or machines; null: it waits for its own task, which has a limit of its own. */
 export const deadlineOf = (tracked: TrackedOperation): string | null => {
   const { state } = tracked;
   switch (phaseOf(tracked)) {
     case 'agent':
       return state.changedAt === null ? null : later(state.changedAt, CHANGE_LIMIT_MS);
+    case 'settling':
+      return later(latest(state.endedAt, state.leaveOutAt ?? tracked.rollout.upgrade.abortAskedAt), SETTLE_LIMIT_MS);
     case 'nodes':
       return state.startedAt === null ? null : later(state.stagedAt ?? state.startedAt, STAGE_LIMIT_MS);
     case 'gates-before':
@@ -83,6 +90,8 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
     case 'effect':
     case 'release':
     case 'leave-failed':
+    case 'settle':
+    case 'let-go':
     case 'idle':
     case 'allow':
     case 'postpone':
@@ -97,15 +106,16 @@ export const deadlineOf = (tracked: TrackedOperation): string | null => {
   }
 };
 
-const failed = ({ operation, rollout }: TrackedOperation, cause: Cause): RolloutFact => ({
+/** `attempts`: how often it was tried. */
+const failed = ({ operation, rollout }: TrackedOperation, cause: Cause, attempts = 1): RolloutFact => ({
   type: 'OperationFailed',
   data: {
     ...ids(rollout),
     operation: operation.id,
     node: operation.node,
     cause,
-    attempt: 1,
-    attemptsMax: 1,
+    attempt: attempts,
+    attemptsMax: attempts,
     nextAttemptAt: null,
   },
 });
@@ -140,12 +150,26 @@ const overdueIn = (tracked: TrackedOperation): Cause => {
   return { operation: `gate ${failing.gate}`, target, message: failing.message };
 };
 
-const overdue = ({ operation }: TrackedOperation): Cause => ({
-  operation: operation.node === null ? operation.kind : 'change the node',
+/** With what its agent failed at last, or the silence of the agent: time alone is no cause. */
+const overdue = ({ operation, state, rollout }: TrackedOperation): Cause => {
+  const minutes = (operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS;
+  const late = fillTemplate(OPERATION_FAILURES.overdue.sentence, { minutes });
+  const isLost = operation.node !== null && rollout.cluster.nodes[operation.node]?.lost === true;
+  const why = isLost ? OPERATION_FAILURES.silent.sentence : state.problem?.message;
+  return {
+    operation: (isLost ? undefined : state.problem?.operation) ?? (operation.node === null ? operation.kind : CHANGE),
+    target: operation.node ?? operation.id,
+    message: why === undefined ? late : `${late}: ${why}`.slice(0, CAUSE_LENGTH_MAX),
+  };
+};
+
+const CHANGE = 'change the node';
+const CAUSE_LENGTH_MAX = 4_000;
+
+const silent = ({ operation }: TrackedOperation): Cause => ({
+  operation: CHANGE,
   target: operation.node ?? operation.id,
-  message: fillTemplate(OPERATION_FAILURES.overdue.sentence, {
-    minutes: (operation.node === null ? STAGE_LIMIT_MS : CHANGE_LIMIT_MS) / MINUTE_MS,
-  }),
+  message: OPERATION_FAILURES.silent.sentence,
 });
 
 /** D5: what could not be evicted in time. */
@@ -159,6 +183,13 @@ const stillHolding = ({ state }: TrackedOperation): Cause => {
     message: fillTemplate(OPERATION_FAILURES['not-drained'].sentence, { pods }),
   };
 };
+
+/** Why an operation fails without waiting any longer: its agent has given up or is silent, or pods did not leave in time. */
+const givenUpBecause = (tracked: TrackedOperation): Cause =>
+  tracked.state.trouble ?? (isSilent(tracked) ? silent(tracked) : stillHolding(tracked));
+
+const attemptsOf = ({ operation, state }: TrackedOperation): number =>
+  operation.node === null || state.trouble === null ? 1 : CHANGE_ATTEMPTS_MAX;
 
 const completed = ({ operation, state, rollout }: TrackedOperation, now: string): RolloutFact => {
   const tookMs = Math.max(0, Date.parse(now) - Date.parse(state.startedAt ?? now));
@@ -195,7 +226,7 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
       return surgeMissed(tracked, { cause, otherwise: failed(tracked, cause) });
     }
     case 'fail':
-      return [failed(tracked, stillHolding(tracked))];
+      return [failed(tracked, givenUpBecause(tracked), attemptsOf(tracked))];
     case 'quarantine':
       return quarantined(tracked);
     case 'idle':
@@ -212,21 +243,28 @@ const statedInPhase = (tracked: TrackedOperation, now: string): readonly Rollout
     case 'nodes':
     case 'release':
     case 'leave-failed':
+    case 'settle':
+    case 'settling':
+    case 'let-go':
       return [];
   }
 };
 
-/** A failed node that someone wants left out goes when its permission is withdrawn. */
-const leavesFailed = ({ allowed, withdrawn }: OperationState): boolean => !allowed || withdrawn;
+/** A failed node that its operator gives up is let go: it takes pods again, or is not Ready and stays cordoned. */
+const isLetGo = (tracked: TrackedOperation, now: string): boolean => {
+  const phase = phaseOf(tracked);
+  return phase === 'idle' || (phase === 'settling' && (deadlineOf(tracked) ?? now) <= now);
+};
 
 /** Nodes that are not to be changed after all: held since, removed since, or asked to be left out. */
-const leftOut = (tracked: TrackedOperation): readonly RolloutFact[] => {
+const leftOut = (tracked: TrackedOperation, now: string): readonly RolloutFact[] => {
   const { operation, state, rollout } = tracked;
-  if (operation.node === null || hasEnded(tracked)) return [];
+  const isOver = hasEnded(tracked) && (state.status !== 'quarantined' || state.leaveOut === null);
+  if (operation.node === null || isOver) return [];
   const node = rollout.cluster.nodes[operation.node];
   if (node === undefined) return skipped(tracked, SKIP_REASONS.gone.sentence);
-  if (state.status === 'failed')
-    return leavesFailed(state) && state.leaveOut !== null ? skipped(tracked, state.leaveOut) : [];
+  if (state.status === 'failed' || state.status === 'quarantined')
+    return state.leaveOut !== null && isLetGo(tracked, now) ? skipped(tracked, state.leaveOut) : [];
   if (state.status !== 'waiting' || state.rollingBack || operation.kind !== 'worker') return [];
   const held = heldBecause(rollout.cluster.holds, node);
   const reason =
@@ -237,11 +275,11 @@ const leftOut = (tracked: TrackedOperation): readonly RolloutFact[] => {
 const perOperation = ({ operations }: RolloutView, now: string): readonly RolloutFact[] =>
   operations.flatMap((tracked) => {
     const deadline = deadlineOf(tracked);
-    if (deadline !== null && deadline <= now) {
+    if (deadline !== null && deadline <= now && phaseOf(tracked) !== 'settling') {
       const cause = overdueIn(tracked);
       return surgeMissed(tracked, { cause, otherwise: failed(tracked, cause) });
     }
-    return [...statedInPhase(tracked, now), ...leftOut(tracked)];
+    return [...statedInPhase(tracked, now), ...leftOut(tracked, now)];
   });
 
 const stands = ({ paused, halted, abortAsked }: Upgrade): boolean =>
@@ -344,7 +382,9 @@ const aborted = (view: RolloutView): RolloutFact => {
 const ends = (view: RolloutView, now: string): readonly RolloutFact[] => {
   if (view.operations.every(hasEnded)) return [rolloutCompleted(view, now)];
   if (view.upgrade.abortAsked === null) return [];
-  const atWork = view.operations.some((tracked) => isInFlight(tracked) && tracked.operation.node !== null);
+  const atWork = view.operations.some(
+    (tracked) => tracked.operation.node !== null && (isInFlight(tracked) || !isLetGo(tracked, now)),
+  );
   return atWork ? [] : [...surgesReleased(view), aborted(view)];
 };
 

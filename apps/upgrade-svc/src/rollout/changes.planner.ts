@@ -49,6 +49,7 @@ export const isChange = ({ upgrade, hooks }: ClusterState, fact: EffectFact): bo
   const { operation } = fact.data;
   if (operation === null) return false;
   const state = upgrade.operations[operation] ?? NEW_OPERATION;
-  const atWork = state.status === 'open' || (state.status === 'failed' && fact.type === 'UpgradeWithdrawn');
+  const letsGo = fact.type === 'UpgradeWithdrawn' || fact.type === 'NodeUncordoned';
+  const atWork = state.status === 'open' || ((state.status === 'failed' || state.status === 'quarantined') && letsGo);
   return atWork && isChangeOf(state, fact);
 };

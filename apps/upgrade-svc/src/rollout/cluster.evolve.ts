@@ -208,6 +208,8 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
     }
     case 'NodeInitialized':
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.software }));
+    case 'VersionChanged':
+      return withNode(cluster, event.data.node, time, () => ({ software: event.data.after }));
     case 'NodeReady': {
       const { node, revision, software } = event.data;
       return withNode(cluster, node, time, () => ({ ready: true, lost: false, readyRevision: revision, software }));

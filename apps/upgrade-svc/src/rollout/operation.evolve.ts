@@ -1,4 +1,6 @@
 import type {
+  Cause,
+  EventData,
   EventType,
   GateStage,
   NodeName,
@@ -7,6 +9,7 @@ import type {
   SoftwareVersions,
   StoredEvent,
 } from '@fairlead/contracts';
+import { agentCause, attemptFailure, finalFailure } from '../agents/change.failure.js';
 import {
   drainOf,
   restartedDrains,
@@ -76,7 +79,7 @@ const reported = (upgrade: Upgrade, event: StoredEvent<'NodeReady'>): Upgrade =>
   const desired = Object.entries(packagesOf(open.operation, open.state.rollingBack));
   const nodeReady = desired.every(([name, version]) => software[name] === version);
   return withOperation(upgrade, open.operation.id, ({ readyAt }) =>
-    nodeReady ? { nodeReady, readyAt: readyAt ?? event.meta.time } : notReady,
+    nodeReady ? { nodeReady, readyAt: readyAt ?? event.meta.time, problem: null } : notReady,
   );
 };
 
@@ -91,18 +94,47 @@ const desiredSet = (upgrade: Upgrade, { data, meta }: StoredEvent<'DesiredVersio
   }));
 };
 
-const changeProgressed = (upgrade: Upgrade, { data, meta }: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
-  const { node, change, phase, status, message } = data;
-  const staging = operationsOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === change);
-  if (staging === undefined || phase !== 'stage') return upgrade;
-  if (status === 'failed')
-    return withOperation(upgrade, staging.operation.id, ({ unstaged }) => ({
-      unstaged: { ...unstaged, [node]: message ?? 'it failed' },
-    }));
+const stageProgressed = (
+  upgrade: Upgrade,
+  id: string,
+  { data, meta }: StoredEvent<'NodeChangeProgressed'>,
+): Upgrade => {
+  const { node, status } = data;
+  const failure = attemptFailure(data);
+  if (failure !== undefined)
+    return withOperation(upgrade, id, ({ unstaged }) => ({ unstaged: { ...unstaged, [node]: failure.message } }));
   if (status !== 'done') return upgrade;
-  return withOperation(upgrade, staging.operation.id, ({ staged }) =>
+  return withOperation(upgrade, id, ({ staged }) =>
     staged.includes(node) ? {} : { staged: [...staged, node], stagedAt: meta.time },
   );
+};
+
+/** The operation whose change the agent of the node works on, unless the event is about an earlier request for it. */
+const changing = (upgrade: Upgrade, { node, change, revision }: EventData<'NodeChangeProgressed'>) => {
+  const open = openOn(upgrade, node);
+  if (open === undefined || change !== changeIdOf(open.operation, open.state.rollingBack)) return undefined;
+  return open.state.revision === null || revision < open.state.revision ? undefined : open;
+};
+
+/** The last failed attempt ends the operation at once: its agent tries nothing more until it is asked again. */
+const changeProgressed = (upgrade: Upgrade, event: StoredEvent<'NodeChangeProgressed'>): Upgrade => {
+  const { data } = event;
+  const staging = operationsOf(upgrade).find(({ operation }) => stageIdOf(upgrade, operation) === data.change);
+  if (staging !== undefined && data.phase === 'stage') return stageProgressed(upgrade, staging.operation.id, event);
+  const open = changing(upgrade, data);
+  if (open === undefined) return upgrade;
+  const failure = attemptFailure(data);
+  return withOperation(upgrade, open.operation.id, () =>
+    failure === undefined ? { problem: null } : { problem: failure, trouble: finalFailure(data) ?? null },
+  );
+};
+
+/** What keeps its agent from the change, for as long as it tries again. */
+const hindered = (upgrade: Upgrade, node: NodeName, problem: Cause): Upgrade => {
+  const open = openOn(upgrade, node);
+  return open === undefined || open.state.revision === null || open.state.trouble !== null
+    ? upgrade
+    : withOperation(upgrade, open.operation.id, () => ({ problem }));
 };
 
 export const stageIdOf = ({ id }: Upgrade, operation: PlanOperation): string => `${id}/${operation.id}`;
@@ -115,8 +147,17 @@ export const evolveByAgents = (upgrade: Upgrade, event: StoredEvent): Upgrade =>
     case 'NodeReady':
       return reported(upgrade, event);
     case 'NodeNotReady': {
-      const open = openOn(upgrade, event.data.node);
-      return open === undefined ? upgrade : withOperation(upgrade, open.operation.id, () => notReady);
+      const { node, reason, message } = event.data;
+      const open = openOn(upgrade, node);
+      if (open === undefined) return upgrade;
+      const away = withOperation(upgrade, open.operation.id, () => notReady);
+      return reason === 'KubernetesNotReady'
+        ? hindered(away, node, agentCause(node, 'wait until the node is Ready', message))
+        : away;
+    }
+    case 'NodeInitializationFailed': {
+      const { node, item, command, message } = event.data;
+      return hindered(upgrade, node, agentCause(node, command === '' ? item : command, message));
     }
     case 'NodeChangeProgressed':
       return changeProgressed(upgrade, event);

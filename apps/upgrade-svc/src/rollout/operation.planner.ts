@@ -20,6 +20,7 @@ import {
   isOverridden,
   touchedNodes,
   type OperationProgress,
+  type RolloutNode,
   type Upgrade,
 } from './rollout.state.js';
 import type { TrackedOperation } from './rollout.view.js';
@@ -39,6 +40,9 @@ export type Phase =
   | 'agent'
   | 'gates-after'
   | 'leave-failed'
+  | 'settle'
+  | 'settling'
+  | 'let-go'
   | 'release'
   | 'effect'
   | 'request-surge'
@@ -116,10 +120,13 @@ const givesWay = (tracked: TrackedOperation): boolean => {
   return c2LeaderGivesWay(rollout.upgrade.leader, operation.node, left);
 };
 
-const controlPlanesOf = (tracked: TrackedOperation) =>
-  passOf(tracked).flatMap((other) =>
-    other.operation.node === null ? [] : [{ name: other.operation.node, done: other.state.status === 'done' }],
-  );
+/** Every control plane of the cluster; those that the pass leaves out need nothing of it, and are as good as done. */
+const controlPlanesOf = (tracked: TrackedOperation) => {
+  const pass = new Map(passOf(tracked).map(({ operation, state }) => [operation.node, state.status === 'done']));
+  return Object.values(tracked.rollout.cluster.nodes)
+    .filter(({ role, ready, lost }) => role === 'control-plane' && ready && !lost)
+    .map(({ name }) => ({ name, done: pass.get(name) ?? true }));
+};
 
 /** Who must lead etcd before the node is touched; null: no other member need. */
 export const nextLeader = (tracked: TrackedOperation): NodeName | null => {
@@ -129,9 +136,44 @@ export const nextLeader = (tracked: TrackedOperation): NodeName | null => {
     : c2NextLeader(rollout.upgrade.leader, operation.node, controlPlanesOf(tracked));
 };
 
+/** Its operator skips the node, or aborts the rollout. */
+const isGivenUp = ({ state, rollout }: TrackedOperation): boolean =>
+  state.leaveOut !== null || rollout.upgrade.abortAsked !== null;
+
 /** It is not desired any more, and nothing of the node was changed yet. */
-const isUnwanted = ({ state, rollout }: TrackedOperation): boolean =>
-  state.revision === null && (state.leaveOut !== null || rollout.upgrade.abortAsked !== null);
+const isUnwanted = (tracked: TrackedOperation): boolean => tracked.state.revision === null && isGivenUp(tracked);
+
+const nodeOf = ({ operation, rollout }: TrackedOperation): RolloutNode | undefined =>
+  operation.node === null ? undefined : rollout.cluster.nodes[operation.node];
+
+/** What is desired of the node, with what it has instead of what the operation was to bring. */
+const softwareAsReported = (tracked: TrackedOperation): SoftwareVersions => {
+  const { desired = null, software = {} } = nodeOf(tracked) ?? {};
+  const { to } = tracked.operation;
+  const all = { ...desired?.software, ...to };
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, version]) => {
+      const reported = name in to ? software[name] : version;
+      return reported === undefined ? [] : [[name, reported]];
+    }),
+  );
+};
+
+const isSame = (one: SoftwareVersions, other: SoftwareVersions): boolean =>
+  Object.keys({ ...one, ...other }).every((name) => one[name] === other[name]);
+
+/**
+ * A node that failed and is given up: what it has becomes desired of it, so that its agent can call it Ready again, and then it takes
+ * pods again. One that is not Ready stays cordoned.
+ */
+const givenUpPhase = (tracked: TrackedOperation): Phase => {
+  const { state } = tracked;
+  const node = nodeOf(tracked);
+  if (node === undefined || node.desired === null || !state.touched || !isGivenUp(tracked)) return 'idle';
+  if (!isSame(node.desired.software, softwareAsReported(tracked))) return 'settle';
+  if (!node.ready || node.lost) return 'settling';
+  return mayBeCordoned(tracked) ? 'let-go' : 'idle';
+};
 
 const drainEnd = ({ operation, state }: TrackedOperation): Phase | undefined => {
   const { timedOut, emptied } = drainOf(state, operation.node);
@@ -155,6 +197,9 @@ export const hooksAnsweredAt = (tracked: TrackedOperation): string | null =>
     .flatMap((moment) => lastAnswerAt(tracked.rollout.cluster.hooks, moment) ?? [])
     .at(0) ?? null;
 
+/** No agent is there that could still do what its operator no longer wants. */
+export const isSilent = (tracked: TrackedOperation): boolean => isGivenUp(tracked) && nodeOf(tracked)?.lost === true;
+
 const nodePhase = (tracked: TrackedOperation): Phase => {
   const { operation, state } = tracked;
   if (isUnwanted(tracked)) return state.allowed && !state.withdrawn ? 'release' : 'skip';
@@ -167,7 +212,7 @@ const nodePhase = (tracked: TrackedOperation): Phase => {
   const { emptied } = drainOf(state, operation.node);
   if (state.revision === null && !emptied && (operation.drain || nextLeader(tracked) !== null)) return 'empty';
   if (state.revision === null) return 'change';
-  if (!state.nodeReady) return 'agent';
+  if (!state.nodeReady) return state.trouble !== null || isSilent(tracked) ? 'fail' : 'agent';
   if (missing(tracked, 'after').length > 0) return 'gates-after';
   return state.withdrawn ? 'complete' : 'release';
 };
@@ -226,7 +271,8 @@ const clusterPhase = (tracked: TrackedOperation): Phase => {
 /** The phase of an operation, from its facts. */
 export const phaseOf = (tracked: TrackedOperation): Phase => {
   const { operation, state } = tracked;
-  if (state.status === 'failed') return state.allowed && !state.withdrawn ? 'leave-failed' : 'idle';
+  if (state.status === 'failed' && state.allowed && !state.withdrawn) return 'leave-failed';
+  if (state.status === 'failed' || state.status === 'quarantined') return givenUpPhase(tracked);
   if (state.status !== 'open') return 'idle';
   return operation.node === null ? clusterPhase(tracked) : nodePhase(tracked);
 };
@@ -291,6 +337,17 @@ const gatesTask = (tracked: TrackedOperation, stage: GateStage): AnyRolloutTask 
 const mayBeCordoned = ({ operation, state }: TrackedOperation): boolean =>
   !state.uncordoned && (drainOf(state, operation.node).cordon?.byPlan ?? operation.drain);
 
+const givenUpTask = (tracked: TrackedOperation, node: NodeName, stage: 'settle' | 'let-go'): AnyRolloutTask => ({
+  ...baseOf(tracked),
+  node,
+  type: 'ReleaseNode',
+  stage,
+  uncordon: stage === 'let-go',
+  unmark: stage === 'let-go' && tracked.rollout.upgrade.marked.includes(node),
+  leftFailed: stage === 'settle',
+  software: softwareAsReported(tracked),
+});
+
 const releaseTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask => {
   const { cluster, upgrade } = tracked.rollout;
   const leftFailed = phaseOf(tracked) === 'leave-failed';
@@ -334,6 +391,11 @@ const nodeTask = (tracked: TrackedOperation, node: NodeName): AnyRolloutTask | n
     case 'release':
     case 'leave-failed':
       return releaseTask(tracked, node);
+    case 'settle':
+      return givenUpTask(tracked, node, 'settle');
+    case 'let-go':
+      return givenUpTask(tracked, node, 'let-go');
+    case 'settling':
     case 'idle':
     case 'hook':
     case 'allow':
@@ -432,6 +494,9 @@ export const tasksOf = (tracked: TrackedOperation): readonly AnyRolloutTask[] =>
     case 'quarantine':
     case 'release':
     case 'leave-failed':
+    case 'settle':
+    case 'settling':
+    case 'let-go':
       return [];
   }
 };

@@ -16,9 +16,10 @@ const drainAgain = (drain: DrainState, time: string): DrainState =>
     : { ...drain, cordon: { ...drain.cordon, since: begunAgain(drain.cordon.since, time) } };
 
 const operationAgain = (operation: OperationState, time: string): OperationState =>
-  operation.status === 'open'
+  operation.status === 'open' || operation.leaveOutAt !== null
     ? {
         ...operation,
+        leaveOutAt: begunAgain(operation.leaveOutAt, time),
         startedAt: begunAgain(operation.startedAt, time),
         changedAt: begunAgain(operation.changedAt, time),
         readyAt: begunAgain(operation.readyAt, time),
@@ -29,6 +30,7 @@ const operationAgain = (operation: OperationState, time: string): OperationState
 
 const upgradeAgain = (upgrade: Upgrade, time: string): Upgrade => ({
   ...upgrade,
+  abortAskedAt: begunAgain(upgrade.abortAskedAt, time),
   operations: mapped(upgrade.operations, (operation) => operationAgain(operation, time)),
 });
 

@@ -93,10 +93,13 @@ export interface OperationState {
   } | null;
   /** Someone wants it left out; it ends as soon as it has let go of its node. */
   readonly leaveOut: string | null;
+  readonly leaveOutAt: string | null;
   /** Someone wants it tried again; that begins when its permission is withdrawn, so that nothing of the last try is under way. */
   readonly retryDesired: boolean;
   /** Why what it waits for will not come. */
   readonly trouble: Cause | null;
+  /** What its agent failed at last, and tries again. */
+  readonly problem: Cause | null;
   /** The node gets its former software back. */
   readonly rollingBack: boolean;
 }
@@ -131,6 +134,7 @@ export interface Upgrade {
   readonly pauseAsked: string | null;
   readonly resumeAsked: boolean;
   readonly abortAsked: string | null;
+  readonly abortAskedAt: string | null;
   readonly halted: { readonly rule: string; readonly cause: Cause } | null;
   readonly failuresInARow: number;
   /** Failing probes by `<node>/<probe>`, and those that someone knows of and goes on nevertheless. */
@@ -223,8 +227,10 @@ export const NEW_OPERATION: OperationState = {
   unstaged: {},
   failure: null,
   leaveOut: null,
+  leaveOutAt: null,
   retryDesired: false,
   trouble: null,
+  problem: null,
   rollingBack: false,
 };
 

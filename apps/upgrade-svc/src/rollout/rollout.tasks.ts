@@ -150,6 +150,8 @@ export interface ChangeNode extends RolloutTask {
 export interface ReleaseNode extends RolloutTask {
   readonly type: 'ReleaseNode';
   readonly operation: string;
+  /** Of a node that failed and is given up: settle, what it has becomes desired of it; let-go, it takes pods again. */
+  readonly stage?: 'settle' | 'let-go';
   readonly node: NodeName;
   readonly uncordon: boolean;
   readonly unmark: boolean;

@@ -2,7 +2,7 @@ import type { Finding, NodeName } from '@fairlead/contracts';
 import { skewFindings, statesOf, type Versions } from '../rules/skew.rules.js';
 import type { RolloutView, TrackedOperation } from './rollout.view.js';
 
-/** The version of a control plane's components, as far as this plan has brought it. */
+/** The version of a control plane's components: what this plan has brought, else what ran there when the plan was made. */
 const componentsOf = ({ cluster, upgrade, operations }: RolloutView, node: NodeName): string => {
   const done = operations.filter(
     ({ operation, state }) =>
@@ -10,7 +10,8 @@ const componentsOf = ({ cluster, upgrade, operations }: RolloutView, node: NodeN
       operation.change?.kubernetes !== null &&
       (state.revision !== null || state.status === 'done'),
   );
-  return done.at(-1)?.operation.change?.kubernetes ?? upgrade.plan?.path[0] ?? cluster.version;
+  const brought = done.at(-1)?.operation.change?.kubernetes;
+  return brought ?? upgrade.plan?.apiServers?.[node] ?? upgrade.plan?.path[0] ?? cluster.version;
 };
 
 /** kubeadm of this cluster points kubelets of control planes at their own API server, if the plan lets them go along (C6). */

@@ -40,6 +40,7 @@ export const newUpgrade = (request: EventData<'UpgradeRequested'>): Upgrade => (
   pauseAsked: null,
   resumeAsked: false,
   abortAsked: null,
+  abortAskedAt: null,
   halted: null,
   failuresInARow: 0,
   probesFailing: {},
@@ -87,13 +88,15 @@ const retried = (upgrade: Upgrade): Upgrade => {
 };
 
 /** Left out, a control plane would leave API servers of two versions behind for good. */
-const skipAsked = (upgrade: Upgrade, { node, reason }: EventData<'UpgradeNodeSkipRequested'>): Upgrade => {
+const skipAsked = (upgrade: Upgrade, { data, meta }: StoredEvent<'UpgradeNodeSkipRequested'>): Upgrade => {
+  const { node, reason } = data;
   const left = operationsOf(upgrade).filter(
     ({ operation, state }) => operation.node === node && state.status !== 'done',
   );
   if (left.length > 0 && left.every(({ operation }) => operation.kind === 'worker'))
     return left.reduce(
-      (before, { operation }) => withOperation(before, operation.id, () => ({ leaveOut: reason })),
+      (before, { operation }) =>
+        withOperation(before, operation.id, () => ({ leaveOut: reason, leaveOutAt: meta.time })),
       upgrade,
     );
   return refused(
@@ -132,9 +135,13 @@ const REQUESTS: { readonly [Type in UpgradeRequestType]: EvolveUpgrade<Type> } =
     const resumed = { ...upgrade, pauseAsked: null, probesKnown: Object.keys(upgrade.probesFailing) };
     return upgrade.halted === null ? { ...resumed, resumeAsked: upgrade.paused !== null } : retried(resumed);
   },
-  UpgradeAbortRequested: (upgrade, { data }) => ({ ...upgrade, abortAsked: data.reason }),
+  UpgradeAbortRequested: (upgrade, { data, meta }) => ({
+    ...upgrade,
+    abortAsked: data.reason,
+    abortAskedAt: meta.time,
+  }),
   UpgradeRetryRequested: retried,
-  UpgradeNodeSkipRequested: (upgrade, { data }) => skipAsked(upgrade, data),
+  UpgradeNodeSkipRequested: skipAsked,
   UpgradeRuleOverridden: (upgrade, { data }) => overridden(upgrade, data),
   NodeRollbackRequested: (upgrade, { data }) => rollbackAsked(upgrade, data),
   // A new upgrade (rollout.evolve.ts), holds (cluster.evolve.ts), and requests that no upgrade answers.

@@ -1,6 +1,17 @@
-import { compareVersions, type Finding, isMinorChange, minorOf, minorsAhead, type NodeName } from '@fairlead/contracts';
+import {
+  compareVersions,
+  type Finding,
+  isMinorChange,
+  minorOf,
+  minorsAhead,
+  newestVersion,
+  parseVersion,
+  type NodeName,
+} from '@fairlead/contracts';
 import type { ClusterFacts, EtcdFacts, EtcdMemberFacts, NodeFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
+
+const hasVersion = (text: string): boolean => parseVersion(text) !== undefined;
 
 const DB_SHARE_MAX = 0.8;
 /** Log entries; a member that follows the leader is a handful behind while requests come in. */
@@ -15,7 +26,10 @@ const troubleOf = ({ started, healthy, learner, behind }: EtcdMemberFacts): stri
 };
 
 const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): readonly Finding[] => {
-  const orphans = members.filter(({ node }) => node === null || !controlPlanes.includes(node)).map(({ name }) => name);
+  // One that has not started is a finding of its own, whatever it is to become.
+  const orphans = members
+    .filter(({ node, started }) => started && (node === null || !controlPlanes.includes(node)))
+    .map(({ name }) => name);
   const without = controlPlanes.filter((name) => !members.some(({ node }) => node === name));
   return [
     ...when(orphans.length > 0, () => finding('B3.orphans', { orphans })),
@@ -23,18 +37,30 @@ const b3Orphans = ({ members }: EtcdFacts, controlPlanes: readonly NodeName[]): 
   ];
 };
 
-/** B3: all members started, healthy, no learner, no alarm, same version, room in the database, not two of them, no orphans. */
-export const b3EtcdHealthy = (facts: {
-  readonly etcd: EtcdFacts | null;
-  readonly nodes: readonly Pick<NodeFacts, 'name' | 'role'>[];
-}): readonly Finding[] => {
+/** Every member that is behind is on a control plane that the plan upgrades. */
+const isCompletedBy = ({ members }: EtcdFacts, upgraded: readonly NodeName[]): boolean => {
+  const newest = newestVersion(members.map(({ version }) => version));
+  return members.every(
+    ({ node, version }) => !hasVersion(version) || version === newest || (node !== null && upgraded.includes(node)),
+  );
+};
+
+/** `upgraded`: control planes that the plan brings to another version. B3: all members started, healthy, no learner, no alarm, same version, room in the database, not two of them, no orphans. */
+export const b3EtcdHealthy = (
+  facts: {
+    readonly etcd: EtcdFacts | null;
+    readonly nodes: readonly Pick<NodeFacts, 'name' | 'role'>[];
+  },
+  upgraded: readonly NodeName[] = [],
+): readonly Finding[] => {
   const { etcd } = facts;
   if (etcd === null) return [];
   const sick = etcd.members.flatMap((member) => {
     const trouble = troubleOf(member);
     return trouble === undefined ? [] : [`${member.name} ${trouble}`];
   });
-  const versions = [...new Set(etcd.members.map(({ version }) => version))];
+  // A member that does not answer has no version to compare. Where an upgrade ended early, the next one brings the others along.
+  const versions = [...new Set(etcd.members.flatMap(({ version }) => (hasVersion(version) ? [version] : [])))];
   const largest = Math.max(0, ...etcd.members.map(({ dbBytes }) => dbBytes));
   const share = largest / etcd.quotaBytes;
   const controlPlanes = facts.nodes.filter(({ role }) => role === 'control-plane').map(({ name }) => name);
@@ -42,7 +68,7 @@ export const b3EtcdHealthy = (facts: {
   return [
     ...when(sick.length > 0, () => finding('B3.members', { members: sick })),
     ...when(alarms.length > 0, () => finding('B3.alarms', { alarms })),
-    ...when(versions.length > 1, () => finding('B3.versions', { versions })),
+    ...when(versions.length > 1 && !isCompletedBy(etcd, upgraded), () => finding('B3.versions', { versions })),
     ...when(share > DB_SHARE_MAX, () =>
       finding(
         'B3.space',
@@ -88,7 +114,8 @@ export const b10EtcdMinor = (etcd: EtcdFacts | null, from: string, to: string): 
   if (step === undefined || etcd === null) return [];
   // Members that will be exchanged by an earlier step of the path are judged by that step's release, not by what runs now.
   const old = etcd.members.filter(
-    ({ version }) => minorOf(version) === minorOf(from) && compareVersions(version, step.memberMin) < 0,
+    ({ version }) =>
+      hasVersion(version) && minorOf(version) === minorOf(from) && compareVersions(version, step.memberMin) < 0,
   );
   return [
     ...when(old.length > 0, () =>

@@ -7,6 +7,7 @@ import {
   type NodeName,
   type NodeRole,
   oldestVersion,
+  parseVersion,
   type PlanOperation,
   versionPath,
 } from '@fairlead/contracts';
@@ -28,20 +29,28 @@ export interface NodeVersions {
 }
 export type Versions = readonly NodeVersions[];
 
-export const versionsIn = (facts: ClusterFacts): Versions =>
-  facts.nodes.map((node) => {
+/** null: what was found is no version, so it says nothing about the skew. */
+const known = (version: string | null | undefined): string | null =>
+  version !== null && version !== undefined && parseVersion(version) !== undefined ? version : null;
+
+/** Nodes whose kubelet has reported a version; the others are findings of B2. */
+export const versionsIn = (facts: Pick<ClusterFacts, 'nodes'>): Versions =>
+  facts.nodes.flatMap((node) => {
     const of = (component: string): string | null =>
-      node.staticPods.find((pod) => pod.component === component)?.version ?? null;
-    return {
+      known(node.staticPods.find((pod) => pod.component === component)?.version);
+    const kubelet = known(node.kubelet);
+    if (kubelet === null) return [];
+    const one: NodeVersions = {
       name: node.name,
       role: node.role,
-      kubelet: node.kubelet,
-      kubeProxy: node.kubeProxy,
+      kubelet,
+      kubeProxy: known(node.kubeProxy),
       apiServer: of('kube-apiserver'),
       controllerManager: of('kube-controller-manager'),
       scheduler: of('kube-scheduler'),
       kubeletTalksToLocalApi: node.kubeletTalksToLocalApi === true,
     };
+    return [one];
   });
 
 const apiServers = (versions: Versions): readonly string[] =>

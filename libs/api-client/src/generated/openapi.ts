@@ -4667,6 +4667,10 @@ export interface components {
       held: string[];
       /** @description Left out: they have everything already */
       current: string[];
+      /** @description What the API server of each control plane runs when the plan is made; one that does not answer is absent */
+      apiServers?: {
+        [key: string]: string;
+      };
       findings: {
         rule: string;
         /** @enum {string} */
@@ -16397,7 +16401,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, idempotency.key-reused, upgrade.node-not-planned */
+      /** @description request.answer-too-large, idempotency.key-reused, upgrade.node-not-planned, upgrade.skip-worker-only */
       422: {
         headers: {
           [name: string]: unknown;

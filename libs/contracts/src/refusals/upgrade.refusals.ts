@@ -87,12 +87,12 @@ export const UPGRADE_REFUSALS = {
   'upgrade.phase': definition(
     409,
     "Unable to {action}. The upgrade {upgrade} is '{phase}'.",
-    'See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
+    '{wayOn}. See GET /ns/{namespace}/clusters/{cluster}/upgrades/{upgrade}.',
   ),
   'upgrade.nothing-failed': definition(
     409,
     'Nothing of the upgrade {upgrade} has failed',
-    'Only what failed can be tried again.',
+    'See what it waits for (fairlead upgrade status {cluster}), and wait, or end it (fairlead upgrade abort {cluster}).',
   ),
   'upgrade.node-not-planned': definition(
     422,
@@ -102,13 +102,18 @@ export const UPGRADE_REFUSALS = {
   'upgrade.node-not-failed': definition(
     409,
     'The change of {node} has not failed',
-    'Only a failed worker is set back; healthy nodes are not touched.',
+    'Only a failed worker is rolled back. Leave it out (fairlead upgrade skip {cluster} {node}), or wait for its end.',
   ),
   'upgrade.node-done': definition(409, '{node} is done already', 'Nothing is left to skip.'),
   'upgrade.rollback-worker-only': definition(
     422,
-    '{node} is a control plane: it is never set back by itself (G2)',
-    'Try again with retry, or restore a snapshot of etcd.',
+    '{node} is a control plane: it is never rolled back by itself (G2)',
+    'Fix the cause and retry (fairlead upgrade retry {cluster}), or end the upgrade (fairlead upgrade abort {cluster}).',
+  ),
+  'upgrade.skip-worker-only': definition(
+    422,
+    '{node} is a control plane, and control planes cannot be skipped (A1)',
+    'Fix the cause and retry (fairlead upgrade retry {cluster}), or end the upgrade (fairlead upgrade abort {cluster}).',
   ),
   'etcd.snapshot-unknown': definition(
     404,

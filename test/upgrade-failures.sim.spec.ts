@@ -1,0 +1,335 @@
+import { isRefusal, type Fact, type NodeName, type StoredEvent, type UpgradeView } from '@fairlead/contracts';
+import type { Projection } from '@fairlead/event-sourcing';
+import { describe, expect, it } from '@jest/globals';
+import { upgradeNodesProjection, type NodeUpgradesDoc } from '../apps/gateway/src/upgrades/upgrade.nodes.projection.js';
+import { upgrades, type SteeringCommand } from '../apps/gateway/src/upgrades/upgrades.decider.js';
+import { upgradesProjection, type UpgradeDoc } from '../apps/gateway/src/upgrades/upgrades.projection.js';
+import { upgradeView } from '../apps/gateway/src/upgrades/upgrades.view.js';
+import { cp, modelOf, nodesOf, UID, w, type FailingStep, type Model } from '../apps/upgrade-svc/test/model.js';
+import { RolloutSimulation } from '../apps/upgrade-svc/test/rollout.simulation.js';
+import { asked, beginning, toVersion, UPGRADE } from '../apps/upgrade-svc/test/rollout.story.js';
+
+/**
+ * Every failure of a rollout, met by every command: the gateway decides whether the command is accepted, upgrade-svc what follows, and the
+ * view is what `upgrade status` shows. Agents, Kubernetes and etcd are the model's.
+ */
+
+const FROM = '1.33.13';
+const WORDS = '[ERROR CoreDNSUnsupportedPlugins]: there are unsupported plugins in the CoreDNS Corefile';
+
+interface Trouble {
+  readonly name: string;
+  /** The node that fails; null: an operation on the whole cluster does. */
+  readonly node: NodeName | null;
+  readonly begin: (simulation: RolloutSimulation) => void;
+  readonly heal: (simulation: RolloutSimulation) => void;
+  readonly strategy?: Record<string, unknown>;
+  readonly target?: Parameters<typeof asked>[0];
+  /** What of its words must be shown; absent: WORDS. */
+  readonly words?: string;
+  readonly model?: () => Model;
+}
+
+const withModel = (simulation: RolloutSimulation, change: (model: Model) => Model): void => {
+  simulation.model = change(simulation.model);
+  simulation.wakeAgents();
+};
+
+const agentFails = (node: NodeName, at: FailingStep): Pick<Trouble, 'begin' | 'heal'> => ({
+  begin: (one) => withModel(one, (model) => ({ ...model, fails: { [node]: { at, message: WORDS } } })),
+  heal: (one) => withModel(one, (model) => ({ ...model, fails: {} })),
+});
+
+const taskFails = (key: string): Pick<Trouble, 'begin' | 'heal'> => ({
+  begin: (one) => void one.failing.set(key, WORDS),
+  heal: (one) => void one.failing.delete(key),
+});
+
+const NODES: readonly NodeName[] = [cp(2), cp(1), w(1), w(2)];
+const STEPS: readonly FailingStep[] = ['kubeadm', 'kubeadm-half', 'packages', 'certificates', 'boot'];
+const EVERYTHING = { ...toVersion('v1.34.4'), renewCertificates: true, reboot: true };
+const isOfControlPlanes = (step: FailingStep): boolean => step === 'kubeadm-half' || step === 'certificates';
+const roleOf = (node: NodeName | null): 'control-plane' | 'worker' | null =>
+  node === null ? null : node.includes('-cp-') ? 'control-plane' : 'worker';
+
+const TROUBLES: readonly Trouble[] = [
+  ...NODES.flatMap((node) =>
+    STEPS.filter((step) => roleOf(node) === 'control-plane' || !isOfControlPlanes(step)).map((step): Trouble => ({
+      name: `the agent of ${node} fails at ${step}`,
+      node,
+      target: EVERYTHING,
+      ...agentFails(node, step),
+    })),
+  ),
+  ...NODES.map((node): Trouble => ({
+    name: `the agent of ${node} is silent`,
+    node,
+    words: 'its agent has sent no heartbeat',
+    begin: (one) =>
+      one.when(
+        ({ type, data }) => type === 'NodeEmptied' && 'node' in data && data.node === node,
+        () => {
+          one.dead.add(node);
+          one.say('health', {
+            type: 'NodeLost',
+            data: { uid: UID, node, lastHeartbeatAt: one.now, reason: 'silent' },
+          } as unknown as Fact);
+        },
+      ),
+    heal: (one) => {
+      if (one.dead.has(node)) one.say('health', { type: 'NodeRecovered', data: { uid: UID, node } } as unknown as Fact);
+      one.repair(node);
+    },
+  })),
+  ...NODES.map((node): Trouble => ({ name: `${node} cannot stage`, node: null, ...agentFails(node, 'stage') })),
+  ...NODES.flatMap((node) =>
+    ['EmptyNode', 'ChangeNode'].map((task): Trouble => ({
+      name: `${task} of ${node} fails`,
+      node,
+      ...taskFails(`${task}/${node}`),
+    })),
+  ),
+  ...NODES.map((node): Trouble => ({
+    name: `the gates of ${node} cannot be checked`,
+    node,
+    ...taskFails(`CheckGates/${node}`),
+  })),
+  ...['TakeSnapshot/op-02', 'UpgradeAddons/op-06', 'MarkWorkers/op-07'].map((key): Trouble => ({
+    name: `${key} fails`,
+    node: null,
+    ...taskFails(key),
+  })),
+  ...NODES.map((node): Trouble => ({
+    name: `${node} does not become Ready`,
+    node,
+    words: 'it was not done within 40 minutes',
+    begin: (one) => void one.stuck.add(node),
+    heal: (one) => one.repair(node),
+  })),
+  ...[cp(2), w(1), w(2)].flatMap((node) =>
+    (['stop', 'quarantine'] as const).map((onDrainTimeout): Trouble => ({
+      name: `a budget keeps the pods of ${node}, and its policy is ${onDrainTimeout}`,
+      node,
+      words: `shop/web-${node}`,
+      strategy: { workers: { onDrainTimeout } },
+      begin: (one) => withModel(one, (model) => ({ ...model, kept: [node] })),
+      heal: (one) => withModel(one, (model) => ({ ...model, kept: [] })),
+    })),
+  ),
+  ...(['stock', 'unfit', 'stays'] as const).map((what): Trouble => ({
+    name: `surge nodes: ${what}`,
+    node: null,
+    words: '',
+    strategy: { workers: { maxUnavailable: 0, maxSurge: 1 } },
+    begin: (one) =>
+      withModel(one, (model) => ({
+        ...model,
+        surge: {
+          ...model.surge,
+          stock: what === 'stock' ? 0 : 100,
+          unfit: what === 'unfit',
+          stays: what === 'stays' ? 1 : 0,
+        },
+      })),
+    heal: (one) =>
+      withModel(one, (model) => ({ ...model, surge: { ...model.surge, stock: 100, unfit: false, stays: 0 } })),
+  })),
+];
+
+// --- the gateway ------------------------------------------------------------------------------------------------------------------
+
+const folded = <Doc>({ keys, evolve }: Projection<Doc>, log: readonly StoredEvent[]): ReadonlyMap<string, Doc> => {
+  const rows = new Map<string, Doc>();
+  for (const event of log)
+    for (const key of keys(event)) {
+      const doc = evolve(rows.get(key), event, key);
+      if (doc === undefined) rows.delete(key);
+      else rows.set(key, doc);
+    }
+  return rows;
+};
+
+const viewOf = ({ log, now }: RolloutSimulation, id: string = UPGRADE): UpgradeView => {
+  const upgrade = [...folded<UpgradeDoc>(upgradesProjection, log).values()].find((doc) => doc.id === id);
+  if (upgrade === undefined) throw new Error(`no row of ${id}`);
+  const nodes = [...folded<NodeUpgradesDoc>(upgradeNodesProjection, log).values()];
+  const rows = {
+    upgrade,
+    nodes: nodes.filter(({ upgrades: own }) => own.some(({ upgradeId }) => upgradeId === id)),
+    seq: log.length,
+  };
+  return upgradeView(rows, Date.parse(now));
+};
+
+const steer = (
+  simulation: RolloutSimulation,
+  type: SteeringCommand['type'],
+  data: Record<string, unknown> = {},
+): string => {
+  const state = simulation.log.reduce((before, event) => upgrades.evolve(before, event), upgrades.initial);
+  const about = { namespace: 'default', cluster: 'demo', upgrade: UPGRADE, reason: 'no', ...data };
+  const decided = upgrades.decide(state, { type, data: about } as unknown as SteeringCommand);
+  if (isRefusal(decided)) return decided.code;
+  for (const fact of decided) simulation.say('request', fact);
+  simulation.run();
+  return '';
+};
+
+// --- the walk ---------------------------------------------------------------------------------------------------------------------
+
+const begun = ({ begin, strategy, target, model = () => modelOf(3, 3, FROM) }: Trouble): RolloutSimulation => {
+  const simulation = new RolloutSimulation(model());
+  if (strategy !== undefined && JSON.stringify(strategy).includes('"maxUnavailable":0')) simulation.atOnce = 0;
+  for (const [context, fact] of beginning(simulation.model, FROM)) simulation.say(context, fact);
+  begin(simulation);
+  simulation.say(
+    'request',
+    asked(target ?? toVersion('v1.34.4'), { failedShareMax: '100%', consecutiveFailuresMax: 1, ...strategy }),
+  );
+  simulation.run();
+  return simulation;
+};
+
+const failuresOf = ({ log }: RolloutSimulation): readonly StoredEvent<'OperationFailed'>[] =>
+  log.filter(
+    (event): event is StoredEvent<'OperationFailed'> =>
+      event.type === 'OperationFailed' && event.data.nextAttemptAt === null,
+  );
+
+/** What is left behind on a node that somebody would have to find and undo. */
+const leftOn = ({ model }: RolloutSimulation, node: string): readonly string[] => {
+  const { cordoned, ready, desired, software } = model.nodes[node]!;
+  const differs = Object.entries(desired.software).some(([what, version]) => software[what] !== version);
+  return [
+    ...(cordoned ? [`${node} is cordoned`] : []),
+    ...(ready ? [] : [`${node} is not Ready`]),
+    ...(desired.allowed ? [`${node} may still be changed`] : []),
+    ...(differs ? [`${node} is desired to have what it does not have`] : []),
+  ];
+};
+
+const leftBehind = (simulation: RolloutSimulation, but: readonly string[] = []): readonly string[] => [
+  ...nodesOf(simulation.model).flatMap(({ name }) => (but.includes(name) ? [] : leftOn(simulation, name))),
+  ...simulation.model.marked.map((name) => `${name} is marked`),
+  ...simulation.model.surge.machines.map(({ name }) => `${name} is left`),
+];
+
+/** Whether anything has failed: a pool that may continue without surge nodes does. */
+const hasFailed = (simulation: RolloutSimulation): boolean =>
+  failuresOf(simulation).length > 0 || simulation.count('NodeQuarantined') > 0;
+
+const ended = (simulation: RolloutSimulation): string => viewOf(simulation).phase;
+
+type Way = (simulation: RolloutSimulation, trouble: Trouble) => void;
+
+const onWorker = (trouble: Trouble, then: () => void, otherwise: () => void): void =>
+  (roleOf(trouble.node) === 'worker' ? then : otherwise)();
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'retry once the cause is gone completes it': (simulation, trouble) => {
+    trouble.heal(simulation);
+    simulation.run();
+    expect(steer(simulation, 'RetryUpgrade')).toBe('');
+    expect(ended(simulation)).toBe('Completed');
+    expect(leftBehind(simulation)).toEqual([]);
+  },
+  'retry while the cause lasts fails again, with the cause': (simulation) => {
+    const before = failuresOf(simulation).length + simulation.count('NodeQuarantined');
+    expect(steer(simulation, 'RetryUpgrade')).toBe('');
+    const after = failuresOf(simulation).length + simulation.count('NodeQuarantined');
+    if (ended(simulation) !== 'Completed') expect(after).toBeGreaterThan(before);
+  },
+  'skip leaves out a worker, which serves again, and is refused for anything else': (simulation, trouble) => {
+    const node = trouble.node ?? cp(1);
+    onWorker(
+      trouble,
+      () => {
+        expect(steer(simulation, 'SkipNode', { node })).toBe('');
+        expect(simulation.count('NodeSkipped', node)).toBe(1);
+        const isAway = isSilentNode(simulation, node);
+        expect(leftOn(simulation, node)).toEqual(isAway ? expect.anything() : []);
+        if (ended(simulation) === 'Halted') steer(simulation, 'ResumeUpgrade');
+        // A node that is away counts in the budget of its pool, whoever skipped it (D2): once it is back, the rollout resumes by itself.
+        expect(ended(simulation)).toBe(isAway ? 'Paused' : 'Completed');
+        if (isAway) {
+          simulation.happens(node, { cordoned: false, cordonedBy: null });
+          trouble.heal(simulation);
+        }
+        simulation.run();
+        expect(ended(simulation)).toBe('Completed');
+      },
+      () => expect(steer(simulation, 'SkipNode', { node })).toMatch(/^upgrade\.(skip-worker-only|node-done)$/),
+    );
+  },
+  'rollback gives a failed worker its previous software, and is refused for anything else': (simulation, trouble) => {
+    const node = trouble.node ?? cp(1);
+    const isFailedWorker = roleOf(trouble.node) === 'worker' && failuresOf(simulation).length > 0;
+    trouble.heal(simulation);
+    const answer = steer(simulation, 'RollBackNode', { node });
+    if (!isFailedWorker) {
+      expect(answer).toMatch(/^upgrade\.(rollback-worker-only|node-not-failed)$/);
+      return;
+    }
+    expect(answer).toBe('');
+    expect(simulation.count('NodeSkipped', node)).toBe(1);
+    expect(simulation.model.nodes[node]?.software['kubelet']).toBe(FROM);
+    expect(simulation.model.nodes[node]).toMatchObject({ cordoned: false, ready: true });
+  },
+  'abort ends it, leaves nothing cordoned that is Ready, and another plan completes': (simulation, trouble) => {
+    expect(steer(simulation, 'AbortUpgrade')).toBe('');
+    expect(ended(simulation)).toBe('Aborted');
+    const away = isSilentNode(simulation, trouble.node) ? [trouble.node ?? ''] : [];
+    expect(leftBehind(simulation, away)).toEqual([]);
+    // Of a node that is not Ready the end names the way: "fairlead node uncordon", once it is.
+    expect(viewOf(simulation).nextActions.filter((action) => action.includes('node uncordon'))).toHaveLength(
+      away.length,
+    );
+    trouble.heal(simulation);
+    for (const name of away) simulation.happens(name, { cordoned: false, cordonedBy: null });
+    simulation.run();
+    again(simulation);
+  },
+  'pause and resume change nothing of it': (simulation) => {
+    const before = ended(simulation);
+    const answer = steer(simulation, 'PauseUpgrade');
+    if (answer === '') expect(steer(simulation, 'ResumeUpgrade')).toBe('');
+    else expect(answer).toBe('upgrade.phase');
+    expect(['Halted', 'Paused', 'Running', 'Completed', before]).toContain(ended(simulation));
+    expect(steer(simulation, 'AbortUpgrade').replace('upgrade.phase', '')).toBe('');
+  },
+};
+
+const isSilentNode = (simulation: RolloutSimulation, node: string | null): boolean =>
+  node !== null && (simulation.dead.has(node) || simulation.stuck.has(node));
+
+const NEXT = 'u-9n4x7t2w';
+
+/** Of the same target, after the first upgrade has ended. */
+const again = (simulation: RolloutSimulation): void => {
+  withModel(simulation, (model) => ({ ...model, applied: [] }));
+  simulation.atOnce = 1;
+  simulation.say('request', asked(toVersion('v1.34.4'), {}, { upgradeId: NEXT as typeof UPGRADE }));
+  simulation.run();
+  expect(viewOf(simulation, NEXT)).toMatchObject({ phase: 'Completed', message: '' });
+  expect(leftBehind(simulation)).toEqual([]);
+  expect(nodesOf(simulation.model).map(({ software }) => software['kubelet'])).toEqual(
+    nodesOf(simulation.model).map(() => '1.34.4'),
+  );
+};
+
+describe.each(TROUBLES)('$name', (trouble) => {
+  it('ends its operation, with its cause in the status', () => {
+    const simulation = begun(trouble);
+    expect(simulation.harm).toEqual([]);
+    const { message, nodes, operations } = viewOf(simulation);
+    const words = hasFailed(simulation) ? (trouble.words ?? WORDS) : '';
+    expect(JSON.stringify([message, nodes, operations])).toContain(words);
+  });
+
+  it.each(Object.entries(WAYS))('%s', (_what, way) => {
+    const simulation = begun(trouble);
+    if (!hasFailed(simulation)) return expect(ended(simulation)).toBe('Completed');
+    way(simulation, trouble);
+    expect(simulation.harm).toEqual([]);
+  });
+});
