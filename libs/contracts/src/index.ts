@@ -32,6 +32,7 @@ export { ChangesAllowedUntil, DesiredSoftware, SoftwareVersions } from './events
 export * from './exec.limits.js';
 export * from './executions.js';
 export * from './external-etcd.js';
+export * from './failure.reasons.js';
 export * from './failures.js';
 export * from './handover.js';
 export * from './heartbeats.js';

@@ -1,5 +1,14 @@
 import * as z from 'zod';
-import { CNIS, ETCDS, LOAD_BALANCERS, OnCreationFailure, OnFailure, SERVICE_TYPES } from './cluster-spec.js';
+import {
+  CNIS,
+  CNIS_OF,
+  ETCDS,
+  LOAD_BALANCERS,
+  OnCreationFailure,
+  OnFailure,
+  SERVICE_TYPES,
+  type ServiceType,
+} from './cluster-spec.js';
 import { PROVIDERS } from './connection-settings.js';
 import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { HOOK_POINTS } from './hook.points.js';
@@ -27,7 +36,7 @@ export const NODE_SETS_MAX = 50;
 const text = z.string().max(TEXT_LENGTH_MAX);
 
 export const CLUSTER_DEFAULTS = {
-  serviceType: 'multi',
+  serviceType: 'single',
   podCidr: '10.244.0.0/16',
   serviceCidr: '10.96.0.0/12',
   serviceDnsDomain: 'cluster.local',
@@ -37,6 +46,10 @@ export const CLUSTER_DEFAULTS = {
   rootDisk: 'default',
   cniOf: { multi: 'kilo', single: 'flannel' },
 } as const;
+
+/** The service type of a new cluster that names none: multi with a network that only multi has, else the default. */
+export const serviceTypeWith = (cni: string | undefined): z.infer<typeof ServiceType> =>
+  CNIS_OF.multi.some((one) => one === cni) ? 'multi' : CLUSTER_DEFAULTS.serviceType;
 
 export const NodeSetRequest = z
   .strictObject({
@@ -62,7 +75,7 @@ const KubernetesRequest = z.strictObject({
   networkCni: text
     .optional()
     .describe(
-      'canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)',
+      'calico, flannel or cilium for serviceType single (default flannel); canal or kilo for multi (default kilo)',
     )
     .meta({ enum: CNIS }),
   podCidr: text.optional().meta({ default: CLUSTER_DEFAULTS.podCidr }),
@@ -88,7 +101,9 @@ export const ClusterRequest = z
     worker: z.array(NodeSetRequest).optional().describe('At least one set, unless singleNode'),
     serviceType: text
       .optional()
-      .describe('multi: nodes may be on several connections; single: all on one')
+      .describe(
+        'single: all nodes on one connection; multi: they may be on several. Left out: single, or multi with a networkCni of multi',
+      )
       .meta({ enum: SERVICE_TYPES, default: CLUSTER_DEFAULTS.serviceType }),
     singleNode: z
       .boolean()

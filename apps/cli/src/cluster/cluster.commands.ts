@@ -75,7 +75,10 @@ const addCreate = (parent: Command, io: Io): void => {
     .option('--worker-spec <name>', 'machine size of the workers (default: --spec)')
     .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
     .option('--cni <name>', 'pod network: calico, flannel or cilium (service type single), canal or kilo (multi)')
-    .option('--service-type <type>', 'single: all machines on one connection; multi: on several')
+    .option(
+      '--service-type <type>',
+      'single: all machines on one connection; multi: on several (default: single, or multi with --cni canal or kilo)',
+    )
     .option(
       '--etcd <kind>',
       'local: etcd in static pods; external: etcd in systemd units, with 3, 5 or 7 control planes',

@@ -44,7 +44,6 @@ export const clusterRequest = (
 const defaultsOf = ({ workers = 2, controlPlanes = controlPlanesBeside(workers) }: ClusterFlags): ClusterRequest => ({
   controlPlane: [{ count: controlPlanes }],
   ...workersBeside(controlPlanes, workers, { count: workers }),
-  serviceType: 'single',
 });
 
 /** How many control planes a request means that does not say: only a single node goes without workers. */

@@ -30,7 +30,6 @@ describe('a request from options alone', () => {
   it('asks for three control planes and two workers on one connection', () =>
     expect(clusterRequest('demo', undefined, { connection: 'lab', spec: 'lab.medium' })).toEqual({
       name: 'demo',
-      serviceType: 'single',
       controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
       worker: [{ connection: 'lab', count: 2, spec: 'lab.medium' }],
     }));
@@ -38,7 +37,6 @@ describe('a request from options alone', () => {
   it.each([{ controlPlanes: 1 }, {}])('is a single node without workers: %j', (given) =>
     expect(clusterRequest('small', undefined, { ...given, workers: 0, connection: 'lab', spec: 's' })).toEqual({
       name: 'small',
-      serviceType: 'single',
       singleNode: true,
       controlPlane: [{ connection: 'lab', count: 1, spec: 's' }],
     }),
@@ -47,7 +45,6 @@ describe('a request from options alone', () => {
   it('of several control planes without workers is no single node: what it lacks is the server to say', () =>
     expect(clusterRequest('demo', undefined, { controlPlanes: 3, workers: 0 })).toEqual({
       name: 'demo',
-      serviceType: 'single',
       controlPlane: [{ count: 3 }],
     }));
 
@@ -60,14 +57,12 @@ describe('a request from options alone', () => {
       workerSpec: 'b',
       kubernetesVersion: 'v1.33.13',
       cni: 'calico',
-      serviceType: 'single',
       podCidr: '10.2.0.0/16',
       serviceCidr: '10.3.0.0/16',
       description: 'why',
     });
     expect(request).toEqual({
       name: 'demo',
-      serviceType: 'single',
       description: 'why',
       controlPlane: [{ connection: 'lab', count: 5, spec: 'a' }],
       worker: [{ connection: 'lab', count: 4, spec: 'b' }],

@@ -5,6 +5,7 @@ export const goodRequest: ClusterRequest = {
   name: 'demo',
   controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
   worker: [{ connection: 'lab', count: 2, spec: 'lab.small' }],
+  serviceType: 'multi',
 };
 
 const kubernetes = (change: NonNullable<NonNullable<ClusterRequest['config']>['kubernetes']>): ClusterRequest => ({

@@ -134,7 +134,7 @@ describe('a wrong request', () => {
   it('is refused when namespace or connection are not there, or the name is taken [CB-Ladybug 3]', async () => {
     const nowhere = await gateway.ask<ErrorView>('POST', '/ns/nowhere/clusters', { body: request('x') });
     expect([nowhere.status, nowhere.body.message]).toEqual([404, "The namespace 'nowhere' does not exist"]);
-    const moon = await create('x', { worker: [{ connection: 'moon', count: 1, spec: 's' }] });
+    const moon = await create('x', { serviceType: 'multi', worker: [{ connection: 'moon', count: 1, spec: 's' }] });
     expect([moon.status, moon.body]).toMatchObject([
       422,
       { reason: 'connection.unknown', message: "The connection 'moon' does not exist", field: 'worker[0].connection' },

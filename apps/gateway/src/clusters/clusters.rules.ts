@@ -1,5 +1,6 @@
 import {
   CLUSTER_DEFAULTS,
+  serviceTypeWith,
   CNIS_OF,
   CLUSTER_NAME_LENGTH_MAX,
   CLUSTER_WORKERS_MAX,
@@ -42,7 +43,8 @@ const when = (wrong: boolean, refusal: () => Refusal): readonly Refusal[] => (wr
 const oneOf = (values: readonly string[], value: string): boolean => values.includes(value);
 
 const kubernetesOf = (request: ClusterRequest) => request.config?.kubernetes ?? {};
-const serviceTypeOf = (request: ClusterRequest): string => request.serviceType ?? CLUSTER_DEFAULTS.serviceType;
+const serviceTypeOf = (request: ClusterRequest): string =>
+  request.serviceType ?? serviceTypeWith(kubernetesOf(request).networkCni);
 const controlPlanesOf = (request: ClusterRequest): readonly NodeSetRequest[] => request.controlPlane ?? [];
 const workersOf = (request: ClusterRequest): readonly NodeSetRequest[] => request.worker ?? [];
 const isSingleNode = (request: ClusterRequest): boolean => request.singleNode ?? false;

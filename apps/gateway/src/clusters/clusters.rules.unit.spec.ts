@@ -68,8 +68,10 @@ describe('the rules of a request for a cluster', () => {
 });
 
 describe('the defaults', () => {
-  it('are those of CB-Ladybug, with its two bugs put right [CB-Ladybug 4]', () => {
-    expect(toClusterSpec(goodRequest)).toEqual({
+  const { serviceType: _multi, ...plain } = goodRequest;
+
+  it('are those of CB-Ladybug, with its two bugs put right, but for a network that has run on real hosts [CB-Ladybug 4]', () => {
+    expect(toClusterSpec(plain)).toEqual({
       name: 'demo',
       controlPlane: {
         connection: 'lab',
@@ -78,11 +80,11 @@ describe('the defaults', () => {
         rootDisk: { type: 'default', size: 'default' },
       },
       workers: [{ connection: 'lab', count: 2, spec: 'lab.small', rootDisk: { type: 'default', size: 'default' } }],
-      serviceType: 'multi',
+      serviceType: 'single',
       singleNode: false,
       kubernetes: {
         version: 'v1.34.4',
-        networkCni: 'kilo',
+        networkCni: 'flannel',
         podCidr: '10.244.0.0/16',
         serviceCidr: '10.96.0.0/12',
         serviceDnsDomain: 'cluster.local',
@@ -93,6 +95,14 @@ describe('the defaults', () => {
       label: '',
       description: '',
     });
+  });
+
+  it.each([
+    ['kilo', 'multi'],
+    ['canal', 'multi'],
+    ['cilium', 'single'],
+  ])('give a cluster with the network %s the service type %s', (networkCni, serviceType) => {
+    expect(toClusterSpec({ ...plain, config: { kubernetes: { networkCni } } }).serviceType).toBe(serviceType);
   });
 
   it('take flannel for a single cluster, and a version without v', () => {

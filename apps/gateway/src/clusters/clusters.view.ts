@@ -1,4 +1,4 @@
-import { oldestVersion, type ClusterView } from '@fairlead/contracts';
+import { oldestVersion, reasonCodeOf, type ClusterView } from '@fairlead/contracts';
 import { conditionsOf, conditionView, lifeOf } from '../conditions/conditions.js';
 import type { HoldsDoc } from '../holds/holds.projection.js';
 import { nodeView } from '../nodes/nodes.view.js';
@@ -59,7 +59,7 @@ export const clusterView = (rows: ClusterRows): ClusterView => {
       phase: cluster.phase,
       state,
       reasons: [...new Set(because.map(({ reason }) => reason).filter((reason) => reason !== ''))],
-      reason: cluster.reason,
+      reason: reasonCodeOf(cluster.reason),
       message: cluster.message,
     },
     mcis: cluster.name,

@@ -197,7 +197,7 @@ describe('the view of a cluster', () => {
     });
   });
 
-  it('keeps the reason of CB-Ladybug and the cause in one sentence when it has failed, and drops them at the retry', () => {
+  it('keeps the reason and the cause in one sentence when it has failed, and drops them at the retry', () => {
     const cause = { operation: 'kubeadm init', target: 'demo-cp-1', message: 'the port is taken' };
     const failed: Fact = {
       type: 'ClusterFailed',
@@ -206,7 +206,7 @@ describe('the view of a cluster', () => {
     const until = [...CREATE.slice(0, 12), failed];
     expect(viewAfter(until).status).toMatchObject({
       phase: 'Failed',
-      reason: 'InitControlPlaneFailedReason',
+      reason: 'ControlPlaneInitFailed',
       message: 'kubeadm init on demo-cp-1 failed: the port is taken',
     });
     expect(viewAfter([...until, { type: 'ClusterRetryRequested', data: { uid } }]).status).toMatchObject({

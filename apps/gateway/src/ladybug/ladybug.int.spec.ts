@@ -47,6 +47,17 @@ describe("a body of CB-Ladybug's own clients", () => {
     },
   );
 
+  it('without a service type is multi with kilo there, as CB-Ladybug documents it, and single with flannel elsewhere', async () => {
+    for (const [path, name, serviceType, networkCni] of [
+      [ladybug, 'theirs', 'multi', 'kilo'],
+      [clusters, 'ours', 'single', 'flannel'],
+    ] as const)
+      expect((await gateway.ask<ClusterView>('POST', path, { body: request(name) })).body).toMatchObject({
+        serviceType,
+        networkCni,
+      });
+  });
+
   it('for more nodes is understood below its base', async () => {
     const added = await gateway.ask('POST', `${ladybug}/demo/nodes`, { body: SAMPLE_NODES });
     expect([added.status, added.headers.get('location')]).toEqual([
@@ -185,6 +196,20 @@ describe('an answer below the base of CB-Ladybug', () => {
     });
     const { body } = await gateway.ask<ClusterView>('GET', `${ladybug}/rejected`);
     expect(body.status.message).toBe("Could not be found a spec 'x'. (connection=lab, csp=lab)");
+  });
+
+  it('names the reason of a failure by its code there, and by ours elsewhere', async () => {
+    const { body: made } = await gateway.ask<ClusterView>('POST', ladybug, { body: request('failing') });
+    const cause = { operation: 'create machines', target: 'lab', message: 'no capacity' };
+    const data = { uid: made.uid, reason: 'CreateMCISFailedReason', step: 'create', cause };
+    await gateway.state({ type: 'ClusterFailed', data } as unknown as Fact, { cluster: 'failing' });
+    const reasonAt = async (base: string) =>
+      (await gateway.ask<ClusterView>('GET', `${base}/failing`)).body.status.reason;
+    await eventually(async () => (await reasonAt(clusters)) !== '');
+    expect([await reasonAt(clusters), await reasonAt(ladybug)]).toEqual([
+      'MachineCreationFailed',
+      'CreateMCISFailedReason',
+    ]);
   });
 
   it('does not mind queries that it does not know, or that are empty', async () => {

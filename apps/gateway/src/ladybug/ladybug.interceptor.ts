@@ -1,4 +1,4 @@
-import { WorldFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
+import { ladybugReasonOf, WorldFailure, type ClusterList, type ClusterView } from '@fairlead/contracts';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Inject, Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
@@ -25,11 +25,15 @@ const CONFIGS_WITHIN_MS = 3_000;
 
 type Reader = Pick<Caller, 'identity' | 'requestId'>;
 
-/** The status of a cluster that was rejected says why. */
+/** The status of a cluster that was rejected, or failed, says why. */
 const worded = (view: ClusterView): ClusterView => {
   const { status } = view;
-  return { ...view, status: { ...status, message: sentenceOf(status.reason, status.message) } };
+  const reason = ladybugReasonOf(status.reason);
+  return { ...view, status: { ...status, reason, message: sentenceOf(reason, status.message) } };
 };
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const nameIn = (body: unknown): string =>
   typeof body === 'object' && body !== null && 'name' in body ? String(body.name) : '';
@@ -40,9 +44,10 @@ const locateBelow = (response: HttpResponse): void => {
 };
 
 const clean = (request: HttpRequest): void => {
-  const { body, query } = ladybugRouteOf(request.method, request.path.slice(BASE.length).replace(/\/$/, ''));
+  const { body, query, defaults } = ladybugRouteOf(request.method, request.path.slice(BASE.length).replace(/\/$/, ''));
   const given = withoutEmpty(request.body);
-  request.body = body === undefined || given === undefined ? given : withoutUnknown(given, body);
+  const known = body === undefined || given === undefined ? given : withoutUnknown(given, body);
+  request.body = defaults !== undefined && isObject(known) ? { ...defaults, ...known } : known;
   // Express answers the query again at every access.
   if (query !== undefined)
     Object.defineProperty(request, 'query', { value: withoutUnknown(withoutEmpty(request.query), query) });

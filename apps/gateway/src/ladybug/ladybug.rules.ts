@@ -35,6 +35,8 @@ export const withoutUnknown = (value: unknown, schema: z.ZodType): unknown => {
 };
 
 export interface LadybugRoute {
+  /** What CB-Ladybug fills in where we would fill in something else. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
   readonly body?: z.ZodType;
   readonly query?: z.ZodType;
 }
@@ -43,7 +45,7 @@ const CLUSTERS = 'ns/[^/]+/clusters';
 
 /** CB-Ladybug's own routes, and what each is sent. */
 const ROUTES: readonly (readonly [pattern: RegExp, route: LadybugRoute])[] = [
-  [new RegExp(`^POST ${CLUSTERS}$`), { body: ClusterRequest }],
+  [new RegExp(`^POST ${CLUSTERS}$`), { body: ClusterRequest, defaults: { serviceType: 'multi' } }],
   [new RegExp(`^POST ${CLUSTERS}/[^/]+/nodes$`), { body: NodesRequest }],
   [new RegExp(`^GET ${CLUSTERS}(/[^/]+(/nodes(/[^/]+)?)?)?$`), { query: ReadQuery }],
   [/^GET mcir\/connections\/[^/]+\/specs$/, { query: SpecsQuery }],

@@ -15,7 +15,9 @@ import { request, useGateway } from '../gateway.fixtures.js';
 import { CREATE, uid as storyUid } from '../story.fixtures.js';
 
 const gateway = useGateway(async () => {
-  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') });
+  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', {
+    body: request('demo', { serviceType: 'multi' }),
+  });
   uid = body.uid;
   for (const fact of CREATE.slice(1)) await gateway.state(about(fact));
 });
@@ -320,6 +322,7 @@ describe('a manifest without a cluster', () => {
     kind: 'Cluster',
     metadata: { name: 'other' },
     spec: {
+      serviceType: 'multi',
       controlPlane: { replicas: 1, connection: 'lab', machineType: 'lab.medium' },
       pools: [
         { name: 'idle', replicas: 0, ...machines },

@@ -1,4 +1,10 @@
-import { sentenceOf, type NodeProgressView, type OperationView, type StepFailureView } from '@fairlead/contracts';
+import {
+  reasonCodeOf,
+  sentenceOf,
+  type NodeProgressView,
+  type OperationView,
+  type StepFailureView,
+} from '@fairlead/contracts';
 import type { NodeDoc } from '../nodes/nodes.projection.js';
 import { nodeProgress } from '../nodes/nodes.view.js';
 import { kindOf } from './course.js';
@@ -114,7 +120,7 @@ export const operationView = (of: OfCluster, doc: OperationDoc, nodes: readonly 
     steps: [...steps],
     failures,
     failuresTotal: doc.failuresTotal,
-    reason: doc.reason,
+    reason: reasonCodeOf(doc.reason),
     message: doc.message,
     nextActions: [...nextActionsOf(of, doc, [...held.ofSteps, ...held.ofNodes])],
   };

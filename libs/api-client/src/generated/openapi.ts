@@ -2127,7 +2127,7 @@ export interface components {
         state: 'Provisioning' | 'Running' | 'Maintaining' | 'Degraded' | 'Paused' | 'Failed' | 'Deleting';
         /** @description The reasons of the conditions that its state follows from */
         reasons: string[];
-        /** @description CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong */
+        /** @description The code of a failure or of a refusal; empty when nothing is wrong. Below /ladybug, CB-Ladybug's code */
         reason: string;
         message: string;
       };
@@ -2498,8 +2498,8 @@ export interface components {
       /** @description At least one set, unless singleNode */
       worker?: components['schemas']['NodeSetRequest'][];
       /**
-       * @description multi: nodes may be on several connections; single: all on one
-       * @default multi
+       * @description single: all nodes on one connection; multi: they may be on several. Left out: single, or multi with a networkCni of multi
+       * @default single
        * @enum {string}
        */
       serviceType: 'multi' | 'single';
@@ -2521,7 +2521,7 @@ export interface components {
            */
           version: string;
           /**
-           * @description canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)
+           * @description calico, flannel or cilium for serviceType single (default flannel); canal or kilo for multi (default kilo)
            * @enum {string}
            */
           networkCni?: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
@@ -3216,7 +3216,7 @@ export interface components {
       /** @description A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: v1.34.4 */
       version?: string;
       /**
-       * @description multi: nodes may be on several connections; single: all on one. Left out: as it is; of a new cluster: single with a network.cni of single, else multi
+       * @description single: all nodes on one connection; multi: they may be on several. Left out: as it is; of a new cluster: single, or multi with a network.cni of multi
        * @enum {string}
        */
       serviceType?: 'multi' | 'single';
@@ -3237,7 +3237,7 @@ export interface components {
         /** @default cluster.local */
         dnsDomain: string;
         /**
-         * @description canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)
+         * @description calico, flannel or cilium for serviceType single (default flannel); canal or kilo for multi (default kilo)
          * @enum {string}
          */
         cni?: 'canal' | 'kilo' | 'flannel' | 'calico' | 'cilium';
@@ -5025,7 +5025,7 @@ export interface components {
       /** @description The latest failed attempts, oldest first */
       failures: components['schemas']['StepFailure'][];
       failuresTotal: number;
-      /** @description CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong */
+      /** @description The code of a failure or of a refusal; empty when nothing is wrong */
       reason: string;
       /** @description Why it ended as it did; empty when there is nothing to say */
       message: string;

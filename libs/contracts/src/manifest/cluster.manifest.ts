@@ -1,17 +1,8 @@
 import * as z from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
-import {
-  CNIS,
-  CNIS_OF,
-  Cni,
-  ETCDS,
-  LOAD_BALANCERS,
-  OnCreationFailure,
-  RootDisk,
-  ServiceType,
-} from '../cluster-spec.js';
+import { CNIS, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDisk, ServiceType } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
-import { CLUSTER_DEFAULTS } from '../requests.js';
+import { CLUSTER_DEFAULTS, serviceTypeWith } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
 import { TEXT_LENGTH_MAX } from '../text.limits.js';
 import { AddonView, ClusterLifeState, ClusterPhase, ConditionView } from '../views/cluster.views.js';
@@ -79,7 +70,7 @@ const Network = z.strictObject({
   dnsDomain: text.default(CLUSTER_DEFAULTS.serviceDnsDomain),
   cni: Cni.optional()
     .describe(
-      'canal or kilo for serviceType multi (default kilo); calico, flannel or cilium for single (default flannel)',
+      'calico, flannel or cilium for serviceType single (default flannel); canal or kilo for multi (default kilo)',
     )
     .meta({ enum: CNIS }),
 });
@@ -94,7 +85,7 @@ export const ManifestSpec = z.strictObject({
       `A Kubernetes version, with or without the "v". A change of it is an upgrade. Left out: as it is; of a new cluster: ${DEFAULT_KUBERNETES_VERSION}`,
     ),
   serviceType: ServiceType.optional().describe(
-    `multi: nodes may be on several connections; single: all on one. Left out: as it is; of a new cluster: single with a network.cni of single, else ${CLUSTER_DEFAULTS.serviceType}`,
+    'single: all nodes on one connection; multi: they may be on several. Left out: as it is; of a new cluster: single, or multi with a network.cni of multi',
   ),
   loadBalancer: z.enum(LOAD_BALANCERS).default(CLUSTER_DEFAULTS.loadbalancer),
   network: Network.prefault({}),
@@ -213,11 +204,9 @@ const withHealth = <Of extends { readonly health?: ManifestHealthCheck | undefin
   ...(health === undefined ? {} : { health: healthCheckOf(health) }),
 });
 
-/** Of a new cluster: a network that only one type has decides. */
-export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): z.infer<typeof ServiceType> => {
-  const isOfSingle = CNIS_OF.single.some((one) => one === cni);
-  return serviceType ?? (isOfSingle ? 'single' : CLUSTER_DEFAULTS.serviceType);
-};
+/** Of a new cluster. */
+export const serviceTypeOf = ({ serviceType, network: { cni } }: ManifestSpec): z.infer<typeof ServiceType> =>
+  serviceType ?? serviceTypeWith(cni);
 
 /**
  * The spec with every default filled in. Only for one that passed the rules of a cluster: anything else throws. A manifest that does not

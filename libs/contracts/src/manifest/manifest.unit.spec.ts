@@ -70,11 +70,11 @@ describe('a manifest', () => {
     const spec = specOfManifest(ClusterManifest.parse(minimal).spec);
     expect(spec).toEqual({
       ...completeSpec(declared([pool('web', 2)])),
-      serviceType: 'multi',
-      network: { ...declared([]).network, cni: 'kilo' },
+      serviceType: 'single',
+      network: { ...declared([]).network, cni: 'flannel' },
     });
-    const single = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, serviceType: 'single' } });
-    expect(specOfManifest(single.spec).network.cni).toBe('flannel');
+    const multi = ClusterManifest.parse({ ...minimal, spec: { ...minimal.spec, serviceType: 'multi' } });
+    expect(specOfManifest(multi.spec).network.cni).toBe('kilo');
   });
 
   it.each([

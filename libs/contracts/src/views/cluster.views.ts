@@ -174,7 +174,11 @@ export const ClusterView = z
       phase: ClusterPhase,
       state: ClusterLifeState.describe('How the cluster is now'),
       reasons: z.array(z.string()).describe('The reasons of the conditions that its state follows from'),
-      reason: z.string().describe("CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong"),
+      reason: z
+        .string()
+        .describe(
+          "The code of a failure or of a refusal; empty when nothing is wrong. Below /ladybug, CB-Ladybug's code",
+        ),
       message: z.string(),
     }),
     mcis: z.string().describe("Name of the cluster's machine group"),

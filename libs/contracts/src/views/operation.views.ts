@@ -80,7 +80,7 @@ export const OperationView = z
     steps: z.array(StepView),
     failures: z.array(StepFailureView).describe('The latest failed attempts, oldest first'),
     failuresTotal: z.int(),
-    reason: z.string().describe("CB-Ladybug's reason code, or a refusal code; empty when nothing is wrong"),
+    reason: z.string().describe('The code of a failure or of a refusal; empty when nothing is wrong'),
     message: z.string().describe('Why it ended as it did; empty when there is nothing to say'),
     nextActions: z
       .array(z.string())

@@ -1,0 +1,31 @@
+/** CB-Ladybug's reason codes, in which events record failures, and ours, which are shown everywhere but below its base. */
+const OWN: Readonly<Record<string, string>> = {
+  InvalidMCIRReason: 'ConnectionUnusable',
+  CreateVpcFailedReason: 'NetworkFailed',
+  CreateSecurityGroupFailedReason: 'FirewallFailed',
+  CreateSSHKeyFailedReason: 'SSHKeyFailed',
+  CreateVmImageFailedReason: 'ImageUnavailable',
+  CreateVmSpecFailedReason: 'MachineTypeUnavailable',
+  CreateMCISFailedReason: 'MachineCreationFailed',
+  GetMCISFailedReason: 'MachineLookupFailed',
+  DeleteMCISFailedReason: 'MachineDeletionFailed',
+  CreateNLBFailedReason: 'LoadBalancerFailed',
+  SetupBoostrapFailedReason: 'BootstrapFailed',
+  InitExternalEtcdFailedReason: 'ExternalEtcdFailed',
+  InitControlPlaneFailedReason: 'ControlPlaneInitFailed',
+  JoinControlPlaneFailedReason: 'ControlPlaneJoinFailed',
+  JoinWorkerFailedReason: 'WorkerJoinFailed',
+  SetupNetworkCNIFailedReason: 'NetworkAddonFailed',
+  SetupStorageClassFailedReason: 'StorageClassFailed',
+};
+
+const SUFFIX = 'Reason';
+const LADYBUG: ReadonlyMap<string, string> = new Map(Object.entries(OWN).map(([theirs, ours]) => [ours, theirs]));
+
+/** Our code for a reason as an event records it; the code of a refusal is one already. */
+export const reasonCodeOf = (recorded: string): string =>
+  OWN[recorded] ?? (recorded.endsWith(SUFFIX) ? recorded.slice(0, -SUFFIX.length) : recorded);
+
+/** CB-Ladybug's code for one of ours; for a failure that it does not know, one in its style. */
+export const ladybugReasonOf = (code: string): string =>
+  LADYBUG.get(code) ?? (code === '' || code.includes('.') ? code : `${code}${SUFFIX}`);
