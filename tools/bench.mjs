@@ -12,7 +12,7 @@ if (prepared.status !== 0) process.exit(prepared.status ?? 1);
 const { build } = await import('esbuild');
 const outdir = join(root, 'dist', 'bench');
 await build({
-  entryPoints: ['bench.ts', 'replica.worker.ts', 'yardstick.worker.ts'].map((file) =>
+  entryPoints: ['bench.ts', 'hostile.worker.ts', 'replica.worker.ts', 'yardstick.worker.ts'].map((file) =>
     join(root, 'test', 'bench', file),
   ),
   outdir,

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { benchClusters, benchFiveNodes, benchLarge, benchOne } from './clusters.bench.js';
 import { benchFacts } from './facts.bench.js';
 import { benchHeartbeats } from './heartbeats.bench.js';
+import { benchHostile } from './hostile.bench.js';
 import { benchLog } from './log.bench.js';
 import { benchOneMore } from './one-more.bench.js';
 import { profileTable } from './profiles.js';
@@ -37,6 +38,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Figure[]>>> = {
   upgrade: () => benchUpgrade(CHECKOUT),
   watch: benchWatch,
   gone: benchGone,
+  hostile: benchHostile,
 };
 
 const USAGE = `npm run bench [-- <name> ...] [--out FILE] [--profile]

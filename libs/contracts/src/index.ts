@@ -121,6 +121,7 @@ export * from './subjects.js';
 export * from './templates.js';
 export * from './text.limits.js';
 export * from './text.js';
+export * from './time.js';
 export * from './upgrade.findings.js';
 export * from './upgrade.requests.js';
 export * from './upgrades.js';

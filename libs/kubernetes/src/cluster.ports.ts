@@ -49,10 +49,11 @@ export interface PodView {
   /** Kind and name of its controller; null: nothing would recreate it. */
   readonly controller: { readonly kind: string; readonly name: string } | null;
   readonly labels: Readonly<Record<string, string>>;
+  /** Only those of Fairlead: `fairlead.dev/...`. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly image: string;
-  /** Command and arguments of its first container. */
+  /** Command and arguments of the first container of a static pod; empty for others. */
   readonly args: readonly string[];
   readonly requests: Resources;
   /** It has data in an emptyDir that goes with it. */

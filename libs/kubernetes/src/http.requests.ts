@@ -1,8 +1,13 @@
 import { ResponseContext, wrapHttpLibrary, type RequestContext } from '@kubernetes/client-node';
 import { request, type RequestOptions } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { refuseDenseJson } from './json.bounds.js';
 
-/** 500 objects of the largest size that etcd takes would be more; 500 pods are a few megabytes. */
-const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+
+/** One object: etcd takes 1.5 MiB, and its JSON with the fields of its managers may be twice as long. */
+export const OBJECT_BYTES_MAX = 4 * MEBIBYTE;
+const BUFFER_FIRST_BYTES = 64 * 1024;
 
 export interface HttpAnswer {
   readonly status: number;
@@ -10,44 +15,104 @@ export interface HttpAnswer {
   readonly body: Buffer;
 }
 
-interface Bound {
-  readonly bytesMax: number;
-  /** What is longer is cut off, and else an error. */
-  readonly cutOff: boolean;
+/** An answer that was not read to its end. */
+export class AnswerTooLarge extends Error {
+  constructor(readonly bytesMax: number) {
+    super(`it answered with more than ${bytesMax / MEBIBYTE} MiB`);
+    this.name = 'AnswerTooLarge';
+  }
 }
+
+/** Takes the pieces of an answer while it arrives. */
+export interface AnswerReader<Body> {
+  /** Called once; the length that the server announces. */
+  begin(bytes: number | undefined): void;
+  take(chunk: Buffer): void;
+  end(): Body;
+}
+
+/** Refuses what is longer than `bytesMax`, as soon as that is known. Copies: small pieces of an answer would keep large buffers each. */
+export class WholeBody implements AnswerReader<Buffer> {
+  private body = Buffer.alloc(0);
+  private length = 0;
+
+  constructor(private readonly bytesMax: number) {}
+
+  begin(bytes: number | undefined): void {
+    if (bytes !== undefined && bytes > this.bytesMax) throw new AnswerTooLarge(this.bytesMax);
+  }
+
+  take(chunk: Buffer): void {
+    const length = this.length + chunk.length;
+    if (length > this.bytesMax) throw new AnswerTooLarge(this.bytesMax);
+    if (length > this.body.length) this.grow(length);
+    chunk.copy(this.body, this.length);
+    this.length = length;
+  }
+
+  end(): Buffer {
+    return this.body.subarray(0, this.length);
+  }
+
+  private grow(length: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(length, this.body.length * 2, BUFFER_FIRST_BYTES));
+    this.body.copy(larger, 0, 0, this.length);
+    this.body = larger;
+  }
+}
+
+type Request = Omit<RequestOptions, 'headers'> & {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly sent?: string | Buffer | undefined;
+};
+
+const headersOf = (response: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]));
+
+const lengthOf = (response: IncomingMessage): number | undefined => {
+  const length = Number(response.headers['content-length'] ?? Number.NaN);
+  return Number.isNaN(length) ? undefined : length;
+};
+
+/** No answer is unpacked: a few kilobytes can stand for gigabytes. */
+const refuseEncoding = (response: IncomingMessage): void => {
+  const encoding = response.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') throw new Error('its answer is compressed, which was not requested');
+};
 
 /**
  * One request over TLS to exactly this address. A redirect is a response like any other: a cluster's server must not choose
- * what the platform connects to.
+ * what the platform connects to. What the reader throws ends the connection.
  */
-export const ask = (
+export const ask = <Body>(
   url: URL,
-  options: Omit<RequestOptions, 'headers'> & {
-    readonly headers?: Readonly<Record<string, string>>;
-    readonly sent?: string | Buffer | undefined;
-  },
-  { bytesMax, cutOff }: Bound,
-): Promise<HttpAnswer> =>
+  { sent, headers, ...rest }: Request,
+  reader: AnswerReader<Body>,
+): Promise<Omit<HttpAnswer, 'body'> & { readonly body: Body }> =>
   new Promise((resolve, reject) => {
-    const { sent, headers, ...rest } = options;
     // Node sets the length itself for some methods only, and a DELETE has a body here.
     const length = sent === undefined ? {} : { 'content-length': Buffer.byteLength(sent) };
     const outgoing = request(url, { ...rest, headers: { ...headers, ...length } }, (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= bytesMax) chunks.push(chunk);
-        else if (!cutOff) response.destroy(new Error(`the answer has more than ${bytesMax} bytes`));
-      });
+      const orDestroy = (work: () => void): void => {
+        try {
+          work();
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+          response.destroy();
+        }
+      };
       response.on('error', reject);
-      response.on('end', () => {
-        const named = Object.entries(response.headers).map(([name, value]) => [name, [value].flat().join(', ')]);
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: Object.fromEntries(named) as Record<string, string>,
-          body: Buffer.concat(chunks),
-        });
+      // A connection that ends in the middle of an answer is no error of the response in every version of Node.
+      response.on('close', () => reject(new Error('the connection ended before the answer did')));
+      response.on('data', (chunk: Buffer) => orDestroy(() => reader.take(chunk)));
+      response.on('end', () =>
+        orDestroy(() =>
+          resolve({ status: response.statusCode ?? 0, headers: headersOf(response), body: reader.end() }),
+        ),
+      );
+      orDestroy(() => {
+        refuseEncoding(response);
+        reader.begin(lengthOf(response));
       });
     });
     outgoing.on('error', reject);
@@ -65,7 +130,8 @@ const send = async (context: RequestContext): Promise<ResponseContext> => {
     signal: context.getSignal(),
     sent: body,
   };
-  const answer = await ask(new URL(context.getUrl()), options, { bytesMax: ANSWER_BYTES_MAX, cutOff: false });
+  const answer = await ask(new URL(context.getUrl()), options, new WholeBody(OBJECT_BYTES_MAX));
+  refuseDenseJson(answer.body);
   return new ResponseContext(
     answer.status,
     { ...answer.headers },

@@ -17,15 +17,25 @@ import {
   type Configuration,
   type RequestContext,
 } from '@kubernetes/client-node';
-import { Agent } from 'node:https';
+import { Agent, type RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { ask, httpLibrary } from './http.requests.js';
+import { ClusterBudget } from './cluster.budget.js';
+import { ask, httpLibrary, OBJECT_BYTES_MAX, WholeBody, type AnswerReader, type HttpAnswer } from './http.requests.js';
 import { sealedAdministrator, type Administrator, type RecordedCluster } from './kubeconfig.js';
 import { ObjectApi } from './known.resources.js';
+import { refuseDenseJson } from './json.bounds.js';
+import { LinesBeginning } from './line.reader.js';
+import { listPages, ListFailure, PAGE_BYTES_MAX, viewOf, type ListRequest } from './list.pages.js';
+import type { Listed } from './plain.object.js';
 import { runProgram, type ExecResult, type ExecTarget } from './program.exec.js';
 
 /** One request; a slow one is a failed one, and is tried again where that is of use. */
 export const CALL_TIMEOUT_MS = 15_000;
+/** A message of a program's stream; kubelets send 32 KiB. */
+const MESSAGE_BYTES_MAX = 1024 * 1024;
+/** Words of an error for people. */
+const WORDS_LENGTH_MAX = 1_000;
+const STATUS_LENGTH_MAX = 64 * 1024;
 /** Each one is a separate TLS handshake; only evictions are many at a time. */
 const SOCKETS_MAX = 4;
 const SOCKET_IDLE_MS = 30_000;
@@ -66,6 +76,12 @@ class KeptAliveConfig extends KubeConfig {
     context.setSignal(AbortSignal.timeout(CALL_TIMEOUT_MS));
   }
 
+  /** A message of a stream is held in memory until its end. */
+  override async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
+    await super.applyToHTTPSOptions(options);
+    Object.assign(options, { maxPayload: MESSAGE_BYTES_MAX, perMessageDeflate: false });
+  }
+
   /** The same as the library's, but for how a request is sent. */
   override makeApiClient<T extends ApiType>(apiClientType: new (config: Configuration) => T): T {
     const baseServer = new ServerConfiguration(this.administrator.server, {});
@@ -74,8 +90,10 @@ class KeptAliveConfig extends KubeConfig {
 }
 
 const messageOf = (body: unknown): string | undefined => {
-  const parsed: unknown = typeof body === 'string' ? parseJson(body) : body;
-  return typeof parsed === 'object' && parsed !== null && 'message' in parsed ? String(parsed.message) : undefined;
+  const parsed: unknown = typeof body === 'string' && body.length <= STATUS_LENGTH_MAX ? parseJson(body) : body;
+  return typeof parsed === 'object' && parsed !== null && 'message' in parsed
+    ? String(parsed.message).slice(0, WORDS_LENGTH_MAX)
+    : undefined;
 };
 
 const parseJson = (text: string): unknown => {
@@ -94,20 +112,24 @@ const wordsOf = (error: unknown): string => {
   if (error instanceof ApiException) return messageOf(error.body) ?? `HTTP ${error.code}`;
   if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError'))
     return `no answer after ${CALL_TIMEOUT_MS / 1000} s`;
-  return isErrorEvent(error) ? error.message : String(error);
+  return (isErrorEvent(error) ? error.message : String(error)).slice(0, WORDS_LENGTH_MAX);
 };
 
 export const statusOf = (error: unknown): number | undefined =>
   error instanceof ApiException ? error.code : undefined;
 
-interface Page<T> {
-  readonly metadata?: { readonly _continue?: string } | undefined;
-  readonly items: readonly T[];
-}
+/** The body of an answer that is a success; else an error as the library throws it. */
+const okBody = ({ status, headers, body }: HttpAnswer): Buffer => {
+  if (status >= 200 && status <= 299) return body;
+  throw new ApiException(status, 'no success', body.toString('utf8', 0, STATUS_LENGTH_MAX), { ...headers });
+};
 
-const PAGE_ITEMS_MAX = 500;
-/** 500 items each: more objects of one kind than any cluster may have pods (150,000). */
-const PAGES_MAX = 400;
+const jsonIn = (body: Buffer): unknown => {
+  refuseDenseJson(body);
+  const value = parseJson(body.toString('utf8'));
+  if (value === undefined) throw new ListFailure('it answered with something that is no JSON');
+  return value;
+};
 
 /** A cluster's API with connections of its own. */
 export class KubernetesClient {
@@ -122,6 +144,7 @@ export class KubernetesClient {
   readonly storage: StorageV1Api;
   readonly objects: ObjectApi;
   private readonly config: KeptAliveConfig;
+  private readonly budget = new ClusterBudget();
 
   /** Refuses a kubeconfig that is more than the certificate and key of the administrator of the recorded cluster. */
   constructor(
@@ -164,21 +187,23 @@ export class KubernetesClient {
     );
   }
 
-  /** Everything of a kind, page by page. */
-  async listAll<T>(
-    operation: string,
-    page: (at: { readonly limit: number; readonly _continue?: string }) => Promise<Page<T>>,
-  ): Promise<readonly T[]> {
-    const all: T[] = [];
-    let next: string | undefined;
-    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-      const at = { limit: PAGE_ITEMS_MAX, ...(next === undefined ? {} : { _continue: next }) };
-      const { items, metadata } = await this.call(operation, () => page(at));
-      all.push(...items);
-      next = metadata?._continue;
-      if (next === undefined || next === '') return all;
-    }
-    throw new WorldFailure({ operation, target: this.cluster, message: `there are more than ${all.length} of them` });
+  /** Everything of a kind, in pages of at most 8 MiB; an object whose view is undefined is left out. */
+  listAll<T, View extends object>(
+    request: ListRequest,
+    view: (item: Listed<T>) => View | undefined,
+  ): Promise<readonly View[]> {
+    const { budget } = this;
+    const page = async (path: string, accept: string): Promise<Buffer> =>
+      okBody(await this.request(path, new WholeBody(PAGE_BYTES_MAX), { accept }));
+    return this.call(request.operation, () => listPages({ budget, page }, request, view));
+  }
+
+  /** One object as a view; undefined: there is none. */
+  read<T, View>(operation: string, path: string, view: (item: Listed<T>) => View): Promise<View | undefined> {
+    return this.find(operation, async () => {
+      const body = okBody(await this.request(path, new WholeBody(OBJECT_BYTES_MAX)));
+      return this.budget.work(() => viewOf(jsonIn(body), view));
+    });
   }
 
   /** Runs a program in a container and waits for its end. Rejects when it cannot be entered, or when `signal` aborts. */
@@ -186,18 +211,41 @@ export class KubernetesClient {
     return this.call(`run ${target.command[0]} in ${target.pod}`, () => runProgram(this.config, target));
   }
 
-  /** A plain GET, for what is no object; what is longer than `bytesMax` is cut off. */
-  async get(path: string, bytesMax = BODY_BYTES_MAX): Promise<{ readonly status: number; readonly text: string }> {
-    const { administrator, agent } = this.config;
-    const { status, body } = await ask(
-      new URL(path, administrator.server),
-      { agent, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) },
-      { bytesMax, cutOff: true },
-    );
+  /** A plain GET, for what is no object; at most a megabyte. */
+  async get(path: string): Promise<{ readonly status: number; readonly text: string }> {
+    const { status, body } = await this.request(path, new WholeBody(BODY_BYTES_MAX));
     return { status, text: body.toString('utf8') };
+  }
+
+  /** JSON that is no object of Kubernetes, such as a kubelet's figures. */
+  async json(path: string): Promise<unknown> {
+    const body = okBody(await this.request(path, new WholeBody(PAGE_BYTES_MAX)));
+    return this.budget.work(() => jsonIn(body));
+  }
+
+  /** Lines of a text that begin with `prefix`, out of at most `bytesMax`. */
+  lines(
+    path: string,
+    prefix: string,
+    bytesMax: number,
+  ): Promise<{ readonly status: number; readonly body: readonly string[] }> {
+    return this.request(path, new LinesBeginning(prefix, bytesMax));
   }
 
   close(): void {
     this.config.agent.destroy();
+  }
+
+  private request<Body>(
+    path: string,
+    reader: AnswerReader<Body>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Omit<HttpAnswer, 'body'> & { readonly body: Body }> {
+    const { administrator, agent } = this.config;
+    return ask(
+      new URL(path, administrator.server),
+      { agent, headers, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) },
+      reader,
+    );
   }
 }

@@ -161,6 +161,27 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
       expect(own.map(({ image }) => image)).toContain(`registry.k8s.io/kube-apiserver:${under.version}`);
     });
 
+    it('lists by pages of the size that is requested, and metadata alone where that is requested', async () => {
+      const page = async (query: string) =>
+        (await client.json(`/api/v1/pods?limit=2${query}`)) as {
+          readonly metadata: { readonly continue?: string };
+          readonly items: readonly { readonly metadata: { readonly uid: string } }[];
+        };
+      const first = await page('');
+      const second = await page(`&continue=${encodeURIComponent(first.metadata.continue ?? '')}`);
+      expect([first.items.length, second.items.length]).toEqual([2, 2]);
+      expect(new Set([...first.items, ...second.items].map(({ metadata }) => metadata.uid)).size).toBe(4);
+      const request = { operation: 'list pods', path: '/api/v1/pods', metadataOnly: true } as const;
+      const listed = await client.listAll(request, (item) => ({
+        fields: Object.keys(item).toSorted(),
+        ...item.metadata,
+      }));
+      expect(listed.map(({ name }) => name).toSorted()).toEqual(
+        (await cluster.pods()).map((pod) => pod.name).toSorted(),
+      );
+      expect(listed.filter(({ fields }) => fields.includes('spec') || fields.includes('status'))).toEqual([]);
+    });
+
     it('shows which components renew their leases', async () => {
       const lease = await cluster.lease('kube-scheduler');
       expect(lease?.holder).toMatch(/^.+_.+$/);

@@ -193,12 +193,12 @@ export class ClusterSurvey {
     read: Reader,
   ): Promise<Pick<ClusterFacts, 'budgets' | 'webhooks' | 'deprecatedApis'>> {
     const [budgets, webhooks, deprecated] = await Promise.all([
-      read({ what: 'budgets', rule: 'B7' }, [], () => cluster.budgets()),
+      read({ what: 'budgets', rule: 'B7' }, [], async () => budgetFacts(await cluster.budgets(), pods)),
       read({ what: 'webhooks', rule: 'B6' }, [], () => cluster.webhooks()),
       read({ what: 'deprecatedApis', rule: 'B5' }, [], () => cluster.deprecatedApis()),
     ]);
     return {
-      budgets: budgetFacts(budgets, pods),
+      budgets,
       webhooks,
       // The gauge says that there were requests since the API server started, not how many or when.
       deprecatedApis: deprecated.map(({ group, version, resource, removedIn }) => ({

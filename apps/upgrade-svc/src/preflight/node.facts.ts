@@ -1,5 +1,6 @@
 import {
   imagesOf,
+  WorldFailure,
   type KubernetesRelease,
   type NodeRole,
   type ReleaseImage,
@@ -41,12 +42,35 @@ export const podFacts = (pods: readonly PodView[], nodes: ReadonlySet<string>): 
       emptyDir,
     }));
 
-export const budgetFacts = (budgets: readonly BudgetView[], pods: readonly PodView[]): readonly BudgetFacts[] =>
-  budgets.map((budget) => ({
+/** Comparisons of a budget with a pod of its namespace, each of which may add a name. Nothing else runs meanwhile. */
+const COMPARISONS_MAX = 1_000_000;
+
+const byNamespace = (pods: readonly PodView[]): ReadonlyMap<string, readonly PodView[]> => {
+  const grouped = new Map<string, PodView[]>();
+  for (const pod of pods) {
+    const known = grouped.get(pod.namespace);
+    if (known === undefined) grouped.set(pod.namespace, [pod]);
+    else known.push(pod);
+  }
+  return grouped;
+};
+
+/** Throws WorldFailure where a hostile API server lists more of both than can be compared. */
+export const budgetFacts = (budgets: readonly BudgetView[], pods: readonly PodView[]): readonly BudgetFacts[] => {
+  const grouped = byNamespace(pods);
+  const near = budgets.map((budget) => ({ budget, candidates: grouped.get(budget.namespace) ?? [] }));
+  if (near.reduce((sum, { candidates }) => sum + candidates.length, 0) > COMPARISONS_MAX)
+    throw new WorldFailure({
+      operation: 'compare disruption budgets with pods',
+      target: 'the cluster',
+      message: `there are too many in the same namespaces: more than ${COMPARISONS_MAX} comparisons`,
+    });
+  return near.map(({ budget, candidates }) => ({
     name: `${budget.namespace}/${budget.name}`,
     disruptionsAllowed: budget.disruptionsAllowed,
-    pods: pods.filter((pod) => budget.covers(pod)).map(({ namespace, name }) => `${namespace}/${name}`),
+    pods: candidates.filter((pod) => budget.covers(pod)).map(({ namespace, name }) => `${namespace}/${name}`),
   }));
+};
 
 /** Of an image that the node has in no version yet: the largest of Kubernetes' own, kube-apiserver, unpacked and rounded up. */
 const IMAGE_BYTES_UNKNOWN = 150 * 1024 ** 2;

@@ -1,6 +1,19 @@
-import { WorldFailure } from '@fairlead/contracts';
+import { timeMsOf, WorldFailure } from '@fairlead/contracts';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
-import type { V1Job } from '@kubernetes/client-node';
+import type {
+  V1DaemonSet,
+  V1Deployment,
+  V1EndpointSlice,
+  V1Job,
+  V1Lease,
+  V1MutatingWebhookConfiguration,
+  V1Node,
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1PodDisruptionBudget,
+  V1ValidatingWebhookConfiguration,
+  V1VolumeAttachment,
+} from '@kubernetes/client-node';
 import type {
   BudgetView,
   ClusterApi,
@@ -20,27 +33,37 @@ import type {
   WebhookView,
   WorkloadView,
 } from '../cluster.ports.js';
+import { textOf } from '../plain.object.js';
 import { applyAll } from './apply.js';
 import { signClientCertificate } from './client.certificates.js';
-import { deprecatedApisIn } from './deprecated.metrics.js';
+import { DEPRECATED_METRIC, deprecatedApisIn } from './deprecated.metrics.js';
 import { evictPod } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
 import { cordonNode, setTaint, uncordonNode } from './node.cordon.js';
 import { setNodeMetadata } from './node.metadata.js';
 import { releaseOutside } from './outside.resources.js';
-import { daemonSetView, deploymentView, nodeView, podView, selects } from './views.js';
+import { budgetView, daemonSetView, deploymentView, nodeView, podView } from './views.js';
 import { webhookView } from './webhooks.js';
 
 const KUBE_SYSTEM = 'kube-system';
+const NODES = '/api/v1/nodes';
+const PODS = '/api/v1/pods';
+const APPS = '/apis/apps/v1/namespaces';
+const WORKLOADS = {
+  DaemonSet: { plural: 'daemonsets', view: daemonSetView },
+  Deployment: { plural: 'deployments', view: deploymentView },
+} as const;
 const API_PORT = 6443;
 const ALREADY_THERE = 409;
 /** An API server of a large cluster has tens of megabytes of metrics. */
 const METRICS_BYTES_MAX = 64 * 1024 * 1024;
 
+const CHECKS_MAX = 100;
+
 /** What a health path's answer finds wrong. */
 export const failingIn = ({ status, text }: { readonly status: number; readonly text: string }): readonly string[] => {
   if (status === 200) return [];
-  const failing = [...text.matchAll(/^\[-\](\S+)/gm)].map(([, check]) => check ?? '');
+  const failing = [...text.matchAll(/^\[-\](\S{1,200})/gm)].slice(0, CHECKS_MAX).map(([, check]) => check ?? '');
   return failing.length > 0 ? failing : [`the whole (HTTP ${status}: ${text.slice(0, 300).trim()})`];
 };
 
@@ -58,131 +81,134 @@ export class ClientNodeCluster implements ClusterApi {
     return failingIn(await this.client.call(`read /readyz of ${controlPlane}`, () => this.client.get(path)));
   }
 
-  async nodes(): Promise<readonly NodeView[]> {
-    return (await this.client.listAll('list nodes', (at) => this.client.core.listNode(at))).map(nodeView);
+  nodes(): Promise<readonly NodeView[]> {
+    return this.client.listAll<V1Node, NodeView>({ operation: 'list nodes', path: NODES }, nodeView);
   }
 
-  async node(name: string): Promise<NodeView | undefined> {
-    const node = await this.client.find(`read node ${name}`, () => this.client.core.readNode({ name }));
-    return node === undefined ? undefined : nodeView(node);
+  node(name: string): Promise<NodeView | undefined> {
+    return this.client.read<V1Node, NodeView>(`read node ${name}`, `${NODES}/${encodeURIComponent(name)}`, nodeView);
   }
 
-  async pods(): Promise<readonly PodView[]> {
-    const pods = await this.client.listAll('list pods', (at) => this.client.core.listPodForAllNamespaces(at));
-    return pods.map(podView);
+  pods(): Promise<readonly PodView[]> {
+    return this.client.listAll<V1Pod, PodView>({ operation: 'list pods', path: PODS }, podView);
   }
 
-  async podsOn(node: string): Promise<readonly PodView[]> {
+  podsOn(node: string): Promise<readonly PodView[]> {
     const fieldSelector = `spec.nodeName=${node}`;
-    const pods = await this.client.listAll(`list pods on ${node}`, (at) =>
-      this.client.core.listPodForAllNamespaces({ ...at, fieldSelector }),
+    return this.client.listAll<V1Pod, PodView>(
+      { operation: `list pods on ${node}`, path: PODS, fieldSelector },
+      podView,
     );
-    return pods.map(podView);
   }
 
-  async staticPods(): Promise<readonly PodView[]> {
-    const pods = await this.client.listAll('list static pods', (at) =>
-      this.client.core.listNamespacedPod({ ...at, namespace: KUBE_SYSTEM, labelSelector: 'tier=control-plane' }),
-    );
-    return pods.map(podView).filter(({ mirror }) => mirror);
+  staticPods(): Promise<readonly PodView[]> {
+    const path = `/api/v1/namespaces/${KUBE_SYSTEM}/pods`;
+    const labelSelector = 'tier=control-plane';
+    return this.client.listAll<V1Pod, PodView>({ operation: 'list static pods', path, labelSelector }, (pod) => {
+      const view = podView(pod);
+      return view.mirror ? view : undefined;
+    });
   }
 
   async apiServerAddresses(): Promise<readonly string[]> {
-    const slices = await this.client.listAll('list API servers', (at) =>
-      this.client.discovery.listNamespacedEndpointSlice({
-        ...at,
-        namespace: 'default',
-        labelSelector: 'kubernetes.io/service-name=kubernetes',
-      }),
+    const path = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
+    const labelSelector = 'kubernetes.io/service-name=kubernetes';
+    const slices = await this.client.listAll<V1EndpointSlice, readonly string[]>(
+      { operation: 'list API servers', path, labelSelector },
+      ({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses.map((address) => textOf(address))),
     );
-    return slices.flatMap(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses));
+    return slices.flat();
   }
 
-  async budgets(): Promise<readonly BudgetView[]> {
-    const items = await this.client.listAll('list disruption budgets', (at) =>
-      this.client.policy.listPodDisruptionBudgetForAllNamespaces(at),
+  budgets(): Promise<readonly BudgetView[]> {
+    const path = '/apis/policy/v1/poddisruptionbudgets';
+    return this.client.listAll<V1PodDisruptionBudget, BudgetView>(
+      { operation: 'list disruption budgets', path },
+      budgetView,
     );
-    return items.map(({ metadata, spec, status }) => ({
-      namespace: metadata?.namespace ?? '',
-      name: metadata?.name ?? '',
-      disruptionsAllowed: status?.disruptionsAllowed ?? 0,
-      covers: ({ namespace, labels }) =>
-        namespace === metadata?.namespace && spec?.selector !== undefined && selects(spec.selector, labels),
-    }));
   }
 
   async webhooks(): Promise<readonly WebhookView[]> {
-    const { admission } = this.client;
+    const list = (kind: string, what: string): Promise<readonly (readonly WebhookView[])[]> =>
+      this.client.listAll<V1ValidatingWebhookConfiguration | V1MutatingWebhookConfiguration, readonly WebhookView[]>(
+        { operation: `list ${what} webhooks`, path: `/apis/admissionregistration.k8s.io/v1/${kind}` },
+        ({ metadata, webhooks }) => (webhooks ?? []).map((webhook) => webhookView(metadata.name, webhook)),
+      );
     const [validating, mutating] = await Promise.all([
-      this.client.listAll('list validating webhooks', (at) => admission.listValidatingWebhookConfiguration(at)),
-      this.client.listAll('list mutating webhooks', (at) => admission.listMutatingWebhookConfiguration(at)),
+      list('validatingwebhookconfigurations', 'validating'),
+      list('mutatingwebhookconfigurations', 'mutating'),
     ]);
-    return [...validating, ...mutating].flatMap(({ metadata, webhooks }) =>
-      (webhooks ?? []).map((webhook) => webhookView(metadata?.name ?? '', webhook)),
-    );
+    return [...validating, ...mutating].flat();
   }
 
   async workloads(namespace: string): Promise<readonly WorkloadView[]> {
-    const { apps } = this.client;
+    const path = `${APPS}/${encodeURIComponent(namespace)}`;
     const [daemonSets, deployments] = await Promise.all([
-      this.client.listAll('list DaemonSets', (at) => apps.listNamespacedDaemonSet({ ...at, namespace })),
-      this.client.listAll('list Deployments', (at) => apps.listNamespacedDeployment({ ...at, namespace })),
+      this.client.listAll<V1DaemonSet, WorkloadView>(
+        { operation: 'list DaemonSets', path: `${path}/daemonsets` },
+        daemonSetView,
+      ),
+      this.client.listAll<V1Deployment, WorkloadView>(
+        { operation: 'list Deployments', path: `${path}/deployments` },
+        deploymentView,
+      ),
     ]);
-    return [...daemonSets.map(daemonSetView), ...deployments.map(deploymentView)];
+    return [...daemonSets, ...deployments];
   }
 
-  async workload(kind: WorkloadView['kind'], namespace: string, name: string): Promise<WorkloadView | undefined> {
-    const { apps } = this.client;
-    return this.client.find(`read ${kind} ${name}`, async () =>
-      kind === 'Deployment'
-        ? deploymentView(await apps.readNamespacedDeployment({ namespace, name }))
-        : daemonSetView(await apps.readNamespacedDaemonSet({ namespace, name })),
-    );
+  workload(kind: WorkloadView['kind'], namespace: string, name: string): Promise<WorkloadView | undefined> {
+    const { plural, view } = WORKLOADS[kind];
+    const path = `${APPS}/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+    return this.client.read(`read ${kind} ${name}`, path, view);
   }
 
   async lease(name: string): Promise<LeaseView | undefined> {
-    const lease = await this.client.find(`read lease ${name}`, () =>
-      this.client.coordination.readNamespacedLease({ name, namespace: KUBE_SYSTEM }),
-    );
-    const { holderIdentity = '', renewTime } = lease?.spec ?? {};
-    // The library's type says a kind of Date, and it returns the text. A lease without a holder has none.
-    return renewTime === undefined
-      ? undefined
-      : { name, holder: holderIdentity, renewedAt: new Date(renewTime as Date | string).toISOString() };
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${KUBE_SYSTEM}/leases/${encodeURIComponent(name)}`;
+    // A lease without a holder has no time.
+    const lease = await this.client.read<V1Lease, LeaseView | null>(`read lease ${name}`, path, ({ spec }) => {
+      const renewedMs = timeMsOf(spec?.renewTime);
+      if (renewedMs === undefined) return null;
+      return { name, holder: textOf(spec?.holderIdentity), renewedAt: new Date(renewedMs).toISOString() };
+    });
+    return lease ?? undefined;
   }
 
   async deprecatedApis(): Promise<readonly DeprecatedApiView[]> {
-    const answer = await this.client.call('read /metrics', () => this.client.get('/metrics', METRICS_BYTES_MAX));
-    if (answer.status === 200) return deprecatedApisIn(answer.text);
-    const message = `HTTP ${answer.status}: ${answer.text.slice(0, 300)}`;
-    throw new WorldFailure({ operation: 'read /metrics', target: 'the API server', message });
+    const operation = 'read /metrics';
+    const { status, body } = await this.client.call(operation, () =>
+      this.client.lines('/metrics', DEPRECATED_METRIC, METRICS_BYTES_MAX),
+    );
+    if (status === 200) return deprecatedApisIn(body);
+    throw new WorldFailure({ operation, target: 'the API server', message: `HTTP ${status}` });
   }
 
   async freeDisk(node: string): Promise<number> {
     const operation = `read the figures of ${node}`;
     const path = `/api/v1/nodes/${node}/proxy/stats/summary?only_cpu_and_memory=false`;
-    const { status, text } = await this.client.call(operation, () => this.client.get(path, METRICS_BYTES_MAX));
-    const failed = (message: string): WorldFailure => new WorldFailure({ operation, target: node, message });
-    if (status !== 200) throw failed(`HTTP ${status}: ${text.slice(0, 300)}`);
-    const free = freeDiskIn(text);
-    if (free === undefined) throw failed('its kubelet says nothing of its disks');
-    return free;
+    const free = freeDiskIn(await this.client.call(operation, () => this.client.json(path)));
+    if (free !== undefined) return free;
+    throw new WorldFailure({ operation, target: node, message: 'its kubelet says nothing of its disks' });
   }
 
   async attachedVolumes(node: string): Promise<readonly string[]> {
-    const attachments = await this.client.listAll('list volume attachments', (at) =>
-      this.client.storage.listVolumeAttachment(at),
+    const path = '/apis/storage.k8s.io/v1/volumeattachments';
+    const attachments = await this.client.listAll<V1VolumeAttachment, { readonly volume: string }>(
+      { operation: 'list volume attachments', path },
+      ({ spec }) => {
+        const volume = textOf(spec.source.persistentVolumeName);
+        return spec.nodeName === node && volume !== '' ? { volume } : undefined;
+      },
     );
-    return attachments
-      .filter(({ spec }) => spec.nodeName === node)
-      .flatMap(({ spec }) => spec.source.persistentVolumeName ?? []);
+    return attachments.map(({ volume }) => volume);
   }
 
-  async volumeOf(namespace: string, name: string): Promise<string | undefined> {
-    const claim = await this.client.find(`read claim ${namespace}/${name}`, () =>
-      this.client.core.readNamespacedPersistentVolumeClaim({ namespace, name }),
+  volumeOf(namespace: string, name: string): Promise<string | undefined> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/persistentvolumeclaims/${encodeURIComponent(name)}`;
+    return this.client.read<V1PersistentVolumeClaim, string | undefined>(
+      `read claim ${namespace}/${name}`,
+      path,
+      ({ spec }) => textOf(spec?.volumeName) || undefined,
     );
-    return claim?.spec?.volumeName;
   }
 
   run(program: Program): Promise<ProgramEnd> {

@@ -1,15 +1,18 @@
 import type { DeprecatedApiView } from '../cluster.ports.js';
 
-const METRIC = /^apiserver_requested_deprecated_apis\{([^}]*)\} (\S+)$/gm;
+/** The gauge in Prometheus' text format, as an API server's /metrics has it. */
+export const DEPRECATED_METRIC = 'apiserver_requested_deprecated_apis{';
+const LINE = /^apiserver_requested_deprecated_apis\{([^}]*)\} (\S+)$/;
 
 const labelsOf = (text: string): ReadonlyMap<string, string> =>
   new Map([...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]));
 
-/** Reads the gauge from Prometheus' text format, as an API server's /metrics has it. */
-export const deprecatedApisIn = (metrics: string): readonly DeprecatedApiView[] =>
-  [...metrics.matchAll(METRIC)]
-    .filter(([, , value]) => Number(value) > 0)
-    .map(([, labels = '']) => labelsOf(labels))
+/** Reads lines that begin with the name of the gauge. */
+export const deprecatedApisIn = (lines: readonly string[]): readonly DeprecatedApiView[] =>
+  lines
+    .map((line) => LINE.exec(line))
+    .filter((match) => match !== null && Number(match[2]) > 0)
+    .map((match) => labelsOf(match?.[1] ?? ''))
     .map((labels) => ({
       group: labels.get('group') ?? '',
       version: labels.get('version') ?? '',

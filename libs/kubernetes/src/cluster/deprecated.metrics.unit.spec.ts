@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
-import { deprecatedApisIn } from './deprecated.metrics.js';
+import { linesIn } from '../line.reader.fixtures.js';
+import { DEPRECATED_METRIC, deprecatedApisIn } from './deprecated.metrics.js';
 
 it('reads which deprecated APIs were asked for, also those of which no end is named', () => {
   const metrics = [
@@ -8,7 +9,7 @@ it('reads which deprecated APIs were asked for, also those of which no end is na
     'apiserver_requested_deprecated_apis{group="policy",removed_release="1.25",resource="podsecuritypolicies",version="v1beta1"} 1',
     'apiserver_requested_deprecated_apis{group="x",removed_release="1.40",resource="y",version="v1"} 0',
   ].join('\n');
-  expect(deprecatedApisIn(metrics)).toEqual([
+  expect(deprecatedApisIn(linesIn(metrics, DEPRECATED_METRIC))).toEqual([
     { group: '', version: 'v1', resource: 'endpoints', removedIn: null },
     { group: 'policy', version: 'v1beta1', resource: 'podsecuritypolicies', removedIn: '1.25' },
   ]);

@@ -1,13 +1,13 @@
-interface Figures {
-  readonly availableBytes?: number;
-}
-interface Summary {
-  readonly node?: { readonly fs?: Figures; readonly runtime?: { readonly imageFs?: Figures } };
-}
+import * as z from 'zod';
+
+const Figures = z.object({ availableBytes: z.number().min(0).optional() }).optional();
+const Summary = z.object({
+  node: z.object({ fs: Figures, runtime: z.object({ imageFs: Figures }).optional() }).optional(),
+});
 
 /** Of a kubelet's /stats/summary: what is free where it is scarcest; undefined: it does not report its disks. */
-export const freeDiskIn = (summary: string): number | undefined => {
-  const { node } = JSON.parse(summary) as Summary;
+export const freeDiskIn = (summary: unknown): number | undefined => {
+  const node = Summary.safeParse(summary).data?.node;
   const free = [node?.fs?.availableBytes, node?.runtime?.imageFs?.availableBytes].filter(
     (bytes) => bytes !== undefined,
   );

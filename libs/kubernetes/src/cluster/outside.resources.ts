@@ -1,67 +1,95 @@
-import type { V1PersistentVolume } from '@kubernetes/client-node';
+import type { V1PersistentVolume, V1PersistentVolumeClaim, V1Pod, V1Service } from '@kubernetes/client-node';
 import type { KubernetesClient } from '../kubernetes.client.js';
+import { textOf, type Listed, type ObjectMetadata } from '../plain.object.js';
 
 /** A provisioner made the volume, and deletes it when its claim is gone. */
 const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
-const isDeletedWithItsClaim = ({ metadata, spec }: V1PersistentVolume): boolean =>
+const isDeletedWithItsClaim = ({ metadata, spec }: Listed<V1PersistentVolume>): boolean =>
   spec?.persistentVolumeReclaimPolicy === 'Delete' &&
   spec.claimRef !== undefined &&
-  metadata?.annotations?.[PROVISIONED_BY] !== undefined;
+  metadata.annotations?.[PROVISIONED_BY] !== undefined;
 
 const keyOf = (namespace: string | undefined, name: string | undefined): string => `${namespace ?? ''}/${name ?? ''}`;
 
+/** How many objects of a kind are deleted before the lists are read again. */
+const DELETED_MAX = 500;
+
+interface Found {
+  readonly namespace: string;
+  readonly name: string;
+  /** Its deletion was requested before. */
+  readonly deleting: boolean;
+}
+
+const foundOf = ({ name, namespace = '', deletionTimestamp }: ObjectMetadata): Found => ({
+  namespace,
+  name,
+  deleting: deletionTimestamp !== undefined && deletionTimestamp !== null,
+});
+
+const deleteAll = async (
+  client: KubernetesClient,
+  kind: string,
+  found: readonly Found[],
+  remove: (at: { readonly namespace: string; readonly name: string }) => Promise<unknown>,
+): Promise<void> => {
+  for (const { namespace, name } of found.filter(({ deleting }) => !deleting).slice(0, DELETED_MAX))
+    await client.find(`delete ${kind} ${namespace}/${name}`, () => remove({ namespace, name }));
+};
+
 const releaseLoadBalancers = async (client: KubernetesClient): Promise<readonly string[]> => {
-  const services = await client.listAll('list services', (at) => client.core.listServiceForAllNamespaces(at));
-  const holding = services.filter(({ spec }) => spec?.type === 'LoadBalancer');
-  for (const { metadata } of holding) {
-    const { name = '', namespace = '', deletionTimestamp } = metadata ?? {};
-    if (deletionTimestamp !== undefined) continue;
-    await client.find(`delete service ${namespace}/${name}`, () =>
-      client.core.deleteNamespacedService({ name, namespace }),
-    );
-  }
-  return holding.map(({ metadata }) => `Service ${keyOf(metadata?.namespace, metadata?.name)}`);
+  const holding = await client.listAll<V1Service, Found>(
+    { operation: 'list services', path: '/api/v1/services' },
+    ({ metadata, spec }) => (spec?.type === 'LoadBalancer' ? foundOf(metadata) : undefined),
+  );
+  await deleteAll(client, 'service', holding, (at) => client.core.deleteNamespacedService(at));
+  return holding.map(({ namespace, name }) => `Service ${keyOf(namespace, name)}`);
 };
 
 const deleteClaims = async (client: KubernetesClient, claims: ReadonlySet<string>): Promise<void> => {
-  const found = await client.listAll('list claims', (at) => client.core.listPersistentVolumeClaimForAllNamespaces(at));
-  for (const { metadata } of found) {
-    const { name = '', namespace = '', deletionTimestamp } = metadata ?? {};
-    if (deletionTimestamp !== undefined || !claims.has(keyOf(namespace, name))) continue;
-    await client.find(`delete claim ${namespace}/${name}`, () =>
-      client.core.deleteNamespacedPersistentVolumeClaim({ name, namespace }),
-    );
-  }
+  const found = await client.listAll<V1PersistentVolumeClaim, Found>(
+    { operation: 'list claims', path: '/api/v1/persistentvolumeclaims', metadataOnly: true },
+    ({ metadata }) => (claims.has(keyOf(metadata.namespace, metadata.name)) ? foundOf(metadata) : undefined),
+  );
+  await deleteAll(client, 'claim', found, (at) => client.core.deleteNamespacedPersistentVolumeClaim(at));
 };
+
+const uses = ({ metadata, spec }: Listed<V1Pod>, claims: ReadonlySet<string>): boolean =>
+  spec?.volumes?.some(
+    ({ name: volume, persistentVolumeClaim: claim, ephemeral }) =>
+      (claim !== undefined && claims.has(keyOf(metadata.namespace, claim.claimName))) ||
+      (ephemeral !== undefined && claims.has(keyOf(metadata.namespace, `${metadata.name}-${volume}`))),
+  ) ?? false;
 
 /** A claim lasts as long as a pod uses it, and no pod is started with one that is being deleted. */
 const deletePodsOf = async (client: KubernetesClient, claims: ReadonlySet<string>): Promise<void> => {
-  const pods = await client.listAll('list pods', (at) => client.core.listPodForAllNamespaces(at));
-  const using = pods.filter(({ metadata, spec }) =>
-    spec?.volumes?.some(
-      ({ name: volume, persistentVolumeClaim: claim, ephemeral }) =>
-        (claim !== undefined && claims.has(keyOf(metadata?.namespace, claim.claimName))) ||
-        (ephemeral !== undefined && claims.has(keyOf(metadata?.namespace, `${metadata?.name}-${volume}`))),
-    ),
+  const using = await client.listAll<V1Pod, Found>({ operation: 'list pods', path: '/api/v1/pods' }, (pod) =>
+    uses(pod, claims) ? foundOf(pod.metadata) : undefined,
   );
-  for (const { metadata } of using) {
-    const { name = '', namespace = '', deletionTimestamp } = metadata ?? {};
-    if (deletionTimestamp !== undefined) continue;
-    await client.find(`delete pod ${namespace}/${name}`, () => client.core.deleteNamespacedPod({ name, namespace }));
-  }
+  await deleteAll(client, 'pod', using, (at) => client.core.deleteNamespacedPod(at));
 };
 
+interface Volume {
+  readonly name: string;
+  readonly claim: string;
+}
+
 const releaseVolumes = async (client: KubernetesClient): Promise<readonly string[]> => {
-  const volumes = (await client.listAll('list volumes', (at) => client.core.listPersistentVolume(at))).filter(
-    isDeletedWithItsClaim,
+  const volumes = await client.listAll<V1PersistentVolume, Volume>(
+    { operation: 'list volumes', path: '/api/v1/persistentvolumes' },
+    (volume) => {
+      const { claimRef } = volume.spec ?? {};
+      if (!isDeletedWithItsClaim(volume)) return undefined;
+      return { name: volume.metadata.name, claim: keyOf(textOf(claimRef?.namespace), textOf(claimRef?.name)) };
+    },
   );
-  const used = new Set(volumes.map(({ spec }) => keyOf(spec?.claimRef?.namespace, spec?.claimRef?.name)));
+  const used = new Set(volumes.map(({ claim }) => claim));
   if (used.size > 0) {
     await deleteClaims(client, used);
     await deletePodsOf(client, used);
   }
-  return volumes.map(({ metadata }) => `PersistentVolume ${metadata?.name}`);
+  return volumes.map(({ name }) => `PersistentVolume ${name}`);
 };
 
 /** Asks the controllers of a cluster to release what it holds outside its machines. Answers with what they have yet to release. */

@@ -2,8 +2,9 @@ import { ApiException } from '@kubernetes/client-node';
 import { describe, expect, it } from '@jest/globals';
 import { QUESTIONS, type Question } from '../../../../test/recorded/questions.js';
 import { recorded, RECORDED_VERSIONS } from '../../../../test/recorded/recorded.js';
+import { linesIn } from '../line.reader.fixtures.js';
 import { failingIn } from './client-node.cluster.js';
-import { deprecatedApisIn } from './deprecated.metrics.js';
+import { DEPRECATED_METRIC, deprecatedApisIn } from './deprecated.metrics.js';
 import { refusal } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
 
@@ -31,7 +32,7 @@ describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (ku
   });
 
   it('of its disks: what is free where it is scarcest', () =>
-    expect(freeDiskIn(`{"node":{${said('figures').trim().replace(/,$/, '')}}}`)).toBeGreaterThan(0));
+    expect(freeDiskIn(JSON.parse(`{"node":{${said('figures').trim().replace(/,$/, '')}}}`))).toBeGreaterThan(0));
 
   it('of its health: which of its checks fail', () => {
     const well = said('ready');
@@ -42,7 +43,7 @@ describe.each(RECORDED_VERSIONS)('what a real control plane of %s answered', (ku
   });
 
   it('of deprecated APIs that were asked for', () =>
-    expect(deprecatedApisIn(said('deprecated'))).toEqual(
+    expect(deprecatedApisIn(linesIn(said('deprecated'), DEPRECATED_METRIC))).toEqual(
       expect.arrayContaining([{ group: '', version: 'v1', resource: 'endpoints', removedIn: null }]),
     ));
 });

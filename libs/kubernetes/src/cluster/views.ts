@@ -1,3 +1,4 @@
+import { timeMsOf } from '@fairlead/contracts';
 import { parseQuantity } from '../quantity.js';
 import type {
   V1DaemonSet,
@@ -5,9 +6,11 @@ import type {
   V1LabelSelector,
   V1Node,
   V1Pod,
+  V1PodDisruptionBudget,
   V1PodTemplateSpec,
 } from '@kubernetes/client-node';
-import type { NodeView, PodView, Resources, WorkloadView } from '../cluster.ports.js';
+import type { BudgetView, NodeView, PodView, Resources, WorkloadView } from '../cluster.ports.js';
+import { textOf, type Listed, type Plain } from '../plain.object.js';
 
 export const CORDONED_BY = 'fairlead.dev/cordoned-by';
 export const EXCLUDED_BY = 'fairlead.dev/excluded-by';
@@ -17,7 +20,7 @@ const MIRROR = 'kubernetes.io/config.mirror';
 const MILLI = 1_000;
 
 /** In base units; 0 for what is no quantity. */
-const quantityOf = (text: string | undefined): number => parseQuantity(text ?? '') ?? 0;
+const quantityOf = (text: string | undefined): number => parseQuantity(textOf(text)) ?? 0;
 
 const resourcesOf = (amounts: Readonly<Record<string, string>> | undefined): Resources => ({
   cpuMillis: Math.round(quantityOf(amounts?.['cpu']) * MILLI),
@@ -29,84 +32,116 @@ const plus = (a: Resources, b: Resources): Resources => ({
   memoryBytes: a.memoryBytes + b.memoryBytes,
 });
 
-export const nodeView = ({ metadata, spec, status }: V1Node): NodeView => {
+const IMAGES_MAX = 500;
+const ARGS_MAX = 200;
+const ARG_LENGTH_MAX = 4 * 1_024;
+
+const countOf = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0);
+
+export const nodeView = ({ metadata, spec, status }: Listed<V1Node>): NodeView => {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
-    name: metadata?.name ?? '',
-    registered: { uid: metadata?.uid ?? '', atMs: metadata?.creationTimestamp?.getTime() ?? 0 },
-    providerId: spec?.providerID ?? null,
-    controlPlane: metadata?.labels?.[CONTROL_PLANE] !== undefined,
-    internalIp: status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? null,
+    name: metadata.name,
+    registered: { uid: metadata.uid ?? '', atMs: timeMsOf(metadata.creationTimestamp) ?? 0 },
+    providerId: spec?.providerID === undefined ? null : textOf(spec.providerID),
+    controlPlane: metadata.labels?.[CONTROL_PLANE] !== undefined,
+    internalIp: textOf(status?.addresses?.find(({ type }) => type === 'InternalIP')?.address) || null,
     ready: ready?.status === 'True',
-    message: ready?.message ?? 'Kubernetes has no word of its readiness',
-    kubeletVersion: status?.nodeInfo?.kubeletVersion ?? '',
-    containerRuntime: status?.nodeInfo?.containerRuntimeVersion ?? '',
+    message: ready?.message === undefined ? 'Kubernetes has no word of its readiness' : textOf(ready.message),
+    kubeletVersion: textOf(status?.nodeInfo?.kubeletVersion),
+    containerRuntime: textOf(status?.nodeInfo?.containerRuntimeVersion),
     unschedulable: spec?.unschedulable === true,
-    cordonedBy: metadata?.annotations?.[CORDONED_BY] ?? null,
+    cordonedBy: metadata.annotations?.[CORDONED_BY] ?? null,
     allocatable: resourcesOf(status?.allocatable),
-    images: (status?.images ?? []).map(({ names, sizeBytes }) => ({ names: names ?? [], bytes: sizeBytes ?? 0 })),
+    images: (status?.images ?? []).slice(0, IMAGES_MAX).map(({ names, sizeBytes }) => ({
+      names: (names ?? []).map((name) => textOf(name)),
+      bytes: countOf(sizeBytes),
+    })),
   };
 };
 
+const OWN = 'fairlead.dev/';
+
+const ownAnnotations = (all: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(all).filter(([key]) => key.startsWith(OWN)));
+
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed'] as const;
 
-export const podView = ({ metadata, spec, status }: V1Pod): PodView => {
-  const controller = metadata?.ownerReferences?.find((owner) => owner.controller === true);
+export const podView = ({ metadata, spec, status }: Listed<V1Pod>): PodView => {
+  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);
   const first = spec?.containers[0];
+  const mirror = metadata.annotations?.[MIRROR] !== undefined;
+  const words = mirror ? [...(first?.command ?? []), ...(first?.args ?? [])] : [];
   return {
-    namespace: metadata?.namespace ?? '',
-    name: metadata?.name ?? '',
-    uid: metadata?.uid ?? '',
-    node: spec?.nodeName ?? '',
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    node: textOf(spec?.nodeName),
     phase: PHASES.find((phase) => phase === status?.phase) ?? 'Unknown',
     ready: status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false,
-    deleting: metadata?.deletionTimestamp !== undefined,
-    mirror: metadata?.annotations?.[MIRROR] !== undefined,
+    deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
+    mirror,
     controller: controller === undefined ? null : { kind: controller.kind, name: controller.name },
-    labels: metadata?.labels ?? {},
-    annotations: metadata?.annotations ?? {},
-    priority: spec?.priority ?? 0,
-    image: first?.image ?? '',
-    args: [...(first?.command ?? []), ...(first?.args ?? [])],
+    labels: metadata.labels ?? {},
+    annotations: ownAnnotations(metadata.annotations ?? {}),
+    priority: countOf(spec?.priority),
+    image: textOf(first?.image),
+    args: words.slice(0, ARGS_MAX).map((word) => textOf(word, ARG_LENGTH_MAX)),
     requests: (spec?.containers ?? [])
       .map(({ resources }) => resourcesOf(resources?.requests))
       .reduce(plus, { cpuMillis: 0, memoryBytes: 0 }),
     emptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined) ?? false,
     claims: (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) =>
-      claim === undefined ? [] : [claim.claimName],
+      claim === undefined ? [] : [textOf(claim.claimName)],
     ),
   };
 };
 
-const versionOf = (template: V1PodTemplateSpec | undefined): string =>
-  /:([\w][\w.-]*)(@|$)/.exec(template?.spec?.containers[0]?.image ?? '')?.[1] ?? 'unknown';
+const versionOf = (template: Plain<V1PodTemplateSpec> | undefined): string =>
+  /:([\w][\w.-]*)(@|$)/.exec(textOf(template?.spec?.containers[0]?.image))?.[1] ?? 'unknown';
 
-export const daemonSetView = ({ metadata, spec, status }: V1DaemonSet): WorkloadView => ({
+export const daemonSetView = ({ metadata, spec, status }: Listed<V1DaemonSet>): WorkloadView => ({
   kind: 'DaemonSet',
-  namespace: metadata?.namespace ?? '',
-  name: metadata?.name ?? '',
-  desired: status?.desiredNumberScheduled ?? 0,
-  ready: status?.numberReady ?? 0,
-  updated: status?.updatedNumberScheduled ?? 0,
-  former: Math.max(0, (status?.currentNumberScheduled ?? 0) - (status?.updatedNumberScheduled ?? 0)),
-  observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
+  namespace: metadata.namespace ?? '',
+  name: metadata.name,
+  desired: countOf(status?.desiredNumberScheduled),
+  ready: countOf(status?.numberReady),
+  updated: countOf(status?.updatedNumberScheduled),
+  former: Math.max(0, countOf(status?.currentNumberScheduled) - countOf(status?.updatedNumberScheduled)),
+  observed: countOf(status?.observedGeneration) >= (metadata.generation ?? 0),
   version: versionOf(spec?.template),
 });
 
-export const deploymentView = ({ metadata, spec, status }: V1Deployment): WorkloadView => ({
+export const deploymentView = ({ metadata, spec, status }: Listed<V1Deployment>): WorkloadView => ({
   kind: 'Deployment',
-  namespace: metadata?.namespace ?? '',
-  name: metadata?.name ?? '',
+  namespace: metadata.namespace ?? '',
+  name: metadata.name,
   desired: spec?.replicas ?? 1,
-  ready: status?.readyReplicas ?? 0,
-  updated: status?.updatedReplicas ?? 0,
-  former: Math.max(0, (status?.replicas ?? 0) - (status?.updatedReplicas ?? 0)),
-  observed: (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0),
+  ready: countOf(status?.readyReplicas),
+  updated: countOf(status?.updatedReplicas),
+  former: Math.max(0, countOf(status?.replicas) - countOf(status?.updatedReplicas)),
+  observed: countOf(status?.observedGeneration) >= (metadata.generation ?? 0),
   version: versionOf(spec?.template),
 });
+
+/** A selector is kept with its budget. */
+const SELECTOR_LENGTH_MAX = 16 * 1_024;
+
+export const budgetView = ({ metadata, spec, status }: Listed<V1PodDisruptionBudget>): BudgetView => {
+  const { namespace = '', name } = metadata;
+  const selector = spec?.selector;
+  if (selector !== undefined && JSON.stringify(selector).length > SELECTOR_LENGTH_MAX)
+    throw new TypeError(`the selector of the PodDisruptionBudget ${namespace}/${name} is too long`);
+  return {
+    namespace,
+    name,
+    disruptionsAllowed: countOf(status?.disruptionsAllowed),
+    covers: (pod) => pod.namespace === namespace && selector !== undefined && selects(selector, pod.labels),
+  };
+};
 
 /** Kubernetes' label selectors: every requirement must hold; a selector without any selects everything. */
-export const selects = (selector: V1LabelSelector, labels: Readonly<Record<string, string>>): boolean =>
+export const selects = (selector: Plain<V1LabelSelector>, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value) &&
   (selector.matchExpressions ?? []).every(({ key, operator, values }) => {
     const value = labels[key];

@@ -5,6 +5,7 @@ import type {
   V1ValidatingWebhook,
 } from '@kubernetes/client-node';
 import type { WebhookView } from '../cluster.ports.js';
+import { textOf, type Plain } from '../plain.object.js';
 import { selects } from './views.js';
 
 /** Without these three objects in kube-system no control plane can be changed. */
@@ -21,15 +22,18 @@ const TIMEOUT_SECONDS_DEFAULT = 10;
 const names = (list: readonly string[] | undefined, value: string): boolean =>
   (list ?? []).some((candidate) => candidate === '*' || candidate === '*/*' || candidate === value);
 
-const asksAbout = (rule: V1RuleWithOperations): boolean =>
+const asksAbout = (rule: Plain<V1RuleWithOperations>): boolean =>
   NEEDED.some(({ group, resource }) => names(rule.apiGroups, group) && names(rule.resources, resource));
 
-const isAsked = (namespaceSelector: V1LabelSelector | undefined): boolean =>
+const isAsked = (namespaceSelector: Plain<V1LabelSelector> | undefined): boolean =>
   namespaceSelector === undefined || selects(namespaceSelector, KUBE_SYSTEM_LABELS);
 
-export const webhookView = (configuration: string, webhook: V1ValidatingWebhook | V1MutatingWebhook): WebhookView => ({
-  name: `${configuration}/${webhook.name}`,
+export const webhookView = (
+  configuration: string,
+  webhook: Plain<V1ValidatingWebhook | V1MutatingWebhook>,
+): WebhookView => ({
+  name: `${configuration}/${textOf(webhook.name)}`,
   failurePolicy: webhook.failurePolicy === 'Ignore' ? 'Ignore' : 'Fail',
-  timeoutSeconds: webhook.timeoutSeconds ?? TIMEOUT_SECONDS_DEFAULT,
+  timeoutSeconds: typeof webhook.timeoutSeconds === 'number' ? webhook.timeoutSeconds : TIMEOUT_SECONDS_DEFAULT,
   matchesKubeSystem: isAsked(webhook.namespaceSelector) && (webhook.rules ?? []).some(asksAbout),
 });

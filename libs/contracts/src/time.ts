@@ -1,0 +1,21 @@
+import * as z from 'zod';
+
+const FIRST_YEAR = 1970;
+const LAST_YEAR = 2200;
+
+/**
+ * A moment as others state it: nodes, providers, API servers, archives. RFC 3339 in UTC, from 1970 to 2200: each of these is a time for
+ * JavaScript, for PostgreSQL and for any other reader.
+ */
+export const Time = z.iso
+  .datetime()
+  .refine((text) => Number(text.slice(0, 4)) >= FIRST_YEAR && Number(text.slice(0, 4)) <= LAST_YEAR, {
+    error: `must be a time from ${FIRST_YEAR} to ${LAST_YEAR}`,
+  });
+export type Time = z.infer<typeof Time>;
+
+/** Milliseconds since 1970; undefined: it is no such time. */
+export const timeMsOf = (value: unknown): number | undefined => {
+  const { data } = Time.safeParse(value);
+  return data === undefined ? undefined : Date.parse(data);
+};
