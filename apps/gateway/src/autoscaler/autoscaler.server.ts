@@ -14,6 +14,7 @@ import { Refused } from '../http/refused.js';
 import { AutoscalerAccess } from './autoscaler.access.js';
 import { AutoscalerAuthority } from './autoscaler.authority.js';
 import { AutoscalerCalls, type Call } from './autoscaler.calls.js';
+import { AutoscalerListener } from './autoscaler.listener.js';
 import {
   decodeMessage,
   encodeMessage,
@@ -35,6 +36,8 @@ const OPTIONS: grpc.ServerOptions = {
 /** A call whose client sets no deadline, or a far one, ends after this. */
 const CALL_MAX_MS = 30_000;
 const STOP_MS = 1_000;
+/** A refusal travels in a header of HTTP/2, which clients take up to 8 KiB of; what a caller sent may be part of it. */
+const DETAILS_LENGTH_MAX = 1_000;
 
 /** What the client is to make of a refusal, by the HTTP status that the REST API gives it. */
 const CODES: Readonly<Partial<Record<number, grpc.status>>> = {
@@ -66,10 +69,14 @@ class Unimplemented extends Error {
 const codeOf = ({ code }: Refusal): grpc.status =>
   OWN_CODES[code] ?? CODES[REFUSALS[code].status] ?? grpc.status.INTERNAL;
 
+const shortened = (text: string): string =>
+  text.length <= DETAILS_LENGTH_MAX ? text : `${text.slice(0, DETAILS_LENGTH_MAX)}...`;
+
 const statusOf = (error: unknown): Pick<grpc.StatusObject, 'code' | 'details'> => {
   if (error instanceof Refused) {
     const [refusal] = error.refusals;
-    return { code: codeOf(refusal), details: `${refusal.message}. ${refusal.help ?? ''} (${refusal.code})` };
+    const message = shortened(refusal.message);
+    return { code: codeOf(refusal), details: `${message}. ${refusal.help ?? ''} (${refusal.code})` };
   }
   if (isOutage(error) || error instanceof WorldFailure)
     return { code: grpc.status.UNAVAILABLE, details: 'The event log or the database does not answer. Try again.' };
@@ -83,6 +90,7 @@ const statusOf = (error: unknown): Pick<grpc.StatusObject, 'code' | 'details'> =
 export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly log = new Logger('autoscaler');
   private server: grpc.Server | undefined;
+  private listener: AutoscalerListener | undefined;
   private port = 0;
   private serving: Promise<void> | undefined;
 
@@ -112,18 +120,21 @@ export class AutoscalerServer implements OnApplicationBootstrap, BeforeApplicati
     if (autoscaler === undefined) return;
     const { host, port } = autoscaler.listen;
     const pair = await this.authority.serverPair([autoscaler.address.host]);
-    const trusted = Buffer.from(certificateIn(await this.authority.pair()));
-    const own = { cert_chain: Buffer.from(certificateIn(pair)), private_key: Buffer.from(keyIn(pair)) };
     const server = new grpc.Server(OPTIONS);
     server.addService(definition, this.handlers());
     this.server = server;
-    this.port = await bound(server, `${host.includes(':') ? `[${host}]` : host}:${port}`, [trusted, own]);
+    this.listener = new AutoscalerListener(
+      { ca: certificateIn(await this.authority.pair()), cert: certificateIn(pair), key: keyIn(pair) },
+      server.createConnectionInjector(grpc.ServerCredentials.createInsecure()),
+    );
+    this.port = await this.listener.listen(host, port);
     this.log.log(`autoscalers are served at ${this.address}`);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     const { server } = this;
     if (server === undefined) return;
+    this.listener?.close();
     const cut = setTimeout(() => server.forceShutdown(), STOP_MS);
     await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
     clearTimeout(cut);
@@ -191,18 +202,6 @@ const definition: grpc.ServiceDefinition = Object.fromEntries(
     ];
   }),
 );
-
-interface OwnPair {
-  readonly cert_chain: Buffer;
-  readonly private_key: Buffer;
-}
-
-/** Listens, to clients with a certificate of the authority only. Answers the port. */
-const bound = (server: grpc.Server, address: string, [trusted, own]: readonly [Buffer, OwnPair]): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const credentials = grpc.ServerCredentials.createSsl(trusted, [own], true);
-    server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
-  });
 
 const certificateOf = (call: grpc.ServerUnaryCall<unknown, unknown>): Uint8Array => {
   const { sslPeerCertificate } = call.getAuthContext();
