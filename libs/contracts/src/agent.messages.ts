@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { networkEvents } from './events/network.events.js';
 import { rolloutEvents } from './events/node.events.js';
 import { ClusterUid, NatsUserKey } from './ids.js';
+import { Time } from './time.js';
 
 /** Ids of events, as agents name the cause of a fact. */
 const EventId = z.string().min(1).max(128);
@@ -9,7 +10,7 @@ const EventId = z.string().min(1).max(128);
 /** A fact as an agent sends it; the subject determines the node and the type. */
 export const AgentFactMessage = z.object({
   id: z.uuid().describe('Drawn once: a repetition is recorded once'),
-  time: z.iso.datetime().describe('When it was observed, by the clock of the node'),
+  time: Time.describe('When it was observed, by the clock of the node'),
   desired: EventId.nullable().describe(
     'Id of the DesiredVersionsSet or DesiredNetworkSet that it follows from; null: of none',
   ),

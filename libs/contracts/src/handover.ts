@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { Time } from './time.js';
 
 /** The entry of the metadata of the stream EVENTS that records who holds the log; absent: this installation, since its first start. */
 export const HANDOVER_METADATA = 'fairlead-handover';
@@ -23,7 +24,7 @@ const fields = {
   id: z.uuid(),
   target: HandoverTarget,
   lock: Sha256.describe('SHA-256 of the code that the source reveals when it can no longer open its log'),
-  at: z.iso.datetime(),
+  at: Time,
   epoch: z.int().min(1).max(1_000_000).describe('One more than that of the installation that was taken over'),
   events: z.int().min(0).describe('How many events were taken over; of a source: until it took over itself, or 0'),
 };

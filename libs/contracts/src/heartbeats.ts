@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SoftwareVersions } from './events/node.events.js';
 import { ClusterUid, NodeName } from './ids.js';
+import { Time } from './time.js';
 
 /** Agents publish one every interval (with jitter); upgrade-svc keeps the last one of each node in memory. Not an event. */
 export const HEARTBEAT_INTERVAL_MS = 10_000;
@@ -10,7 +11,7 @@ export const NODE_LOST_AFTER_MS = 40_000;
 
 /** What a node saw of the place that its software comes from. */
 export const SourceLook = z.object({
-  at: z.iso.datetime(),
+  at: Time,
   address: z.string(),
   failure: z.string().nullable().describe('Why it could not be read; null: it was'),
   releases: z.array(z.string()).nullable().describe('Kubernetes versions that it has; null: it has no catalogue'),
@@ -21,7 +22,7 @@ export type SourceLook = z.infer<typeof SourceLook>;
 export const Heartbeat = z.object({
   uid: ClusterUid,
   node: NodeName,
-  at: z.iso.datetime(),
+  at: Time,
   bootId: z.string(),
   agentVersion: z.string(),
   revision: z.int().describe('The desired revision that the node has reached'),

@@ -28,6 +28,7 @@ export {
 } from './events/definition.js';
 export { ConnectionOffer, MachineSpec, ReservedMachines, ReservedSizes } from './events/machines.events.js';
 export { SNAPSHOT_ENDS, UPGRADE_MODES, type SnapshotEnd } from './events/rollout.events.js';
+export { STALL_NAMES_MAX } from './events/process.events.js';
 export { ChangesAllowedUntil, DesiredSoftware, SoftwareVersions } from './events/node.events.js';
 export * from './exec.limits.js';
 export * from './executions.js';

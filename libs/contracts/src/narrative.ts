@@ -206,6 +206,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ClusterQuarantineReleased: ({ service, consumer, mode }) => `${consumer} of ${service} was released (${mode})`,
   ClusterQuarantined: ({ service, consumer, eventSeq, error }) =>
     `${consumer} of ${service} could not process event ${eventSeq}: ${error}`,
+  EventLoopBlocked: ({ service, blockedMs, work, others }) =>
+    `a process of ${service} did nothing else for ${seconds(blockedMs)}; under way: ${work.length === 0 ? 'nothing that is named' : work.join(', ')}${others === 0 ? '' : ` and ${count(others, 'other')}`}`,
   HookSkipped: ({ hook, point, node, reason }) => `${hookOf(hook, point, node)} is skipped${because(reason)}`,
   HookBlocked: (data) => hookBlocked(data),
   HookSucceeded: (data) => hookSucceeded(data),

@@ -2,6 +2,7 @@ export { Batcher } from './jetstream/batcher.js';
 export { FoldCache } from './fold.cache.js';
 export { LatestFold, type Fold } from './latest.fold.js';
 export { makeHandle, ATTEMPTS_MAX, type Decided, type Handle } from './handle.js';
+export { currentWork, CurrentWork } from './jetstream/current.work.js';
 export { consumerNames, processConsumer, type Consumers } from './jetstream/consumers.js';
 export * from './jetstream/decorators.js';
 export { readAll, readBatch, READ_BATCH, type RawEvent } from './jetstream/direct.reader.js';

@@ -52,6 +52,8 @@ import { ConfigurationError, readServiceConfig, refusePlainTokens, type Env, typ
 import { closeWorld, reachWorld, type Connections } from './connections.js';
 import type { ServiceDefinition } from './definition.js';
 import { givenEnvironment } from './given.environment.js';
+import { recordBlock } from './event.loop.events.js';
+import { watchEventLoop, type BlockReport } from './event.loop.js';
 import { HealthHttp } from './health.http.js';
 import { followTlsFiles, tlsPair } from './http.tls.js';
 import { LatePartitionConsumers } from './late.partition.consumers.js';
@@ -206,6 +208,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
   const { nc, pool, database } = connections;
   const store = new JetStreamStore({ nc, source: `/${definition.name}`, now: () => new Date(), newId: randomUUID });
   const recent = new RecentEntries();
+  const metricsLog = new Logger('metrics');
   const world: World = {
     config,
     nc,
@@ -217,7 +220,7 @@ const worldOf = (definition: ServiceDefinition, config: ServiceConfig, connectio
     handle: makeHandle(definition.reconcilers.length === 0 ? store : recent.over(store)),
     recent,
     leases: new PostgresLeases(pool, new Logger('leases')),
-    metrics: new ServiceMetrics(definition.name),
+    metrics: new ServiceMetrics(definition.name, (words) => metricsLog.warn(words)),
     signs: new SignsOfLife(nc, definition.name),
     progress: new JobsProgress(() => performance.now()),
     ownership: new LogOwnership(nc, definition.answersReads === true ? whileReadable : whileHeld),
@@ -307,15 +310,28 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
   world.signs.start();
 };
 
+/** In the log of the process at once, and in the log of events, where the administrators of all namespaces see it. */
+const reportBlocks = ({ name }: ServiceDefinition, { handle, metrics }: World): (() => void) => {
+  const log = new Logger('event loop');
+  return watchEventLoop(metrics, (block: BlockReport) => {
+    log.warn(`blocked for ${Math.round(block.blockedMs)} ms; under way: ${block.work.join(', ')}`);
+    recordBlock(handle, name, block).catch((error: unknown) => {
+      log.warn(`the block could not be recorded: ${wordsOf(error)}`);
+    });
+  });
+};
+
 const runningOf = (definition: ServiceDefinition, world: World, app: NestExpressApplication): RunningService => {
   const { config, nc, pool, database } = world;
   const address = app.getHttpServer().address() as { port: number };
   const unfollow = config.tls === undefined ? undefined : followTlsFiles(app.getHttpServer() as Server, config.tls);
+  const unwatch = reportBlocks(definition, world);
   let stopping = false;
   const stop = async (): Promise<void> => {
     stopping = true;
     world.ownership.stop();
     unfollow?.();
+    unwatch();
     world.signs.stop();
     // Browsers open connections in advance and ask nothing; each would delay the stop for up to a minute.
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), HTTP_DRAIN_MS);

@@ -18,7 +18,7 @@ export class ManifestQueries {
 
   async one({ namespace, cluster }: ClusterAddress): Promise<ClusterManifestView | undefined> {
     const [row] = await this.database.query<{ doc: Declared; deprecated: boolean | null }[]>(
-      `select doc, (select (templates.doc->(manifests.doc->'template'->>'name')->>'deprecated')::bool
+      `select doc, (select templates.doc->(manifests.doc->'template'->>'name')->'deprecated' = 'true'
                       from cluster_templates as templates where templates.key = $2) as deprecated
          from manifests where key = $1`,
       [clusterKey(namespace, cluster), namespace],

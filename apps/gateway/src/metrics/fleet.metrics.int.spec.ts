@@ -1,6 +1,7 @@
 import { declaredOf, VirtualAddress, type ClusterView, type Fact } from '@fairlead/contracts';
 import { eventually } from '@fairlead/testing';
 import { describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { request, useGateway } from '../gateway.fixtures.js';
 import { CREATE, nodeFact, planned, uid } from '../story.fixtures.js';
 
@@ -13,6 +14,13 @@ const INGRESS = VirtualAddress.parse({
   holders: ['worker-1'],
   transports: [{ name: 'https', frontendPort: 443, backendPort: 30443, backends: ['worker-1'] }],
 });
+
+const sql = async (text: string, values: readonly unknown[] = []): Promise<void> => {
+  const client = new pg.Client({ connectionString: gateway.environment.databases.gateway });
+  await client.connect();
+  await client.query(text, [...values]);
+  await client.end();
+};
 
 const metrics = async (replica?: number): Promise<readonly string[]> => {
   const options = { token: null, ...(replica === undefined ? {} : { replica }) };
@@ -85,6 +93,36 @@ describe('the metrics of the gateway', () => {
         `fairlead_certificate_first_end_timestamp_seconds{service="gateway"} ${Date.parse('2031-01-01T00:00:00Z') / 1000}`,
       ),
     );
+  });
+
+  it('are there whatever times the rows have, also those that no schema accepts any more', async () => {
+    const certificates = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59Z', 'soon', '2032-01-01T00:00:00Z'];
+    const doc = {
+      namespace: 'default',
+      cluster: 'demo',
+      uid,
+      node: 'demo-cp-2',
+      certificates: certificates.map((expiresAt) => ({ name: 'a', expiresAt })),
+    };
+    await sql('delete from certificates');
+    await sql('insert into certificates (key, seq, doc) values ($1, 1, $2)', ['default/demo/demo-cp-2', doc]);
+    const lines = await metrics();
+    const end = Date.parse('2032-01-01T00:00:00Z') / 1_000;
+    expect(lines).toContain(`fairlead_certificate_first_end_timestamp_seconds{service="gateway"} ${end}`);
+    expect(lines.filter((line) => /^fairlead_collector_failed\{.*\} 1$/.test(line))).toEqual([]);
+  });
+
+  it('are there without those that cannot be read, which are named', async () => {
+    await sql('alter table certificates rename to elsewhere');
+    try {
+      const lines = await metrics();
+      expect(lines.filter((line) => /^fairlead_collector_failed\{.*\} 1$/.test(line))).toEqual([
+        'fairlead_collector_failed{collector="fairlead_certificate_first_end_timestamp_seconds",service="gateway"} 1',
+      ]);
+      expect(lines.some((line) => line.startsWith('fairlead_clusters{'))).toBe(true);
+    } finally {
+      await sql('alter table elsewhere rename to certificates');
+    }
   });
 
   it('count virtual addresses and the nodes behind them, and name none of them [ORBITER 32]', async () => {

@@ -1,4 +1,4 @@
-import { CLUSTER_PHASES, CLUSTER_STATES, CONDITION_REASONS, UPGRADE_PHASES } from '@fairlead/contracts';
+import { CLUSTER_PHASES, CLUSTER_STATES, CONDITION_REASONS, timeMsOf, UPGRADE_PHASES } from '@fairlead/contracts';
 import {
   CLOCK,
   DATABASE,
@@ -165,7 +165,7 @@ export class FleetMetrics {
       `select case when not doc ? 'template' then 'none'
                    when templates.deprecated then 'deprecated' else 'current' end as template, count(*) as n
          from manifests left join
-              (select cluster_templates.key as namespace, one.key as name, (one.value->>'deprecated')::bool as deprecated
+              (select cluster_templates.key as namespace, one.key as name, one.value->'deprecated' = 'true' as deprecated
                  from cluster_templates, jsonb_each(doc) as one) as templates
            on templates.namespace = split_part(manifests.key, '/', 1) and templates.name = doc->'template'->>'name'
         group by 1`,
@@ -212,7 +212,8 @@ export class FleetMetrics {
 
   private async nodes(): Promise<readonly Reading[]> {
     const rows = await this.database.query<NodeCount[]>(
-      `select (doc->>'isRemoving')::bool as "isRemoving", (doc->>'isLost')::bool or doc ? 'away' as "isLost", (doc->>'isReady')::bool as "isReady",
+      `select coalesce(doc->'isRemoving' = 'true', false) as "isRemoving", coalesce(doc->'isLost' = 'true', false) or doc ? 'away' as "isLost",
+              coalesce(doc->'isReady' = 'true', false) as "isReady",
               doc->'milestones' ? 'ready' as "wasReady", doc->'milestones' ? 'bootstrapped' as bootstrapped,
               doc->>'machine' is not null as "hasMachine", doc->'software'->>'kubelet' as version, count(*) as n
          from nodes group by 1, 2, 3, 4, 5, 6, 7`,
@@ -237,15 +238,12 @@ export class FleetMetrics {
   }
 
   private async oldestBackup(): Promise<readonly Reading[]> {
-    const [row] = await this.database.query<{ oldest: Date | null }[]>(
-      `select min((doc->'backups'->>'lastGoodAt')::timestamptz) as oldest from clusters`,
-    );
-    return row?.oldest === undefined || row.oldest === null ? [] : [{ labels: {}, value: row.oldest.getTime() / MS }];
+    return this.earliest(`select doc->'backups'->>'lastGoodAt' as time from clusters`);
   }
 
   private async snapshots(): Promise<{ readonly count: number; readonly bytes: number }> {
     const [row] = await this.database.query<{ count: string; bytes: string }[]>(
-      `select count(*) as count, coalesce(sum((snapshot->>'bytes')::bigint), 0) as bytes
+      `select count(*) as count, coalesce(sum(case jsonb_typeof(snapshot->'bytes') when 'number' then (snapshot->'bytes')::numeric end), 0) as bytes
          from etcd join clusters on clusters.key = etcd.key and clusters.doc->>'uid' = etcd.doc->>'uid',
               jsonb_array_elements(etcd.doc->'snapshots') as snapshot`,
     );
@@ -253,10 +251,21 @@ export class FleetMetrics {
   }
 
   private async firstEnd(): Promise<readonly Reading[]> {
-    const [row] = await this.database.query<{ first: Date | null }[]>(
-      `select min((certificate->>'expiresAt')::timestamptz) as first
+    return this.earliest(
+      `select certificate->>'expiresAt' as time
          from certificates, jsonb_array_elements(doc->'certificates') as certificate`,
     );
-    return row?.first === undefined || row.first === null ? [] : [{ labels: {}, value: row.first.getTime() / MS }];
+  }
+
+  /**
+   * The first of the times that a query has as text, none of which is outside of 1970 to 2200. Times in UTC are in order as text; PostgreSQL
+   * refuses the whole query because of one that it cannot make a time of.
+   */
+  private async earliest(times: string): Promise<readonly Reading[]> {
+    const [row] = await this.database.query<{ first: string | null }[]>(
+      `select min(time collate "C") as first from (${times}) as times where time collate "C" between '1970' and '2201'`,
+    );
+    const firstMs = timeMsOf(row?.first);
+    return firstMs === undefined ? [] : [{ labels: {}, value: firstMs / MS }];
   }
 }

@@ -17,7 +17,9 @@ export class OperationQueries {
   /** undefined: nothing was requested under this name after the sequence. */
   async all(namespace: string, cluster: string, after: number): Promise<OperationView[] | undefined> {
     const [row] = await this.database.query<{ doc: OperationsDoc }[]>(
-      `select doc from operations where key = $1 and coalesce((doc->>'requestedSeq')::bigint, seq) > $2`,
+      `select doc from operations
+        where key = $1
+          and coalesce(case jsonb_typeof(doc->'requestedSeq') when 'number' then (doc->'requestedSeq')::bigint end, seq) > $2`,
       [clusterKey(namespace, cluster), after],
     );
     if (row === undefined) return undefined;

@@ -43,9 +43,12 @@ const pemIn = (text: string): string | undefined => {
   return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
 };
 
+/** The last moment that a fact may state; certificates without an end say 9999 (RFC 5280). */
+const LAST_TIME_MS = Date.UTC(2200, 11, 31);
+
 const endOf = (pem: string): string | undefined => {
   try {
-    return new Date(new X509Certificate(pem).validTo).toISOString();
+    return new Date(Math.min(Date.parse(new X509Certificate(pem).validTo), LAST_TIME_MS)).toISOString();
   } catch {
     // A file that is being written, or a stand-in of the lab: it has no end to report.
     return undefined;

@@ -285,7 +285,7 @@ describe('what agents send to upgrade-svc', () => {
     const demo = await events();
     expect(demo.filter(({ type }) => type === 'AgentMessagesRejected')).toHaveLength(1);
     const rows = await service.query<{ ready: boolean }>(
-      `select (doc->>'ready')::boolean as ready from nodes where key = $1`,
+      `select doc->'ready' = 'true' as ready from nodes where key = $1`,
       [`default/${OTHER}/${node}`],
     );
     await eventually(async () => (rows.length === 1 ? true : undefined));

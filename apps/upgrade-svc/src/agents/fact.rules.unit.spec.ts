@@ -43,6 +43,8 @@ describe('a message of an agent', () => {
     ['null', new TextEncoder().encode('null')],
     ['nothing', new Uint8Array()],
     ['of another schema', message({}, { uid: UID, node: W1.node })],
+    ['observed in the year 0', message({ time: '0000-01-01T00:00:00.000Z' })],
+    ['observed in the year 9999', message({ time: '9999-12-31T23:59:59.999Z' })],
     ['nested deeply', new TextEncoder().encode(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)],
     ['too large', message({}, { ...ready, software: { kubelet: 'x'.repeat(40_000) } })],
     ['text that PostgreSQL cannot store', message({}, { ...ready, software: { kubelet: 'a\u0000b' } })],
@@ -56,6 +58,18 @@ describe('a message of an agent', () => {
     ],
   ])('is rejected when it is %s', (_what, bytes) =>
     expect(read(bytes)).toMatchObject({ kind: 'rejected', reason: 'invalid' }),
+  );
+
+  it.each(['0000-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2201-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])(
+    'is rejected when it states a time of which not every reader can make one: %s',
+    (time) => {
+      const { uid, node } = { uid: UID, node: W1.node };
+      const certificates = [{ name: 'apiserver', expiresAt: time }];
+      expect(read(message({}, { uid, node, certificates }), 'CertificatesReported')).toMatchObject({
+        kind: 'rejected',
+        detail: 'CertificatesReported: certificates.0.expiresAt: must be a time from 1970 to 2200',
+      });
+    },
   );
 
   it('is rejected when it names another node, and its sender learns why', () =>

@@ -8,6 +8,7 @@ import { machinesEvents } from './machines.events.js';
 import { networkEvents } from './network.events.js';
 import { nodeEvents, rolloutEvents } from './node.events.js';
 import { identityEvents, realmEvents } from './realm.events.js';
+import { processEvents } from './process.events.js';
 import { quarantineEvents } from './quarantine.events.js';
 import { presenceEvents } from './presence.events.js';
 import { remediationEvents } from './remediation.events.js';
@@ -37,6 +38,7 @@ export const EVENTS = {
   ...execEvents,
   ...presenceEvents,
   ...quarantineEvents,
+  ...processEvents,
 } as const;
 
 export type EventType = keyof typeof EVENTS;

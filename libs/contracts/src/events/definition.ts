@@ -26,7 +26,8 @@ export type ContextPattern =
   | 'resources-<connection>'
   | 'stock-<connection>'
   | 'catalogue-<application>'
-  | 'quarantine-<service>';
+  | 'quarantine-<service>'
+  | 'process-<service>';
 
 /** What a fact is about: it is in the stream of exactly that, and concerns nothing else. `any`: whatever its context belongs to. */
 export type Scope = 'cluster' | 'namespace' | 'installation' | 'any';

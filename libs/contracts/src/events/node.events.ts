@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NodeChange, Probe } from '../upgrades.js';
 import { defineEvent } from './definition.js';
+import { Time } from '../time.js';
 
 const uid = ClusterUid;
 const node = NodeName;
@@ -161,7 +162,7 @@ export const nodeEvents = {
       node,
       bootIdBefore: z.string(),
       bootId: z.string(),
-      bootedAt: z.iso.datetime().optional().describe('When the boot began, by the clock of the node; absent: unknown'),
+      bootedAt: Time.optional().describe('When the boot began, by the clock of the node; absent: unknown'),
     }),
   }),
   NodeChangeProgressed: defineEvent({
@@ -202,7 +203,7 @@ export const nodeEvents = {
     data: z.strictObject({
       uid,
       node,
-      certificates: z.array(z.strictObject({ name: z.string(), expiresAt: z.iso.datetime() })),
+      certificates: z.array(z.strictObject({ name: z.string(), expiresAt: Time })),
     }),
   }),
   ProbeFailed: defineEvent({

@@ -2,6 +2,7 @@ import { deadLetterSubject, WorldFailure, wordsOf } from '@fairlead/contracts';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Pool } from 'pg';
 import { groupsOf } from '../concurrency.groups.js';
+import { currentWork } from './current.work.js';
 import type { Job, JobContext, JobFailure, JobLater, JobPolicy, RecordJobFailure } from './decorators.js';
 import type { JobsProgress } from './jobs.progress.js';
 import type { JobOutcome, Meter } from './meter.js';
@@ -71,7 +72,9 @@ export class JobRunner {
     this.attempts += 1;
     const id = String(this.attempts);
     const limitMs = handlers.get(job.type)?.policy.timeoutMs ?? 0;
-    progress.began(id, `${job.type} of ${job.namespace}/${job.cluster}`, limitMs, groupsOf(job));
+    const what = `${job.type} of ${job.namespace}/${job.cluster}`;
+    progress.began(id, what, limitMs, groupsOf(job));
+    const end = currentWork.begin(what);
     try {
       const settled = await this.settle(attempt);
       progress.ended(id, settled.outcome, settled.outcome === 'later' && settled.whenFreed);
@@ -79,8 +82,10 @@ export class JobRunner {
       return settled;
     } catch (error) {
       progress.ended(id, 'given back');
-      this.options.log.warn(`job ${job.type} of ${job.namespace}/${job.cluster} is given back: ${wordsOf(error)}`);
+      this.options.log.warn(`job ${what} is given back: ${wordsOf(error)}`);
       return againAfter('later', GIVEN_BACK_MS);
+    } finally {
+      end();
     }
   }
 

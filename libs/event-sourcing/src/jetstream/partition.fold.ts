@@ -2,6 +2,7 @@ import type { StoredEvent } from '@fairlead/contracts';
 import { LRUCache } from 'lru-cache';
 import { advance, type Caused, type JobReaction, type Process } from '../process.js';
 import { clusterKeyOf, project, type Projection } from '../projection.js';
+import { currentWork } from './current.work.js';
 import { processConsumer, projectionConsumer, type Consumers } from './consumers.js';
 import type { BatchChanges, PartitionStore, RowChange, StateChange } from './partition.store.js';
 
@@ -112,8 +113,12 @@ export class PartitionFold {
       return { process, consumer, events: own, keys: clusterKeysIn(own) };
     });
     const docOf = await this.known(projections, processes);
-    const projected = projections.map((part) => projectedOf(part, (key) => docOf(part.consumer, key)));
-    const advanced = processes.map((part) => advancedOf(part, (key) => docOf(part.consumer, key)));
+    const projected = projections.map((part) =>
+      currentWork.during(part.consumer, () => projectedOf(part, (key) => docOf(part.consumer, key))),
+    );
+    const advanced = processes.map((part) =>
+      currentWork.during(part.consumer, () => advancedOf(part, (key) => docOf(part.consumer, key))),
+    );
 
     const desired = advanced.flatMap(({ consumer, reactions }) =>
       reactions.map((caused) => ({ process: consumer, caused })),

@@ -1,10 +1,8 @@
-import { wordsOf } from '@fairlead/contracts';
-import { Controller, Get, HttpStatus, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { METRICS } from '../tokens.js';
 import type { ServiceMetrics } from './service.metrics.js';
 
 interface Answer {
-  status(code: number): Answer;
   set(header: string, value: string): Answer;
   send(body: string): void;
 }
@@ -16,12 +14,7 @@ export class MetricsHttp {
 
   @Get('metrics')
   async show(@Res() response: Answer): Promise<void> {
-    try {
-      const { contentType, body } = await this.metrics.text();
-      response.set('Content-Type', contentType).send(body);
-    } catch (error) {
-      const words = wordsOf(error);
-      response.status(HttpStatus.SERVICE_UNAVAILABLE).set('Content-Type', 'text/plain').send(`${words}\n`);
-    }
+    const { contentType, body } = await this.metrics.text();
+    response.set('Content-Type', contentType).send(body);
   }
 }

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { measureRequests } from './request.metrics.js';
 import { ServiceMetrics, type Reading } from './service.metrics.js';
 
@@ -28,6 +28,45 @@ describe('the metrics of a service', () => {
     expect(await linesOf(metrics, 'fairlead_things')).toEqual(['fairlead_things{phase="Failed",service="gateway"} 2']);
     readings = [];
     expect(await linesOf(metrics, 'fairlead_things')).toEqual([]);
+  });
+
+  it('fail one by one: what cannot be read is absent, is named by a metric and reported in words, and comes back', async () => {
+    const words: string[] = [];
+    const metrics = new ServiceMetrics('gateway', (sentence) => void words.push(sentence));
+    let fails = false;
+    const read = (): readonly Reading[] => {
+      if (fails) throw new Error('date/time field value out of range');
+      return [{ labels: {}, value: 3 }];
+    };
+    metrics.addGauge({ name: 'fairlead_fragile', help: 'Fragile', labels: [], read });
+    metrics.addGauge({ name: 'fairlead_solid', help: 'Solid', labels: [], read: () => [{ labels: {}, value: 1 }] });
+    expect(await linesOf(metrics, 'fairlead_fragile{')).toEqual(['fairlead_fragile{service="gateway"} 3']);
+    fails = true;
+    expect(await linesOf(metrics, 'fairlead_solid{')).toEqual(['fairlead_solid{service="gateway"} 1']);
+    expect(await linesOf(metrics, 'fairlead_fragile{')).toEqual([]);
+    expect(await linesOf(metrics, 'fairlead_collector_failed{collector="fairlead_fragile"')).toEqual([
+      'fairlead_collector_failed{collector="fairlead_fragile",service="gateway"} 1',
+    ]);
+    expect(words[0]).toBe('the metric fairlead_fragile could not be read: date/time field value out of range');
+    fails = false;
+    expect(await linesOf(metrics, 'fairlead_collector_failed{collector="fairlead_fragile"')).toEqual([
+      'fairlead_collector_failed{collector="fairlead_fragile",service="gateway"} 0',
+    ]);
+    expect(await linesOf(metrics, 'fairlead_fragile{')).toEqual(['fairlead_fragile{service="gateway"} 3']);
+  });
+
+  it('do not wait for one that never answers', async () => {
+    jest.useFakeTimers();
+    try {
+      const metrics = new ServiceMetrics('gateway');
+      const read = (): Promise<never> => new Promise<never>(() => undefined);
+      metrics.addGauge({ name: 'fairlead_silent', help: 'Silent', labels: [], read });
+      const lines = linesOf(metrics, 'fairlead_collector_failed{collector="fairlead_silent"');
+      await jest.advanceTimersByTimeAsync(5_000);
+      expect(await lines).toEqual(['fairlead_collector_failed{collector="fairlead_silent",service="gateway"} 1']);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('name requests by their route, never by their path', async () => {

@@ -1,3 +1,4 @@
+import { currentWork } from '@fairlead/event-sourcing/jetstream';
 import type { ServiceMetrics } from './service.metrics.js';
 
 interface Request {
@@ -16,12 +17,14 @@ export const measureRequests =
   (metrics: Pick<ServiceMetrics, 'requestEnded'>) =>
   (request: Request, response: Response, next: () => void): void => {
     const startedAtMs = performance.now();
+    // By the route's pattern: paths carry names, and any caller may request a path that does not exist.
+    const routeOf = (): string => (typeof request.route?.path === 'string' ? request.route.path : 'none');
+    const end = currentWork.begin(() => `${request.method} ${routeOf()}`);
     response.once('close', () => {
-      const path = request.route?.path;
+      end();
       metrics.requestEnded({
         method: request.method,
-        // By the route's pattern: paths carry names, and any caller may request a path that does not exist.
-        route: typeof path === 'string' ? path : 'none',
+        route: routeOf(),
         status: response.statusCode,
         durationMs: performance.now() - startedAtMs,
       });

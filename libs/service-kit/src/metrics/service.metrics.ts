@@ -1,3 +1,4 @@
+import { wordsOf } from '@fairlead/contracts';
 import { REJECTIONS, type RejectionReason } from '@fairlead/event-sourcing';
 import type { JobOutcome, Meter } from '@fairlead/event-sourcing/jetstream';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -28,6 +29,31 @@ export interface GaugeRequest {
   readonly read: () => Promise<readonly Reading[]> | readonly Reading[];
 }
 
+interface Collector extends Pick<GaugeRequest, 'name' | 'labels' | 'read'> {
+  readonly gauge: Gauge;
+}
+
+/** Without labels, a gauge that is reset is 0, which would be a value. */
+const empty = ({ gauge, labels }: Pick<Collector, 'gauge' | 'labels'>): void => {
+  gauge.reset();
+  if (labels.length === 0) gauge.remove();
+};
+
+/** Less than the ten seconds after which Prometheus gives up a scrape. */
+const COLLECT_MAX_MS = 5_000;
+
+const inTime = async <T>(read: Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${COLLECT_MAX_MS / S} s`)), COLLECT_MAX_MS);
+  });
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
 /** What this replica exposes to Prometheus. Labels name kinds, never clusters or people: there may be thousands of either. */
 export class ServiceMetrics implements Meter {
   private readonly registry = new Registry();
@@ -36,11 +62,24 @@ export class ServiceMetrics implements Meter {
   private readonly jobs: Histogram<'type' | 'outcome'>;
   private readonly http: Histogram<'method' | 'route' | 'status'>;
 
-  constructor(service: string) {
+  private readonly failed: Gauge<'collector'>;
+  private readonly collectors: Collector[] = [];
+
+  /** `log`: where the failure of a gauge is reported in words. */
+  constructor(
+    service: string,
+    private readonly log: (words: string) => void = () => undefined,
+  ) {
     const { registry } = this;
     registry.setDefaultLabels({ service });
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
     for (const of of EVENT_LOOP_DELAYS) registry.removeSingleMetric(`nodejs_eventloop_lag_${of}_seconds`);
+    this.failed = new Gauge({
+      name: 'fairlead_collector_failed',
+      help: '1: this metric could not be read at this scrape, and is absent; the log of the service has the reason',
+      labelNames: ['collector'],
+      registers: [registry],
+    });
     let before = performance.eventLoopUtilization();
     this.addGauge({
       name: 'fairlead_event_loop_busy_ratio',
@@ -107,23 +146,27 @@ export class ServiceMetrics implements Meter {
   }
 
   addGauge({ name, help, labels, read }: GaugeRequest): void {
-    const gauge = new Gauge({
-      name,
-      help,
-      labelNames: [...labels],
-      registers: [this.registry],
-      async collect() {
-        const readings = await read();
-        this.reset(); // What is no more must not stay as it was.
-        for (const { labels: of, value } of readings) this.set(of, value);
-      },
-    });
-    // Registered by its constructor; nothing needs it again.
-    void gauge;
+    const gauge = new Gauge({ name, help, labelNames: [...labels], registers: [this.registry] });
+    this.collectors.push({ name, labels, gauge, read });
   }
 
-  /** In Prometheus' text format. Rejects when a gauge cannot be read. */
+  /** In Prometheus' text format. A gauge that cannot be read is absent, and named by `fairlead_collector_failed`; the others are there. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    await Promise.all(this.collectors.map((collector) => this.collect(collector)));
     return { contentType: this.registry.contentType, body: await this.registry.metrics() };
+  }
+
+  private async collect(collector: Collector): Promise<void> {
+    const { name, gauge, read } = collector;
+    try {
+      const readings = await inTime(Promise.resolve().then(read));
+      empty(collector); // What is no more must not stay as it was.
+      for (const { labels: of, value } of readings) gauge.set(of, value);
+      this.failed.set({ collector: name }, 0);
+    } catch (error) {
+      empty(collector);
+      this.failed.set({ collector: name }, 1);
+      this.log(`the metric ${name} could not be read: ${wordsOf(error)}`);
+    }
   }
 }

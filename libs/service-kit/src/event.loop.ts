@@ -1,0 +1,92 @@
+import { currentWork, sharedInterval, type CurrentWork } from '@fairlead/event-sourcing/jetstream';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { ServiceMetrics } from './metrics/service.metrics.js';
+
+/** How long one piece of work may keep the event loop before it is reported. */
+export const BLOCKED_MS = 2_000;
+const LOOK_EVERY_MS = 1_000;
+/** The delay of a block is measured by a timer that is due in between, so it may be so much shorter. Each tick wakes an idle process. */
+const RESOLUTION_MS = 250;
+const REPORT_EVERY_MS = 60_000;
+const NS_PER_S = 1e9;
+const US_PER_MS = 1_000;
+
+/** What kept the event loop longest since the last report. */
+export interface BlockReport {
+  readonly blockedMs: number;
+  readonly times: number;
+  readonly work: readonly string[];
+}
+
+/** The readings of a look: of a clock that only goes on, and of the CPU time of this process, in milliseconds. */
+interface Reading {
+  readonly atMs: number;
+  readonly cpuMs: number;
+}
+
+const readingNow = (): Reading => {
+  const { user, system } = process.cpuUsage();
+  return { atMs: performance.now(), cpuMs: (user + system) / US_PER_MS };
+};
+
+/**
+ * Finds, by how late its looks are, that nothing else could run. A process that used little CPU time meanwhile was stopped, or its machine is
+ * overloaded: it did not block itself.
+ */
+export class BlockFinder {
+  private last: Reading;
+  private longest: BlockReport | undefined;
+  private reportedAtMs = -Infinity;
+
+  constructor(
+    private readonly work: Pick<CurrentWork, 'between'>,
+    private readonly report: (found: BlockReport) => void,
+    first: Reading,
+  ) {
+    this.last = first;
+  }
+
+  look(now: Reading): void {
+    const { atMs, cpuMs } = this.last;
+    this.last = now;
+    const blockedMs = now.atMs - atMs - LOOK_EVERY_MS;
+    if (blockedMs >= BLOCKED_MS && now.cpuMs - cpuMs >= BLOCKED_MS)
+      this.found(blockedMs, this.work.between(now.atMs - blockedMs, now.atMs));
+    if (this.longest === undefined || now.atMs - this.reportedAtMs < REPORT_EVERY_MS) return;
+    this.report(this.longest);
+    this.reportedAtMs = now.atMs;
+    this.longest = undefined;
+  }
+
+  private found(blockedMs: number, work: readonly string[]): void {
+    const times = (this.longest?.times ?? 0) + 1;
+    const isLongest = this.longest === undefined || blockedMs > this.longest.blockedMs;
+    this.longest = isLongest ? { blockedMs, times, work } : { ...(this.longest as BlockReport), times };
+  }
+}
+
+/** The delay of the event loop as a metric, and blocks of more than 2 s as reports, at most one a minute. Returns how to stop. */
+export const watchEventLoop = (
+  metrics: Pick<ServiceMetrics, 'addGauge'>,
+  report: (found: BlockReport) => void,
+): (() => void) => {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  metrics.addGauge({
+    name: 'fairlead_event_loop_delay_seconds',
+    help: 'The longest time since the last scrape in which one piece of work kept everything else waiting',
+    labels: [],
+    read: () => {
+      // Between two ticks without delay is the interval itself.
+      const value = Math.max(0, delay.max / NS_PER_S - RESOLUTION_MS / 1_000);
+      delay.reset();
+      return [{ labels: {}, value }];
+    },
+  });
+  const finder = new BlockFinder(currentWork, report, readingNow());
+  const stop = sharedInterval(LOOK_EVERY_MS, () => finder.look(readingNow()));
+  return () => {
+    stop();
+    delay.disable();
+  };
+};
