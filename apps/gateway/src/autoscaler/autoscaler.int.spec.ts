@@ -81,6 +81,15 @@ const play = async (pool: string, names: readonly string[], until: 'planned' | '
 };
 
 describe('an autoscaler of a cluster', () => {
+  it('is told in a sentence that its pool is unknown, however long the id that it sends', async () => {
+    const error = await client.call('NodeGroupTargetSize', { id: 'x'.repeat(100_000) }).then(
+      () => undefined,
+      (failure: unknown) => failure as grpc.ServiceError,
+    );
+    expect(grpc.status[error?.code ?? 0]).toBe('NOT_FOUND');
+    expect(error?.details.length).toBeLessThan(1_500);
+  });
+
   it('sees the pools that have bounds as node groups, and no others', async () => {
     const { nodeGroups } = await client.call('NodeGroups', {});
     expect(nodeGroups.map(({ id, minSize, maxSize }) => [id, minSize, maxSize])).toEqual([
