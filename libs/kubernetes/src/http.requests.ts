@@ -31,7 +31,10 @@ export interface AnswerReader<Body> {
   end(): Body;
 }
 
-/** Refuses what is longer than `bytesMax`, as soon as that is known. Copies: small pieces of an answer would keep large buffers each. */
+/**
+ * Refuses what is longer than `bytesMax`, as soon as that is known. Copies: small pieces of an answer would keep large buffers each. It may read
+ * one answer after the other, each of which lasts until the next one begins.
+ */
 export class WholeBody implements AnswerReader<Buffer> {
   private body = Buffer.alloc(0);
   private length = 0;
@@ -39,6 +42,7 @@ export class WholeBody implements AnswerReader<Buffer> {
   constructor(private readonly bytesMax: number) {}
 
   begin(bytes: number | undefined): void {
+    this.length = 0;
     if (bytes !== undefined && bytes > this.bytesMax) throw new AnswerTooLarge(this.bytesMax);
   }
 

@@ -193,8 +193,9 @@ export class KubernetesClient {
     view: (item: Listed<T>) => View | undefined,
   ): Promise<readonly View[]> {
     const { budget } = this;
+    const reader = new WholeBody(PAGE_BYTES_MAX);
     const page = async (path: string, accept: string): Promise<Buffer> =>
-      okBody(await this.request(path, new WholeBody(PAGE_BYTES_MAX), { accept }));
+      okBody(await this.request(path, reader, { accept }));
     return this.call(request.operation, () => listPages({ budget, page }, request, view));
   }
 
