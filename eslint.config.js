@@ -61,6 +61,7 @@ const PURE_FILES = [
   '**/*.rules.ts',
   'libs/node-scripts/src/**/*.ts',
   'libs/contracts/src/**/*.ts',
+  'libs/parsers/src/**/!(*worker).ts',
 ];
 const SPECS = ['**/*.spec.ts', '**/*.features.ts', '**/*.fixtures.ts', '**/test/**/*.ts'];
 
@@ -175,8 +176,8 @@ export default tseslint.config(
         {
           patterns: [
             {
-              group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*'],
-              message: 'Contracts know zod, semver and croner, and nothing else.',
+              group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*', '!@fairlead/parsers'],
+              message: 'Contracts know zod, semver, croner and @fairlead/parsers, and nothing else.',
             },
           ],
         },

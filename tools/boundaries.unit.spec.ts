@@ -7,18 +7,28 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** What the sources of a project may import, by the tags in `project.json`: of its own files anything, of others only these types. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  'type:contracts': [],
-  'type:pure': ['type:contracts'],
-  'type:kernel': ['type:contracts'],
-  'type:adapter': ['type:contracts'],
-  'type:tool': ['type:contracts', 'type:pure', 'type:tool'],
-  'type:kit': ['type:contracts', 'type:kernel', 'type:pure', 'type:tool'],
-  'type:lab': ['type:contracts', 'type:adapter', 'type:pure'],
-  'type:client': ['type:contracts', 'type:client', 'type:kernel', 'type:tool'],
-  'type:agent': ['type:contracts', 'type:pure', 'type:tool'],
+  // Text from outside is parsed everywhere.
+  'type:parsers': [],
+  'type:contracts': ['type:parsers'],
+  'type:pure': ['type:parsers', 'type:contracts'],
+  'type:kernel': ['type:parsers', 'type:contracts'],
+  'type:adapter': ['type:parsers', 'type:contracts'],
+  'type:tool': ['type:parsers', 'type:contracts', 'type:pure', 'type:tool'],
+  'type:kit': ['type:parsers', 'type:contracts', 'type:kernel', 'type:pure', 'type:tool'],
+  'type:lab': ['type:parsers', 'type:contracts', 'type:adapter', 'type:pure'],
+  'type:client': ['type:parsers', 'type:contracts', 'type:client', 'type:kernel', 'type:tool'],
+  'type:agent': ['type:parsers', 'type:contracts', 'type:pure', 'type:tool'],
   // Imports nothing, so that the specs of every project can import it; that no sources do is what the other rows say.
   'type:testing': [],
-  'type:service': ['type:contracts', 'type:adapter', 'type:kernel', 'type:kit', 'type:pure', 'type:tool'],
+  'type:service': [
+    'type:parsers',
+    'type:contracts',
+    'type:adapter',
+    'type:kernel',
+    'type:kit',
+    'type:pure',
+    'type:tool',
+  ],
 };
 /** Its specs use the lab, which is built on it: Nx could not order the builds of a circle. */
 const UNTOLD: readonly string[] = ['kubernetes imports lab'];

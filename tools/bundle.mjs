@@ -82,6 +82,14 @@ const COMMON = {
 /** Around a program, in its file: a text that the loader puts together would be a second one in memory. */
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) {', '})'];
 
+/** The thread of `parseInWorker`, which is started by this name beside the program. */
+const PARSE_WORKER = 'parse.worker.js';
+const bundleWorker = async (dist) => {
+  const entryPoints = [join(root, 'libs/parsers/dist', PARSE_WORKER)];
+  const { outputFiles } = await build({ ...COMMON, sourcemap: false, entryPoints, write: false, format: 'esm' });
+  replace(join(dist, PARSE_WORKER), outputFiles[0].contents);
+};
+
 const bundle = async (folder) => {
   const dist = join(root, folder, 'dist');
   const { outputFiles } = await build({
@@ -98,6 +106,7 @@ const bundle = async (folder) => {
   const code = outputFiles.find(({ path }) => path.endsWith('.cjs'));
   const sha256 = createHash('sha256').update(code.contents).digest('hex').slice(0, 16);
   for (const { path, contents } of outputFiles) replace(path, contents);
+  if (code.text.includes(PARSE_WORKER)) await bundleWorker(dist);
   replace(join(dist, 'bundle.mjs'), loader.replace('$SHA256', sha256));
   for (const name of readdirSync(dist)) {
     if (name.startsWith('bundle.cjs.') && name.includes('.v8-') && !name.includes(sha256)) rmSync(join(dist, name));

@@ -1,0 +1,127 @@
+import { promiseBrokenBy } from '@fairlead/testing/processor.time';
+import { WORST_JSON, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
+import { describe, expect, it } from '@jest/globals';
+import { ParseFailure, parseJson, parseJsonOrUndefined, parseYaml, parseYamlDocuments, select } from './index.js';
+
+const MEBIBYTE = 1_048_576;
+const lengthMax = 2 * MEBIBYTE;
+
+const failure = (parse: () => unknown): string => {
+  try {
+    parse();
+  } catch (error) {
+    if (error instanceof ParseFailure) return `${error.reason}: ${error.message}`;
+    throw error;
+  }
+  return 'parsed';
+};
+const ends = (parse: () => unknown): void => {
+  try {
+    parse();
+  } catch (error) {
+    if (!(error instanceof ParseFailure)) throw error;
+  }
+};
+const names = (texts: Readonly<Record<string, WorstText>>): readonly string[] => Object.keys(texts);
+
+describe('JSON from outside', () => {
+  it.each(names(WORST_JSON))('takes at most 200 ms per MiB: %s', (shape) => {
+    const text = WORST_JSON[shape]!(MEBIBYTE);
+    expect(promiseBrokenBy(text.length, () => ends(() => parseJson(text, { lengthMax })))).toBeUndefined();
+  });
+
+  it('is refused when it is longer, deeper or has more values than its reader allows, before it is built', () => {
+    const text = '{"a": ["x,:[{", "\\"[", 1]}';
+    expect(parseJson(text, { lengthMax: 30, depthMax: 2, valuesMax: 6 })).toEqual({ a: ['x,:[{', '"[', 1] });
+    expect(failure(() => parseJson(text, { lengthMax: 10 }))).toBe('too-long: it has more than 10 characters');
+    expect(failure(() => parseJson(text, { lengthMax: 30, depthMax: 1 }))).toBe(
+      'too-deep: it is nested more than 1 deep',
+    );
+    expect(failure(() => parseJson(text, { lengthMax: 30, valuesMax: 5 }))).toBe(
+      'too-many-values: it has more than 5 values',
+    );
+    expect(failure(() => parseJson('[1,', { lengthMax: 30 }))).toBe('malformed: it is not JSON');
+    expect(parseJsonOrUndefined('[1,', { lengthMax: 30 })).toBeUndefined();
+  });
+
+  it('keeps names such as __proto__ as fields of their own', () => {
+    const value = parseJson('{"__proto__": {"admin": true}}', { lengthMax }) as { admin?: boolean };
+    expect([value.admin, Object.keys(value)]).toEqual([undefined, ['__proto__']]);
+  });
+});
+
+describe('YAML from outside', () => {
+  it.each(names(WORST_YAML))('takes at most 200 ms per MiB: %s', (shape) => {
+    const text = WORST_YAML[shape]!(MEBIBYTE / 4);
+    const work = () => ends(() => parseYamlDocuments(text, { lengthMax, aliases: 'allowed' }));
+    expect(promiseBrokenBy(text.length, work)).toBeUndefined();
+  });
+
+  it('is YAML 1.2: JSON is YAML, and words such as "no" are strings', () => {
+    const text = 'a: no\nb: 0x1F\nc: [1, "2", null, true]\nd: |\n  x\n  y\n? e\n: {f: 2026-01-31}\n';
+    expect(parseYaml(text, { lengthMax })).toEqual({
+      ...{ a: 'no', b: 31, c: [1, '2', null, true], d: 'x\ny\n', e: { f: '2026-01-31' } },
+    });
+    expect(parseYaml('{"a": [1]}', { lengthMax })).toEqual({ a: [1] });
+    expect(parseYaml('', { lengthMax })).toBeNull();
+  });
+
+  it('has strings alone where its reader takes nothing else', () => {
+    expect(parseYaml('a: 1\nb: ~', { lengthMax, scalars: 'strings' })).toEqual({ a: '1', b: '~' });
+    expect(failure(() => parseYaml('a: !!str 1', { lengthMax, scalars: 'strings' }))).toBe('tags: it has YAML tags');
+  });
+
+  it('is refused when it is longer, deeper or has more values or documents than its reader allows', () => {
+    expect(failure(() => parseYaml('a: 1', { lengthMax: 3 }))).toBe('too-long: it has more than 3 characters');
+    expect(parseYaml('[[1]]', { lengthMax, depthMax: 2 })).toEqual([[1]]);
+    expect(failure(() => parseYaml('[[[1]]]', { lengthMax, depthMax: 2 }))).toBe(
+      'too-deep: it is nested more than 2 deep',
+    );
+    expect(failure(() => parseYaml('[1, 2, 3]', { lengthMax, valuesMax: 3 }))).toBe(
+      'too-many-values: it has more than 3 values',
+    );
+    expect(failure(() => parseYaml('a\n---\nb', { lengthMax }))).toBe(
+      'too-many-documents: it has more than one document',
+    );
+    expect(failure(() => parseYamlDocuments('---\n'.repeat(1_001), { lengthMax }))).toBe(
+      'too-many-documents: it has more than 1000 documents',
+    );
+  });
+
+  it('has no aliases unless its reader allows them, and then none that stand for more than it may have', () => {
+    const text = 'a: &x [1, 2]\nb: *x\n';
+    expect(failure(() => parseYaml(text, { lengthMax }))).toBe('aliases: it has YAML anchors or aliases');
+    expect(parseYaml(text, { lengthMax, aliases: 'allowed' })).toEqual({ a: [1, 2], b: [1, 2] });
+    expect(failure(() => parseYaml(text, { lengthMax, aliases: 'allowed', valuesMax: 6 }))).toMatch(/^too-many-values/);
+    const laughs = WORST_YAML['aliases of aliases']!(4_096);
+    expect(failure(() => parseYaml(laughs, { lengthMax, aliases: 'allowed' }))).toMatch(/^too-many-values/);
+    expect(failure(() => parseYaml('&a [*a]', { lengthMax, aliases: 'allowed' }))).toMatch(/^(too-deep|malformed)/);
+  });
+
+  it('says where it is wrong, in few words and without control characters', () => {
+    expect(failure(() => parseYaml('a: 1\nb: c: d', { lengthMax }))).toBe(
+      'malformed: bad indentation of a mapping entry (line 2, column 5)',
+    );
+    expect(failure(() => parseYaml('a: 1\na: 2', { lengthMax }))).toBe(
+      'malformed: duplicated mapping key (line 2, column 1)',
+    );
+    const words = failure(() => parseYaml(`*${'\u009B'.repeat(5_000)}`, { lengthMax }));
+    expect(words.length).toBeLessThan(250);
+    expect(words).not.toMatch(/\p{Cc}/u);
+  });
+
+  it('keeps names such as __proto__ as fields of their own', () => {
+    const value = parseYaml('__proto__: {admin: true}', { lengthMax }) as { admin?: boolean };
+    expect([value.admin, Object.keys(value)]).toEqual([undefined, ['__proto__']]);
+  });
+});
+
+describe('a selection of a value', () => {
+  it('is what is at a path, with some fields of each object of a list', () => {
+    const value = { a: { b: [{ c: 1, d: 2 }, { d: 3 }, 4, 5] } };
+    const selection = { path: ['a', 'b'], fields: ['c'], itemsMax: 3 };
+    expect(select(value, selection)).toEqual([{ c: 1 }, { c: undefined }, 4]);
+    expect(select(value, { path: ['a', 'constructor'] })).toBeUndefined();
+    expect(select(value, { path: [] })).toBe(value);
+  });
+});

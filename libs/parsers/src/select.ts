@@ -1,0 +1,25 @@
+/** A part of a value: what is at a path of keys and, of each object in a list there, only some fields. */
+export interface Selection {
+  readonly path: readonly string[];
+  readonly fields?: readonly string[];
+  /** Longer lists are cut. */
+  readonly itemsMax?: number;
+}
+
+const at = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, unknown>>)[key]
+    : undefined;
+
+/** undefined: nothing is there. Items of the list that are not objects are left as they are. */
+export const select = (value: unknown, { path, fields, itemsMax }: Selection): unknown => {
+  const found = path.reduce(at, value);
+  if (!Array.isArray(found)) return found;
+  const items: readonly unknown[] = itemsMax === undefined ? found : found.slice(0, itemsMax);
+  if (fields === undefined) return items;
+  const only = (item: unknown): unknown =>
+    typeof item === 'object' && item !== null
+      ? Object.fromEntries(fields.map((field) => [field, at(item, field)] as const))
+      : item;
+  return items.map(only);
+};

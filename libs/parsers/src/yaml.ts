@@ -1,0 +1,105 @@
+import { CORE_SCHEMA, FAILSAFE_SCHEMA, loadAll, YAMLException, type LoadOptions, type State } from 'js-yaml';
+import { isDeeperThan } from './depth.js';
+import { DEPTH_MAX, type ParseLimits } from './limits.js';
+import { malformed, ParseFailure, tooDeep, tooLong, tooManyValues } from './parse.failure.js';
+
+export interface YamlLimits extends ParseLimits {
+  /** strings: every scalar is a string as it is written, and no node has a tag. */
+  readonly scalars?: 'core' | 'strings';
+  /** Whether nodes may be repeated by aliases. Each repetition counts as values; cycles are refused. */
+  readonly aliases?: 'refused' | 'allowed';
+}
+
+/** A value of YAML takes about 2 µs, and has 10 to 40 characters in what people and programs write. */
+const VALUES_MAX = 50_000;
+const DEFAULTS = { depthMax: DEPTH_MAX, valuesMax: VALUES_MAX, scalars: 'core', aliases: 'refused' } as const;
+/** Of one text. */
+const DOCUMENTS_MAX = 1_000;
+
+/** What js-yaml passes to a listener, beyond its published types. */
+type Node = State & { readonly tag: string | null; readonly anchor: string | null };
+
+class Counter {
+  hasAnchors = false;
+  private values = 0;
+
+  constructor(private readonly limits: Required<YamlLimits>) {}
+
+  readonly see = (event: 'open' | 'close', { anchor, tag }: Node): void => {
+    if (event === 'open') this.count();
+    else if (anchor !== null) this.onAnchor();
+    else if (this.limits.scalars === 'strings' && tag !== null && tag !== '?')
+      throw new ParseFailure('tags', 'it has YAML tags');
+  };
+
+  private count(): void {
+    this.values += 1;
+    if (this.values > this.limits.valuesMax) throw tooManyValues(this.limits.valuesMax);
+  }
+
+  /** Without an anchor there is no alias. */
+  private onAnchor(): void {
+    if (this.limits.aliases === 'refused') throw new ParseFailure('aliases', 'it has YAML anchors or aliases');
+    this.hasAnchors = true;
+  }
+}
+
+/** Counts what a value has once its aliases are written out, and stops at the limits. */
+const checkExpanded = (documents: readonly unknown[], { depthMax, valuesMax }: Required<YamlLimits>): void => {
+  let values = 0;
+  const visit = (value: unknown, depth: number): void => {
+    values += 1;
+    if (values > valuesMax) throw tooManyValues(valuesMax);
+    if (typeof value !== 'object' || value === null) return;
+    if (depth === depthMax) throw tooDeep(depthMax);
+    for (const inner of Object.values(value)) visit(inner, depth + 1);
+  };
+  for (const document of documents) visit(document, 0);
+};
+
+const failureOf = (error: unknown, { depthMax }: Required<YamlLimits>): unknown => {
+  if (!(error instanceof YAMLException)) return error;
+  const { reason, mark } = error;
+  if (reason.startsWith('nesting exceeded')) return tooDeep(depthMax);
+  // A text that cannot be read at all has no mark.
+  const at =
+    (mark as typeof mark | undefined) === undefined ? '' : ` (line ${mark.line + 1}, column ${mark.column + 1})`;
+  return malformed(`${reason}${at}`);
+};
+
+/**
+ * The documents of a YAML 1.2 text from outside, JSON included. Takes time in proportion to its length: keys are compared by their
+ * names, and nothing is built beyond the limits. No merge keys, dates or binary values; repeated keys are refused.
+ * @throws ParseFailure
+ */
+export const parseYamlDocuments = (text: string, limits: YamlLimits): readonly unknown[] => {
+  const all = { ...DEFAULTS, ...limits };
+  if (text.length > all.lengthMax) throw tooLong(all.lengthMax);
+  const counter = new Counter(all);
+  const options = {
+    schema: all.scalars === 'strings' ? FAILSAFE_SCHEMA : CORE_SCHEMA,
+    // It counts a scalar, and what may turn out to be a key, as levels.
+    maxDepth: all.depthMax + 2,
+    listener: counter.see,
+  } as LoadOptions;
+  try {
+    const documents = loadAll(text, null, options);
+    if (documents.length > DOCUMENTS_MAX)
+      throw new ParseFailure('too-many-documents', `it has more than ${DOCUMENTS_MAX} documents`);
+    if (counter.hasAnchors) checkExpanded(documents, all);
+    else if (documents.some((one) => isDeeperThan(one, all.depthMax))) throw tooDeep(all.depthMax);
+    return documents;
+  } catch (error) {
+    throw failureOf(error, all);
+  }
+};
+
+/**
+ * The value of a text with one document; null: it has none.
+ * @throws ParseFailure
+ */
+export const parseYaml = (text: string, limits: YamlLimits): unknown => {
+  const [first = null, ...others] = parseYamlDocuments(text, limits);
+  if (others.length > 0) throw new ParseFailure('too-many-documents', 'it has more than one document');
+  return first;
+};
