@@ -122,6 +122,8 @@ describe('a selection of a value', () => {
     const selection = { path: ['a', 'b'], fields: ['c'], itemsMax: 3 };
     expect(select(value, selection)).toEqual([{ c: 1 }, { c: undefined }, 4]);
     expect(select(value, { path: ['a', 'constructor'] })).toBeUndefined();
+    expect(select({ a: null }, { path: ['a', 'b'] })).toBeUndefined();
+    expect(failure(() => select(value, { path: ['x', 'b'] }))).toBe('malformed: it has no x');
     expect(select(value, { path: [] })).toBe(value);
   });
 });

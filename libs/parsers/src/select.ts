@@ -1,3 +1,5 @@
+import { ParseFailure } from './parse.failure.js';
+
 /** A part of a value: what is at a path of keys and, of each object in a list there, only some fields. */
 export interface Selection {
   readonly path: readonly string[];
@@ -11,9 +13,18 @@ const at = (value: unknown, key: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[key]
     : undefined;
 
-/** undefined: nothing is there. Items of the list that are not objects are left as they are. */
+const valueAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce((found, key, index) => {
+    if (found === undefined) throw new ParseFailure('malformed', `it has no ${path.slice(0, index).join('.')}`);
+    return at(found, key);
+  }, value);
+
+/**
+ * undefined: nothing is there. Items of the list that are not objects are left as they are.
+ * @throws ParseFailure: what the path leads through is missing
+ */
 export const select = (value: unknown, { path, fields, itemsMax }: Selection): unknown => {
-  const found = path.reduce(at, value);
+  const found = valueAt(value, path);
   if (!Array.isArray(found)) return found;
   const items: readonly unknown[] = itemsMax === undefined ? found : found.slice(0, itemsMax);
   if (fields === undefined) return items;

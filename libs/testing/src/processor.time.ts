@@ -1,7 +1,7 @@
 /** What parsing of text from outside may take without a pause, on a machine that does the yardstick in its time. */
 const PROMISE_MS_PER_MIB = 200;
 const MEBIBYTE = 1_048_576;
-/** Below this, the clock of a process and its compiler count more than the parser. No one notices it. */
+/** Below this, the clock of a process and its compiler count more than the parser. It is not noticed. */
 const NOTICED_MS = 25;
 /** What the yardstick took on the machine on which the promise was measured. */
 const YARDSTICK_MS = 30;
@@ -36,7 +36,7 @@ const slowness = (): number => Math.max(1, fastest(yardstick, 0) / YARDSTICK_MS)
 
 /**
  * Whether a text was worked on within the promise: 200 ms per MiB of processor time without a pause. The best of a few attempts
- * counts, and where that is not enough, a yardstick tells how slow the machine is. What grows with the square of the length takes a
+ * counts, and where that is not enough, a yardstick shows how slow the machine is. What grows with the square of the length takes a
  * hundred times longer and is found on any machine.
  *
  * @returns undefined, or by how much it took longer

@@ -1,4 +1,5 @@
 import { SCHEMA_BYTES_MAX, wordsOf } from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -51,19 +52,19 @@ const read = async (entries: Extract, chart: string): Promise<Found> => {
   return found;
 };
 
-const depthOf = (value: unknown, limit: number): number => {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (limit === 0) return 1;
-  return 1 + Object.values(value).reduce((most: number, one: unknown) => Math.max(most, depthOf(one, limit - 1)), 0);
+const parsed = (text: string): unknown => {
+  try {
+    return parseJson(text, { lengthMax: SCHEMA_BYTES_MAX, depthMax: SCHEMA_DEPTH_MAX });
+  } catch (error) {
+    throw new Error(`${SCHEMA_FILE} cannot be read: ${wordsOf(error)}`, { cause: error });
+  }
 };
 
 /** As compact JSON, without characters that a database refuses. */
 const compact = (text: string): string => {
-  const schema: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+  const schema = parsed(text.replace(/^\uFEFF/, ''));
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     throw new Error(`${SCHEMA_FILE} is no JSON object`);
-  if (depthOf(schema, SCHEMA_DEPTH_MAX) > SCHEMA_DEPTH_MAX)
-    throw new Error(`${SCHEMA_FILE} is nested more than ${SCHEMA_DEPTH_MAX} deep`);
   const json = JSON.stringify(schema);
   if (json.length > SCHEMA_BYTES_MAX) throw new Error(`${SCHEMA_FILE} is larger than ${SCHEMA_BYTES_MAX} bytes`);
   return json;

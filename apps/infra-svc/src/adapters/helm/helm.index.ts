@@ -1,9 +1,17 @@
-import { ApplicationVersion, CHART_VERSION_LENGTH_MAX, ChartDigest, wordsOf } from '@fairlead/contracts';
-import { setImmediate } from 'node:timers/promises';
-import { parse } from 'yaml';
+import { ApplicationVersion, CHART_VERSION_LENGTH_MAX, ChartDigest } from '@fairlead/contracts';
+import { ParseFailure } from '@fairlead/parsers';
+import { parseInWorker, type LargeText } from '@fairlead/parsers/worker';
+import pLimit from 'p-limit';
 import * as z from 'zod';
-import { CatalogueFailure, type IndexedVersion } from '../../catalogue/catalogue.ports.js';
-import { INDEXED_MAX, ITEM_LENGTH_MAX, PARSED_LENGTH_MAX, safe } from './helm.limits.js';
+import { CatalogueFailure, type IndexedVersion, type RepositoryAccess } from '../../catalogue/catalogue.ports.js';
+import {
+  INDEX_BYTES_MAX,
+  INDEX_VALUES_MAX,
+  INDEX_WORKER,
+  INDEXED_LENGTH_MAX,
+  INDEXED_MAX,
+  safe,
+} from './helm.limits.js';
 
 /** What is used of an entry; it has much more. */
 const Entry = z.object({
@@ -14,79 +22,29 @@ const Entry = z.object({
   urls: z.tuple([z.string().min(1).max(2_048)], z.unknown()),
 });
 
-const Index = z.object({ entries: z.record(z.string(), z.unknown()).nullable() });
-
 const invalid = (words: string): CatalogueFailure => new CatalogueFailure('IndexInvalid', words);
 
-/** No aliases: a few lines of them can stand for gigabytes. */
-const parsed = (yaml: string): unknown => {
+/** Of the index, only this part comes back from the thread that parses it. */
+const FIELDS = Object.keys(Entry.shape);
+
+const textOf = (bytes: Uint8Array, chart: string): LargeText => ({
+  format: 'yaml',
+  bytes,
+  limits: { lengthMax: INDEX_BYTES_MAX, valuesMax: INDEX_VALUES_MAX },
+  selection: { path: ['entries', chart], fields: FIELDS, itemsMax: INDEXED_MAX + 1 },
+  resultLengthMax: INDEXED_LENGTH_MAX,
+});
+
+/** One index at a time: each takes memory and a processor. */
+const inTurn = pLimit(1);
+
+const entriesIn = async (bytes: Uint8Array, chart: string, signal: AbortSignal): Promise<unknown> => {
   try {
-    return parse(yaml, { maxAliasCount: 0, logLevel: 'error' });
+    return await inTurn(() => parseInWorker(textOf(bytes, chart), { ...INDEX_WORKER, signal }));
   } catch (error) {
-    throw invalid(`the index is no YAML: ${safe(wordsOf(error))}`);
+    if (!(error instanceof ParseFailure)) throw error;
+    throw invalid(`the index cannot be read: ${safe(error.message)}`);
   }
-};
-
-const ENTRIES = 'entries:';
-const KEY = /^ {2}["']?[\w.-]+["']?:\s*$/;
-const ITEM = /^ {2}-(\s|$)/;
-const COMMENT_OR_BLANK = /^\s*(#|$)/;
-const BELOW_KEY = /^( {3}| {2}-\s| {2}-$|\s*(#|$))/;
-
-/**
- * The lines of an index that are about one chart, as Helm writes them: block style, indented by two spaces. In valid YAML, a line of this
- * indentation below `entries` can be nothing but a key. undefined: the index is written in another way.
- */
-const linesOf = (text: string, chart: string): readonly string[] | undefined => {
-  const lines = text.split('\n');
-  const entries = lines.findIndex((line) => line.trimEnd() === ENTRIES);
-  if (entries < 0) return undefined;
-  const keys = new Set([`  ${chart}:`, `  "${chart}":`, `  '${chart}':`]);
-  const key = lines.findIndex((line, index) => index > entries && keys.has(line.trimEnd()));
-  if (key < 0) return lines.some((line, index) => index > entries && KEY.test(line)) ? [] : undefined;
-  const after = lines.findIndex((line, index) => index > key && !BELOW_KEY.test(line));
-  return lines.slice(key + 1, after < 0 ? undefined : after);
-};
-
-const notAList = (chart: string): CatalogueFailure =>
-  invalid(`the index has something else than a list of versions of ${chart}`);
-
-/** Each item of a list, still as YAML. */
-const itemsOf = (lines: readonly string[], chart: string): readonly string[] => {
-  const starts = lines.flatMap((line, at) => (ITEM.test(line) ? [at] : []));
-  if (lines.slice(0, starts[0]).some((line) => !COMMENT_OR_BLANK.test(line))) throw notAList(chart);
-  return starts.map((start, at) => lines.slice(start, starts[at + 1]).join('\n'));
-};
-
-/** Item by item: YAML takes a third of a second per MiB, and an index may have several MiB about one chart. */
-const parsedInTurn = async (lines: readonly string[], chart: string): Promise<readonly unknown[]> => {
-  const items = itemsOf(lines, chart);
-  if (items.length > INDEXED_MAX) throw invalid(`the index has more than ${INDEXED_MAX} versions of ${chart}`);
-  const values: unknown[] = [];
-  let unbroken = 0;
-  for (const item of items) {
-    if (item.length > ITEM_LENGTH_MAX)
-      throw invalid(`the index has more than ${ITEM_LENGTH_MAX} characters about one version of ${chart}`);
-    unbroken += item.length;
-    if (unbroken > ITEM_LENGTH_MAX) {
-      await setImmediate();
-      unbroken = item.length;
-    }
-    const value = parsed(item);
-    if (Array.isArray(value)) values.push(...(value as readonly unknown[]));
-  }
-  return values;
-};
-
-const parsedWhole = (text: string, chart: string): readonly unknown[] => {
-  if (text.length > PARSED_LENGTH_MAX)
-    throw invalid(`the index is not written as Helm does it, and has more than ${PARSED_LENGTH_MAX} characters`);
-  const index = Index.safeParse(parsed(text));
-  if (!index.success) throw invalid('the index has no entries');
-  const { entries } = index.data;
-  const found = entries && Object.hasOwn(entries, chart) ? entries[chart] : [];
-  if (!Array.isArray(found)) throw notAList(chart);
-  return found as readonly unknown[];
 };
 
 const absolute = (url: string, base: string): string | undefined => {
@@ -105,9 +63,17 @@ const indexedOf = (value: unknown, base: string): readonly IndexedVersion[] => {
   return [{ version, appVersion: words, digest, deprecated: deprecated === true, url }];
 };
 
-/** The versions of a chart by the index of a repository. Single entries that are none are left out, as Helm does. */
-export const versionsIn = async (text: string, chart: string, base: string): Promise<readonly IndexedVersion[]> => {
-  const lines = linesOf(text, chart);
-  const values = lines === undefined ? parsedWhole(text, chart) : await parsedInTurn(lines, chart);
-  return values.slice(0, INDEXED_MAX).flatMap((value) => indexedOf(value, base));
+/**
+ * The versions of a chart by the index of a repository, parsed in a thread of its own. Single entries that are none are left out, as
+ * Helm does.
+ */
+export const versionsIn = async (
+  bytes: Uint8Array,
+  { repository, chart }: Pick<RepositoryAccess, 'repository' | 'chart'>,
+  signal: AbortSignal,
+): Promise<readonly IndexedVersion[]> => {
+  const found = (await entriesIn(bytes, chart, signal)) ?? [];
+  if (!Array.isArray(found)) throw invalid(`the index has something else than a list of versions of ${chart}`);
+  if (found.length > INDEXED_MAX) throw invalid(`the index has more than ${INDEXED_MAX} versions of ${chart}`);
+  return (found as readonly unknown[]).flatMap((value) => indexedOf(value, repository));
 };

@@ -2,10 +2,12 @@ const MEBIBYTE = 1_048_576;
 
 /** What is read of a repository. Whatever is larger is refused. */
 export const INDEX_BYTES_MAX = 16 * MEBIBYTE;
-/** What is parsed at once: YAML takes about 0.35 s per MiB, and nothing else runs meanwhile. */
-export const PARSED_LENGTH_MAX = MEBIBYTE;
-/** Length of one version in an index. Other work runs after each so many characters. */
-export const ITEM_LENGTH_MAX = MEBIBYTE / 8;
+/** An index of Helm has about 80,000 in each MiB. */
+export const INDEX_VALUES_MAX = 4_000_000;
+/** An index of 16 MiB takes 2 s and 200 MiB. */
+export const INDEX_WORKER = { deadlineMs: 30_000, memoryMb: 384 } as const;
+/** What is used of the versions of one chart, as JSON. */
+export const INDEXED_LENGTH_MAX = 2 * MEBIBYTE;
 export const ARCHIVE_BYTES_MAX = 8 * MEBIBYTE;
 export const UNPACKED_BYTES_MAX = 32 * MEBIBYTE;
 export const ENTRIES_MAX = 10_000;

@@ -1,6 +1,8 @@
 import { SCHEMA_BYTES_MAX } from '@fairlead/contracts';
 import { CheckedHttp, parseRanges } from '@fairlead/service-kit/http';
+import { WORST_YAML } from '@fairlead/testing/worst.texts';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { IndexedVersion } from '../../catalogue/catalogue.ports.js';
 import { archiveOf, ChartServer, chartOf, sha256 } from './chart.server.fixtures.js';
 import { ARCHIVE_BYTES_MAX, UNPACKED_BYTES_MAX } from './helm.limits.js';
@@ -83,8 +85,8 @@ describe('a chart repository over HTTPS', () => {
     await indexInvalid('entries:\n  grafana: none\n');
     await indexInvalid('entries:\n  grafana: &a\n  - *a\n');
     await indexInvalid(`entries:\n  grafana:\n${'  - version: 1.0.0\n'.repeat(10_001)}`);
-    await indexInvalid(`entries:\n  grafana:\n  - version: 1.0.0\n    x: ${'x'.repeat(200_000)}\n`);
-    await indexInvalid(`{"entries": {}, "x": "${'x'.repeat(1_100_000)}"}`);
+    await indexInvalid(`entries:\n  grafana: ${nested(100)}\n`);
+    await indexInvalid(`entries:\n  grafana:\n  - version: 1.0.0\n    urls: [${'x'.repeat(2_200_000)}]\n`);
     server.files.set('/index.yaml', 'x'.repeat(17 * 1_048_576));
     await expect(versions()).rejects.toMatchObject({ reason: 'IndexInvalid' });
     server.files.set('/index.yaml', 'entries:\n  other: []\n');
@@ -105,6 +107,20 @@ describe('a chart repository over HTTPS', () => {
     server.files.set('/index.yaml', 'entries: {grafana: [{version: 1.0.0, urls: [http://127.0.0.1/a.tgz]}]}\n');
     expect(await versions()).toEqual([]);
   });
+
+  it.each(['many keys in one flow map', 'anchors', 'aliases of aliases', 'escapes', 'deep flow maps'])(
+    'holds up nothing else while its index is read: %s',
+    async (shape) => {
+      const worst = WORST_YAML[shape]!(300 * 1_024);
+      server.files.set('/index.yaml', `entries:\n  grafana:\n  - version: 1.0.0\n    urls: [a.tgz]\n    x: ${worst}`);
+      const delay = monitorEventLoopDelay({ resolution: 5 });
+      delay.enable();
+      await versions().catch((error: unknown) => expect(error).toMatchObject({ reason: 'IndexInvalid' }));
+      delay.disable();
+      // With a parser that compares each key with all before it, one index of this length took 80 s.
+      expect(delay.max / 1e6).toBeLessThan(5_000);
+    },
+  );
 
   it('gives no schema of an archive that is another one than the index says', async () => {
     server.publish({ '8.1.0': await chartOf('{}') }, { '8.1.0': 'a'.repeat(64) });

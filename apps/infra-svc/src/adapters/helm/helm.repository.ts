@@ -47,7 +47,7 @@ export class HelmRepository implements ChartRepository {
   async versions(access: RepositoryAccess, signal: AbortSignal): Promise<readonly IndexedVersion[]> {
     const base = `${access.repository.replace(/\/+$/, '')}/`;
     const bytes = await this.download(access, { url: `${base}index.yaml`, ...INDEX }, signal);
-    return versionsIn(bytes.toString('utf8'), access.chart, base);
+    return versionsIn(bytes, { repository: base, chart: access.chart }, signal);
   }
 
   async schema(access: RepositoryAccess, indexed: IndexedVersion, signal: AbortSignal): Promise<string | null> {
