@@ -43,6 +43,7 @@ const { outputFiles } = await build({
   alias: {
     '@fairlead/contracts': './libs/contracts/src/index.ts',
     '@fairlead/embedded/credentials': './libs/embedded/src/credentials.ts',
+    '@fairlead/parsers': './libs/parsers/src/index.ts',
   },
   define: { 'process.env.FAIRLEAD_AGENT_VERSION': JSON.stringify(version) },
   // CommonJS packages inside an ES module still ask for Node's own modules by require.

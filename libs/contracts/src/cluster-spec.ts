@@ -9,6 +9,22 @@ export const RootDisk = z.strictObject({
 });
 export type RootDisk = z.infer<typeof RootDisk>;
 
+/** As it may be requested. Empty: the default. */
+export const RootDiskText = {
+  type: z
+    .string()
+    .regex(/^([A-Za-z0-9][\w ./-]{0,62})?$/, 'must be the name of a disk type: letters, digits and _ . / -')
+    .describe('Disk type of the provider, or "default"'),
+  size: z
+    .string()
+    .regex(/^([1-9]\d{0,5}|default)?$/, 'must be a number of GB, or "default"')
+    .describe('Size in GB, or "default"'),
+};
+export const RootDiskRequest = z.strictObject({
+  type: RootDiskText.type.default('default'),
+  size: RootDiskText.size.default('default'),
+});
+
 /** What becomes of the machines of a request for nodes that fails. */
 export const ON_FAILURES = ['rollback', 'keep'] as const;
 export const OnFailure = z.enum(ON_FAILURES);

@@ -5,18 +5,21 @@ import { SshSettings, sshSettingFaults } from './own-hosts.js';
 import { refuse, type Refusal } from './refusals.js';
 import { faultsOf, settingPath, type SettingFault } from './setting-faults.js';
 import { trustFault } from './software.trust.js';
+import { TEXT_LENGTH_MAX } from './text.limits.js';
 
 const name = z
   .string()
   .regex(/^[A-Za-z0-9][-A-Za-z0-9._:/]{0,126}$/, { error: 'is not a name: letters, digits and - . _ : / are allowed' });
 const folder = z
   .string()
+  .max(TEXT_LENGTH_MAX)
   .regex(/^\/[^:,\\\s"]*$/, { error: 'is not an absolute path without blanks, colons, commas and quotes' });
 
 /** Settings of a `lab` connection. */
 export const LabSettings = z.strictObject({
   endpoint: z
     .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
+    .max(TEXT_LENGTH_MAX)
     .describe("The lab's API, e.g. http://127.0.0.1:7070"),
   image: name.default('debian-12').describe('The image of its machines'),
   networkCidr: z

@@ -1,5 +1,10 @@
 import * as z from 'zod';
 import { MirrorTrust, SignedBy } from './software.trust.js';
+import { TEXT_LENGTH_MAX } from './text.limits.js';
+
+const text = z.string().max(TEXT_LENGTH_MAX);
+/** kubeadm has about fifty checks. */
+const PREFLIGHT_ERRORS_MAX = 100;
 
 /**
  * Where a host gets Kubernetes' own files from. `files` is the layout of the official release site, at a URL or in a folder
@@ -9,16 +14,14 @@ export const SoftwareSource = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('packages') }).describe("The distribution's package manager, already configured"),
   z.strictObject({
     kind: z.literal('files'),
-    location: z.string().describe('https://..., http://... or an absolute folder on the host'),
+    location: text.describe('https://..., http://... or an absolute folder on the host'),
     ...MirrorTrust.shape,
   }),
   z.strictObject({
     kind: z.literal('bundle'),
-    path: z
-      .string()
-      .describe(
-        'The file name of an archive made by "fairlead bundle create", in the folder of bundles of bootstrap-svc',
-      ),
+    path: text.describe(
+      'The file name of an archive made by "fairlead bundle create", in the folder of bundles of bootstrap-svc',
+    ),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
     signedBy: SignedBy.optional().describe('Public keys; one of them must have signed the archive (<file>.sig)'),
   }),
@@ -28,15 +31,15 @@ export type SoftwareSource = z.infer<typeof SoftwareSource>;
 /** What differs between kinds of hosts, not between clusters; the connection's provider sets it. Absent: our default. */
 export const HostProfile = z.strictObject({
   source: SoftwareSource.optional(),
-  nodeBinary: z.string().optional().describe('The Node runtime on the host; absent: bootstrap-svc ships its own'),
+  nodeBinary: text.optional().describe('The Node runtime on the host; absent: bootstrap-svc ships its own'),
   cgroupDriver: z.enum(['systemd', 'cgroupfs']).optional(),
   failSwapOn: z.boolean().optional(),
   kubeProxyMode: z.enum(['iptables', 'ipvs', 'nftables']).optional(),
   tuneConntrack: z.boolean().optional().describe('false leaves connection tracking limits alone (shared kernel)'),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
-  imageRepository: z.string().optional(),
-  resolvConf: z.string().optional(),
-  ignorePreflightErrors: z.array(z.string()).optional(),
+  imageRepository: text.optional(),
+  resolvConf: text.optional(),
+  ignorePreflightErrors: z.array(text).max(PREFLIGHT_ERRORS_MAX).optional(),
   failCgroupV1: z.boolean().optional().describe('false lets a kubelet of 1.35 or newer run on cgroup v1'),
 });
 export type HostProfile = z.infer<typeof HostProfile>;

@@ -127,6 +127,8 @@ export * from './upgrade.findings.js';
 export * from './upgrade.requests.js';
 export * from './upgrades.js';
 export * from './gate.urls.js';
+export * from './gate.jobs.js';
+export * from './limited.record.js';
 export * from './views/address.views.js';
 export * from './views/change.views.js';
 export * from './views/cluster.views.js';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { NodeName, SecretRef } from './ids.js';
+import { limitedRecord } from './limited.record.js';
 import type { RefusalCode } from './refusals.js';
 import { faultsOf, type CodeOfForm, type SettingFault } from './setting-faults.js';
 
@@ -28,7 +29,7 @@ export const HostKey = z
     error: 'is not a fingerprint; ssh-keygen -lf prints it as SHA256:<43 characters>',
   })
   .describe('Fingerprint of the host key; absent: the first one seen is pinned');
-const keyRef = SecretRef.describe(
+const keyRef = SecretRef.check(z.maxLength(253)).describe(
   'Another private key of this connection: gateway.connection.<connection>.<name>, given as settings.keys.<name>',
 );
 
@@ -64,6 +65,8 @@ export const isOwnSecret = (connection: string, ref: string): boolean =>
   ref === connectionSecretRef(connection) || ref.startsWith(`${connectionSecretRef(connection)}.`);
 
 const LABEL_NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+/** Of one host. */
+const LABELS_MAX = 64;
 const labelValue = z.union([z.literal(''), z.string().regex(LABEL_NAME, { error: 'is not a label value' })]);
 const labelKey = z
   .string()
@@ -81,7 +84,7 @@ export const OwnHost = z.strictObject({
   port: port.default(22),
   user: user.default('root'),
   zone: labelValue.default('').describe('Machines of a cluster are spread over zones'),
-  labels: z.record(labelKey, labelValue).default({}).describe('Labels of the node it becomes'),
+  labels: limitedRecord(labelKey, labelValue, LABELS_MAX).default({}).describe('Labels of the node it becomes'),
   hostKey: HostKey.optional(),
   spec: z
     .string()
@@ -93,7 +96,7 @@ export const OwnHost = z.strictObject({
 export type OwnHost = z.output<typeof OwnHost>;
 
 const JumpHost = z.strictObject({
-  address: z.union([address, z.hostname()], { error: 'is neither an IP address nor a host name' }),
+  address: z.union([address, z.hostname().max(253)], { error: 'is neither an IP address nor a host name' }),
   port: port.default(22),
   user: user.default('root'),
   hostKey: HostKey.optional(),
@@ -112,6 +115,7 @@ const Shape = z.strictObject({
     ),
   apiEndpoint: z
     .string()
+    .max(253 + 6)
     .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, { error: 'is no <host>:<port>' })
     .optional()
     .describe('<host>:<port> of a balancer of yours; it must send to port 6443 of the control planes'),

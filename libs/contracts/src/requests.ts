@@ -6,6 +6,7 @@ import {
   LOAD_BALANCERS,
   OnCreationFailure,
   OnFailure,
+  RootDiskText,
   SERVICE_TYPES,
   type ServiceType,
 } from './cluster-spec.js';
@@ -14,13 +15,14 @@ import { EXEC_LIMITS, LOG_LINES, LogUnit } from './exec.limits.js';
 import { HOOK_POINTS } from './hook.points.js';
 import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName, Namespace, NodeName, PoolName } from './ids.js';
 import { KUBECONFIG_TTL_SECONDS } from './kubeconfig.limits.js';
+import { limitedRecord } from './limited.record.js';
 import { ACTION_EXPIRES_SECONDS, DRAIN_TIMEOUT_SECONDS, NodeActionKind } from './node-actions.js';
 import { HostKey } from './own-hosts.js';
 import { Quota, QuotaChange } from './quota.js';
 import { ReplacementOrder } from './replacement-orders.js';
 import { SHARED_WITH_ALL } from './registered.js';
 import { DEFAULT_KUBERNETES_VERSION } from './software.js';
-import { TEXT_LENGTH_MAX } from './text.limits.js';
+import { TEXT_LENGTH_MAX, TIME_LENGTH_MAX } from './text.limits.js';
 import { PROVIDER_ID_MAX } from './watch.js';
 
 /**
@@ -34,6 +36,8 @@ import { PROVIDER_ID_MAX } from './watch.js';
 export const NODE_SETS_MAX = 50;
 
 const text = z.string().max(TEXT_LENGTH_MAX);
+/** How many machines there may be is a rule of the gateway. */
+const COUNT_MAX = 1_000_000;
 
 export const CLUSTER_DEFAULTS = {
   serviceType: 'single',
@@ -54,18 +58,21 @@ export const serviceTypeWith = (cni: string | undefined): z.infer<typeof Service
 export const NodeSetRequest = z
   .strictObject({
     connection: text.optional().describe('Name of a registered connection'),
-    count: z.int().optional().describe('How many machines').meta({ minimum: 1 }),
+    count: z.int().min(-COUNT_MAX).max(COUNT_MAX).optional().describe('How many machines').meta({ minimum: 1 }),
     spec: text.optional().describe("Machine size, by the provider's name for it"),
     rootDisk: z
       .strictObject({
-        type: text.optional().meta({ default: CLUSTER_DEFAULTS.rootDisk }),
-        size: text.optional().describe('GB, or "default"').meta({ default: CLUSTER_DEFAULTS.rootDisk }),
+        type: RootDiskText.type.optional().meta({ default: CLUSTER_DEFAULTS.rootDisk }),
+        size: RootDiskText.size.optional().meta({ default: CLUSTER_DEFAULTS.rootDisk }),
       })
       .optional(),
     role: text.optional().describe('IAM role of the provider, for its cloud controller'),
   })
   .meta({ id: 'NodeSetRequest', description: 'Some machines of one kind', required: ['connection', 'count', 'spec'] });
 export type NodeSetRequest = z.infer<typeof NodeSetRequest>;
+
+/** How many sets there may be is a rule of the gateway; a request with many more is not read. */
+const nodeSets = z.array(NodeSetRequest).max(10 * NODE_SETS_MAX);
 
 const KubernetesRequest = z.strictObject({
   version: text
@@ -97,8 +104,8 @@ export const ClusterRequest = z
       .optional()
       .describe('A lower-case letter, then lower-case letters, digits and dashes; no dash at the end')
       .meta({ minLength: 1, maxLength: CLUSTER_NAME_LENGTH_MAX, pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$' }),
-    controlPlane: z.array(NodeSetRequest).optional().describe('Exactly one set; its count is 1, 3, 5 or 7'),
-    worker: z.array(NodeSetRequest).optional().describe('At least one set, unless singleNode'),
+    controlPlane: nodeSets.optional().describe('Exactly one set; its count is 1, 3, 5 or 7'),
+    worker: nodeSets.optional().describe('At least one set, unless singleNode'),
     serviceType: text
       .optional()
       .describe(
@@ -140,11 +147,8 @@ export type ClusterRequest = z.infer<typeof ClusterRequest>;
 
 export const NodesRequest = z
   .strictObject({
-    controlPlane: z
-      .array(NodeSetRequest)
-      .optional()
-      .describe('Must be empty: control planes are added in the manifest'),
-    worker: z.array(NodeSetRequest).optional().describe('At least one set'),
+    controlPlane: nodeSets.optional().describe('Must be empty: control planes are added in the manifest'),
+    worker: nodeSets.optional().describe('At least one set'),
     onFailure: OnFailure.optional()
       .describe('What becomes of the new machines if the request fails: deleted, or kept for a retry')
       .meta({ default: 'rollback' }),
@@ -173,15 +177,15 @@ export const RemovalCancellation = z
 export type RemovalCancellation = z.infer<typeof RemovalCancellation>;
 
 const SELECTED_MAX = 500;
-const LABEL_LENGTH_MAX = 316;
+const LABELS_MAX = 64;
+const labelText = z.string().max(316);
 
 /** Nodes by their names, or by what they have in common. */
 export const NodeSelection = z
   .strictObject({
     nodes: z.array(text).max(SELECTED_MAX).default([]).describe('By their names'),
     pools: z.array(text).max(SELECTED_MAX).default([]).describe('Those of these pools; control-plane: control planes'),
-    labels: z
-      .record(z.string().max(LABEL_LENGTH_MAX), z.string().max(LABEL_LENGTH_MAX))
+    labels: limitedRecord(labelText, labelText, LABELS_MAX)
       .default({})
       .describe('Those with all of these labels, of the labels that Fairlead sets'),
     all: z.boolean().default(false).describe('All nodes of the cluster'),
@@ -284,6 +288,8 @@ export const NodeExecPath = z.object({
 export type NodeExecPath = z.infer<typeof NodeExecPath>;
 
 const SECRET_LENGTH_MAX = 64 * 1024;
+/** Private keys of one connection. */
+const KEYS_MAX = 1_000;
 const secret = z.string().min(1).max(SECRET_LENGTH_MAX).optional();
 
 export const ConnectionRequest = z
@@ -295,8 +301,11 @@ export const ConnectionRequest = z
       .looseObject({
         token: secret.describe('Write-only: sealed, and never returned').meta({ writeOnly: true }),
         secret: secret.describe('The same as token, for what is a key rather than a token').meta({ writeOnly: true }),
-        keys: z
-          .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/), z.string().min(1).max(SECRET_LENGTH_MAX))
+        keys: limitedRecord(
+          z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/),
+          z.string().min(1).max(SECRET_LENGTH_MAX),
+          KEYS_MAX,
+        )
           .optional()
           .describe(
             'Further private keys by name, sealed as well; keyRef names one as gateway.connection.<connection>.<name>',
@@ -370,6 +379,7 @@ export const TokenRequest = z
     roles: z.array(RoleGrant).min(1).max(100),
     expiresAt: z.iso
       .datetime()
+      .max(TIME_LENGTH_MAX)
       .optional()
       .describe(
         `When the token ends, UTC: later than now, at most ${TOKEN_LIFETIME_MAX_DAYS} days. Absent: it does not end by itself. A token that ends makes only tokens that end no later`,
@@ -457,8 +467,9 @@ const digitsOnly = (given: unknown): unknown =>
   typeof given === 'string' && !/^\d{1,16}$/.test(given) ? Number.NaN : given;
 
 const wholeNumber = z.coerce.number().int();
-const sequence = z.preprocess(digitsOnly, wholeNumber.min(0));
-const sequenceOr0 = z.preprocess(digitsOnly, wholeNumber.min(0).default(0));
+const sequenceNumber = wholeNumber.min(0).max(Number.MAX_SAFE_INTEGER);
+const sequence = z.preprocess(digitsOnly, sequenceNumber);
+const sequenceOr0 = z.preprocess(digitsOnly, sequenceNumber.default(0));
 
 export const NodeLogsQuery = z.strictObject({
   unit: LogUnit.default('kubelet').describe('Which log'),
@@ -483,7 +494,7 @@ export type ReadQuery = z.infer<typeof ReadQuery>;
 /** A moment of the log: a sequence, or a time. */
 const moment = z.preprocess(
   (given: unknown) => (typeof given === 'string' && /^\d{1,15}$/.test(given) ? Number(given) : given),
-  z.union([z.int().min(1), z.iso.datetime({ offset: true })], {
+  z.union([z.int().min(1).max(Number.MAX_SAFE_INTEGER), z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX)], {
     error: 'must be a sequence of the log, or a time such as 2026-11-21T08:00:00Z',
   }),
 );
@@ -565,9 +576,9 @@ export type EventStreamQuery = z.infer<typeof EventStreamQuery>;
 /** CB-Ladybug's query of the spec list. Numbers are checked by the gateway's rules, which name the parameter. */
 export const SpecsQuery = z.strictObject({
   'control-plane': z.enum(['Y', 'N']).default('N').describe('Y: only specs that a control plane may have'),
-  'cpu-min': z.string().optional(),
-  'cpu-max': z.string().optional(),
-  'memory-min': z.string().optional().describe('GiB'),
-  'memory-max': z.string().optional().describe('GiB'),
+  'cpu-min': text.optional(),
+  'cpu-max': text.optional(),
+  'memory-min': text.optional().describe('GiB'),
+  'memory-max': text.optional().describe('GiB'),
 });
 export type SpecsQuery = z.infer<typeof SpecsQuery>;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MirrorPath, Sha256 } from './digests.js';
+import { limitedRecord } from './limited.record.js';
 
 /**
  * Why the content of a mirror can be trusted: the connection pins its catalogue, or names the keys that sign it, or pins the files
@@ -20,9 +21,7 @@ export const SignedBy = z.array(SigningKey).min(1).max(SIGNERS_MAX);
 export const MirrorTrust = z.strictObject({
   catalogueSha256: Sha256.optional().describe('SHA-256 of the catalogue.json that may be used, and of no other'),
   signedBy: SignedBy.optional().describe('Public keys; one of them must have signed catalogue.json'),
-  digests: z
-    .record(MirrorPath, Sha256)
-    .refine((digests) => Object.keys(digests).length <= DIGESTS_MAX, { error: `names more than ${DIGESTS_MAX} files` })
+  digests: limitedRecord(MirrorPath, Sha256, DIGESTS_MAX)
     .optional()
     .describe('SHA-256 of files that no catalogue names, by their paths: releases that Fairlead has no digests of'),
   unsigned: z.literal(true).optional().describe('Use a catalogue that is neither signed nor pinned; never over http'),

@@ -1,2 +1,5 @@
 /** Longest free text that a request may carry. */
 export const TEXT_LENGTH_MAX = 1_000;
+
+/** RFC 3339 with nanoseconds and an offset. */
+export const TIME_LENGTH_MAX = 35;

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { ClusterName, Namespace, NodeName, UpgradeId } from './ids.js';
+import { limitedRecord } from './limited.record.js';
 import { NodeSelection } from './requests.js';
 import { TEXT_LENGTH_MAX } from './text.limits.js';
-import { UpgradeStrategy } from './upgrades.js';
+import { UpgradeStrategyRequest } from './upgrades.js';
 
 /** Bodies, queries and paths of the routes about upgrades, holds, etcd and certificates. */
 
@@ -20,11 +21,9 @@ const Override = z.strictObject({
 export const UpgradeRequest = z
   .strictObject({
     version: text.optional().describe('The Kubernetes version to go to, with or without the "v"'),
-    software: z
-      .record(text, text)
+    software: limitedRecord(text, text, ENTRIES_MAX)
       .optional()
-      .describe('Other packages by name, e.g. { "containerd": "1.7.24" }')
-      .meta({ maxProperties: ENTRIES_MAX }),
+      .describe('Other packages by name, e.g. { "containerd": "1.7.24" }'),
     renewCertificates: z.boolean().default(false).describe('Renew every certificate of the control plane'),
     reboot: z.boolean().default(false).describe('Boot every node that takes part, once'),
     pools: z
@@ -34,7 +33,7 @@ export const UpgradeRequest = z
       .default(null)
       .describe('Worker pools that take part; left out: all, []: none'),
     controlPlane: z.boolean().default(true).describe('Whether control planes take part'),
-    strategy: UpgradeStrategy.prefault({}),
+    strategy: UpgradeStrategyRequest.prefault({}),
     overrides: z
       .array(Override)
       .max(ENTRIES_MAX)

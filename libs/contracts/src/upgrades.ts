@@ -1,11 +1,24 @@
 import * as z from 'zod';
 import { KubernetesVersion } from './cluster-spec.js';
+import { GATE_MANIFEST_LENGTH_MAX, GateManifest, JobManifest } from './gate.jobs.js';
 import { NodeName, PoolName, UpgradeId } from './ids.js';
+import { limitedRecord } from './limited.record.js';
 import { NodeRole } from './machines.js';
+import { TIME_LENGTH_MAX } from './text.limits.js';
+
+const PERCENT = /^(100|[1-9]?\d)%$/;
+
+const nodeShare = <Nodes extends z.ZodInt>(nodes: Nodes) => z.union([nodes, z.string().regex(PERCENT)]);
 
 /** A number of nodes, or a percentage. */
-export const NodeShare = z.union([z.int().min(0), z.string().regex(/^(100|[1-9]?\d)%$/)]);
+export const NodeShare = nodeShare(z.int().min(0));
 export type NodeShare = z.infer<typeof NodeShare>;
+
+/** More than any cluster has, so that it may stand for all. */
+const NODES_MAX = 10_000;
+
+/** As it may be requested. */
+export const NodeShareRequest = nodeShare(z.int().min(0).max(NODES_MAX));
 
 /** The share of so many nodes, not rounded. */
 export const shareOf = (share: NodeShare, nodes: number): number =>
@@ -13,66 +26,145 @@ export const shareOf = (share: NodeShare, nodes: number): number =>
 
 export const DRAIN_TIMEOUT_POLICIES = ['stop', 'quarantine', 'force'] as const;
 
+/** What a strategy is made of. In requests all of it has limits; events in the log may be older than those. */
+interface StrategyParts<Name extends z.ZodString, Pool extends z.ZodType, Manifest extends z.ZodType> {
+  readonly nodes: z.ZodInt;
+  readonly seconds: z.ZodInt;
+  readonly milliseconds: z.ZodInt;
+  readonly status: z.ZodInt;
+  readonly name: Name;
+  readonly url: z.ZodURL;
+  readonly time: z.ZodISODateTime;
+  readonly clock: z.ZodString;
+  readonly manifest: Manifest;
+  /** In place of workers, by the name of the pool. */
+  readonly byPool: (pool: ReturnType<typeof poolStrategy>) => Pool;
+}
+
+type Parts = StrategyParts<z.ZodString, z.ZodType, z.ZodType>;
+
+const poolStrategy = ({ nodes, seconds, time }: Pick<Parts, 'nodes' | 'seconds' | 'time'>) =>
+  z.strictObject({
+    maxUnavailable: nodeShare(nodes).default(1),
+    maxSurge: nodeShare(nodes).default(0),
+    canary: z.boolean().default(true).describe('One node first, and its gates, before any other of its pool (D1)'),
+    soakSeconds: seconds.default(0).describe('Rest after the canary and after each batch'),
+    drainTimeoutSeconds: seconds.default(900),
+    onDrainTimeout: z.enum(DRAIN_TIMEOUT_POLICIES).default('stop'),
+    forceUntil: time.optional().describe('With onDrainTimeout force: no pod is forced after this moment'),
+    maxBlockedNodes: nodes.default(0).describe('With quarantine: stop when more nodes than this are left'),
+    skipDrainForPatches: z.boolean().default(false).describe('A change within a minor version need not drain (D6)'),
+  });
+
+const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+const maintenanceWindow = ({ clock }: Pick<Parts, 'clock'>) =>
+  z.strictObject({
+    days: z.array(z.enum(WEEKDAYS)).min(1).max(WEEKDAYS.length),
+    from: clock.describe('UTC'),
+    to: clock.describe('UTC; earlier than from: on the next day'),
+  });
+
+const userGate = <Manifest extends z.ZodType>({
+  name,
+  url,
+  status,
+  manifest,
+}: Pick<StrategyParts<z.ZodString, z.ZodType, Manifest>, 'name' | 'url' | 'status' | 'manifest'>) =>
+  z.discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('http'),
+      name,
+      url,
+      status: status.default(200),
+      secretName: PoolName.optional().describe('The hook secret that signs its requests; absent: they are not signed'),
+    }),
+    z.strictObject({
+      kind: z.literal('job'),
+      name,
+      namespace: name,
+      manifest: manifest.describe('A Job of batch/v1 with metadata.name. In requests also as YAML or JSON'),
+    }),
+  ]);
+
+const probe = ({ name, url, milliseconds }: Pick<Parts, 'name' | 'url' | 'milliseconds'>) =>
+  z.strictObject({ name, url, everyMs: milliseconds.default(500) });
+
+const upgradeStrategy = <Pool extends z.ZodType, Manifest extends z.ZodType>(
+  parts: StrategyParts<z.ZodString, Pool, Manifest>,
+) =>
+  z.strictObject({
+    workers: poolStrategy(parts).prefault({}),
+    pools: parts.byPool(poolStrategy(parts)).describe('In place of workers, by the name of the pool'),
+    gates: z.array(userGate(parts)).max(20).default([]),
+    probes: z.array(probe(parts)).max(20).default([]),
+    windows: z.array(maintenanceWindow(parts)).max(20).default([]).describe('No node begins outside; empty: always'),
+    consecutiveFailuresMax: parts.nodes.min(1).default(2).describe('Stop at so many failed nodes in a row (E)'),
+    failedShareMax: nodeShare(parts.nodes)
+      .default('10%')
+      .describe('Stop when more nodes of a pool than this have failed (E)'),
+    excusedNodes: z.array(NodeName).max(1_000).default([]).describe('Nodes that need not be Ready (B2)'),
+    stopOnProbeFailure: z.boolean().default(true).describe('A failing probe pauses; false: it is only reported'),
+    twoStep: z
+      .boolean()
+      .default(false)
+      .describe('First the new binaries with the old emulated version, then the version (G5)'),
+  });
+
+/** As it is in the log. */
+const RECORDED = {
+  nodes: z.int().min(0),
+  seconds: z.int().min(0),
+  milliseconds: z.int().min(100),
+  status: z.int(),
+  name: z.string(),
+  url: z.url(),
+  time: z.iso.datetime(),
+  clock: z.string().regex(/^\d{2}:\d{2}$/),
+  // The text is of events of earlier releases.
+  manifest: z.union([JobManifest, z.string()]),
+  byPool: (pool: ReturnType<typeof poolStrategy>) => z.record(z.string(), pool).default({}),
+};
+
+const POOLS_MAX = 100;
+const URL_LENGTH_MAX = 2_048;
+const WEEK_SECONDS = 7 * 86_400;
+
+/** As it may be requested. */
+const REQUESTED = {
+  nodes: z.int().min(0).max(NODES_MAX),
+  seconds: z.int().min(0).max(WEEK_SECONDS),
+  milliseconds: z.int().min(100).max(60_000),
+  status: z.int().min(100).max(599),
+  name: z.string().min(1).max(63),
+  url: z.url().max(URL_LENGTH_MAX),
+  time: z.iso.datetime().max(TIME_LENGTH_MAX),
+  clock: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of the day from 00:00 to 23:59'),
+  manifest: z.union([GateManifest, z.string().min(1).max(GATE_MANIFEST_LENGTH_MAX)]),
+  byPool: (pool: ReturnType<typeof poolStrategy>) => limitedRecord(PoolName, pool, POOLS_MAX).default({}),
+};
+
 /** How the workers of a pool are upgraded. Rules D1 to D7 of the upgrade rules. */
-export const PoolStrategy = z.strictObject({
-  maxUnavailable: NodeShare.default(1),
-  maxSurge: NodeShare.default(0),
-  canary: z.boolean().default(true).describe('One node first, and its gates, before any other of its pool (D1)'),
-  soakSeconds: z.int().min(0).default(0).describe('Rest after the canary and after each batch'),
-  drainTimeoutSeconds: z.int().min(0).default(900),
-  onDrainTimeout: z.enum(DRAIN_TIMEOUT_POLICIES).default('stop'),
-  forceUntil: z.iso.datetime().optional().describe('With onDrainTimeout force: no pod is forced after this moment'),
-  maxBlockedNodes: z.int().min(0).default(0).describe('With quarantine: stop when more nodes than this are left'),
-  skipDrainForPatches: z.boolean().default(false).describe('A change within a minor version need not drain (D6)'),
-});
+export const PoolStrategy = poolStrategy(RECORDED);
 export type PoolStrategy = z.infer<typeof PoolStrategy>;
 
 /** A check of the user's own before each node; while it fails, the next node waits and the check is repeated. */
-export const UserGate = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('http'),
-    name: z.string(),
-    url: z.url(),
-    status: z.int().default(200),
-    secretName: PoolName.optional().describe('The hook secret that signs its requests; absent: they are not signed'),
-  }),
-  z.strictObject({ kind: z.literal('job'), name: z.string(), namespace: z.string(), manifest: z.string() }),
-]);
+export const UserGate = userGate(RECORDED);
 export type UserGate = z.infer<typeof UserGate>;
 
 /** A service or the API, probed continuously from several nodes; one failure pauses the rollout. */
-export const Probe = z.strictObject({ name: z.string(), url: z.url(), everyMs: z.int().min(100).default(500) });
+export const Probe = probe(RECORDED);
 export type Probe = z.infer<typeof Probe>;
 
-export const MaintenanceWindow = z.strictObject({
-  days: z.array(z.enum(['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'])).min(1),
-  from: z
-    .string()
-    .regex(/^\d{2}:\d{2}$/)
-    .describe('UTC'),
-  to: z
-    .string()
-    .regex(/^\d{2}:\d{2}$/)
-    .describe('UTC; earlier than from: on the next day'),
-});
+/** As it may be set and requested; every one in the log has this form, too. */
+export const MaintenanceWindow = maintenanceWindow(REQUESTED);
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;
 
-export const UpgradeStrategy = z.strictObject({
-  workers: PoolStrategy.prefault({}),
-  pools: z.record(z.string(), PoolStrategy).default({}).describe('In place of workers, by the name of the pool'),
-  gates: z.array(UserGate).max(20).default([]),
-  probes: z.array(Probe).max(20).default([]),
-  windows: z.array(MaintenanceWindow).max(20).default([]).describe('No node begins outside; empty: always'),
-  consecutiveFailuresMax: z.int().min(1).default(2).describe('Stop at so many failed nodes in a row (E)'),
-  failedShareMax: NodeShare.default('10%').describe('Stop when more nodes of a pool than this have failed (E)'),
-  excusedNodes: z.array(NodeName).max(1_000).default([]).describe('Nodes that need not be Ready (B2)'),
-  stopOnProbeFailure: z.boolean().default(true).describe('A failing probe pauses; false: it is only reported'),
-  twoStep: z
-    .boolean()
-    .default(false)
-    .describe('First the new binaries with the old emulated version, then the version (G5)'),
-});
+export const UpgradeStrategy = upgradeStrategy(RECORDED);
 export type UpgradeStrategy = z.infer<typeof UpgradeStrategy>;
+
+export const UpgradeStrategyRequest = upgradeStrategy(REQUESTED);
+export type UpgradeStrategyRequest = z.infer<typeof UpgradeStrategyRequest>;
 
 /** What must change; at least one of them. */
 export const UpgradeTarget = z.strictObject({

@@ -37,6 +37,7 @@ export const ANSWERS = 'fairlead:answers';
 const COMMON: readonly RefusalCode[] = [
   'request.malformed',
   'request.unknown-field',
+  'request.more-faults',
   'request.text-unstorable',
   'request.media-type',
   'request.too-large',

@@ -1,12 +1,46 @@
 import { REFUSALS, refuse } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import * as z from 'zod';
 import { canonicalJson, sameJson } from '../common/json.js';
 import { suspectSettings } from '../connections/connections.rules.js';
 import { isOutage } from './outage.js';
 import { waitSecondsOf } from './prefer.js';
 import { errorView } from './refused.filter.js';
-import { fieldPath } from './validation.pipe.js';
+import { Refused } from './refused.js';
+import { fieldPath, parseBody } from './validation.pipe.js';
+
+describe('the faults of a body', () => {
+  const refusalsOf = (body: unknown) => {
+    try {
+      parseBody(z.strictObject({ items: z.array(z.int()).optional() }), body);
+    } catch (error) {
+      if (error instanceof Refused) return errorView(error.refusals, 'r').errors;
+      throw error;
+    }
+    return [];
+  };
+
+  it('are listed up to a number, so that an answer is not many times longer than the request', () => {
+    const body = Object.fromEntries(Array.from({ length: 15_000 }, (_, at) => [`unknown-${at}`, 1]));
+    const errors = refusalsOf(body);
+    expect(errors).toHaveLength(21);
+    expect(errors.at(-1)).toMatchObject({
+      reason: 'request.more-faults',
+      message: 'The request has 14980 more faults, which are not listed',
+    });
+    expect(JSON.stringify(errors).length).toBeLessThan(10_000);
+    expect(refusalsOf({ items: Array.from({ length: 30 }, () => 'x'), other: 1 })).toHaveLength(21);
+    expect(refusalsOf({ items: ['x'], other: 1 })).toMatchObject([
+      { reason: 'request.unknown-field', field: 'other' },
+      { reason: 'request.malformed', field: 'items[0]' },
+    ]);
+  });
+
+  it('do not repeat a long name whole', () => {
+    expect(JSON.stringify(refusalsOf({ ['x'.repeat(200_000)]: 1 })).length).toBeLessThan(2_000);
+  });
+});
 
 describe('the preference to wait', () => {
   it.each([

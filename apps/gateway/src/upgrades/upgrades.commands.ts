@@ -14,7 +14,7 @@ import {
   type UpgradeOrder,
   type UpgradesState,
 } from './upgrades.decider.js';
-import { faultsOfOverride, faultsOfUpgrade, toUpgradeTarget } from './upgrades.rules.js';
+import { faultsOfOverride, faultsOfUpgrade, toUpgradeStrategy, toUpgradeTarget } from './upgrades.rules.js';
 
 /** Which upgrade a request is about. */
 export interface UpgradeAddress {
@@ -37,7 +37,8 @@ const idOf = ({ commandId = randomUUID() }: Caller): UpgradeId =>
 
 /** A request without faults, as it is decided. */
 export const upgradeOrderOf = (request: UpgradeRequest, caller: Caller): UpgradeOrder => {
-  const { pools, controlPlane, strategy, overrides } = request;
+  const { pools, controlPlane, overrides } = request;
+  const strategy = toUpgradeStrategy(request);
   const fact = { target: toUpgradeTarget(request), pools, controlPlane, strategy, overrides };
   return { ...fact, upgradeId: idOf(caller), requestHash: sha256(canonicalJson(fact)) };
 };

@@ -8,6 +8,7 @@ import {
   type UpgradePlan,
 } from '@fairlead/contracts';
 import { NODES, plan as machinePlan, uid } from '../story.fixtures.js';
+import { toUpgradeStrategy } from './upgrades.rules.js';
 
 export const upgradeId = 'u-0123456789' as UpgradeId;
 export const PLAN_HASH = 'f'.repeat(64);
@@ -19,7 +20,8 @@ export const upgradeRequest = (change: Readonly<Record<string, unknown>> = {}): 
   UpgradeRequest.parse({ version: 'v1.35.4', ...change });
 
 export const upgradeRequested = (change: Partial<EventData<'UpgradeRequested'>> = {}): Fact<'UpgradeRequested'> => {
-  const { pools, controlPlane, strategy, overrides } = upgradeRequest();
+  const request = upgradeRequest();
+  const { pools, controlPlane, overrides } = request;
   return {
     type: 'UpgradeRequested',
     data: {
@@ -28,7 +30,7 @@ export const upgradeRequested = (change: Partial<EventData<'UpgradeRequested'>> 
       target: { kubernetes: 'v1.35.4' as never, renewCertificates: false, reboot: false },
       pools,
       controlPlane,
-      strategy,
+      strategy: toUpgradeStrategy(request),
       overrides,
       mode: 'ask',
       requestHash: 'hash',

@@ -84,6 +84,7 @@ export class UpgradesHttp {
       'upgrade.no-targets',
       'upgrade.force-unbounded',
       'upgrade.gate-url',
+      'upgrade.gate-manifest',
       'upgrade.rule-unknown',
       'upgrade.rule-not-overridable',
       'upgrade.reason-missing',

@@ -1,5 +1,6 @@
 import {
   faultOfGateUrl,
+  gateJobOf,
   isUpgradeRule,
   KubernetesVersion,
   refuse,
@@ -54,6 +55,15 @@ const gateUrls = ({ strategy }: UpgradeRequest): readonly Refusal[] =>
     return [refuse('upgrade.gate-url', { gate: gate.name, why }, `strategy.gates[${index}].url`)];
   });
 
+const gateJobs = ({ strategy }: UpgradeRequest): readonly Refusal[] =>
+  strategy.gates.flatMap((gate, index) => {
+    const checked = gate.kind === 'job' ? gateJobOf(gate.manifest) : undefined;
+    if (checked === undefined || 'job' in checked) return [];
+    return [
+      refuse('upgrade.gate-manifest', { gate: gate.name, why: checked.why }, `strategy.gates[${index}].manifest`),
+    ];
+  });
+
 const OVERRIDABLE = Object.entries(UPGRADE_RULES).flatMap(([rule, { overridable }]) => (overridable ? [rule] : []));
 
 const ruleFaults = (rule: string, field: string): readonly Refusal[] => {
@@ -78,7 +88,18 @@ const overrides = (request: UpgradeRequest): readonly Refusal[] =>
 
 /** Everything that is wrong with the request. */
 export const faultsOfUpgrade = (request: UpgradeRequest): readonly Refusal[] =>
-  [target, version, software, somebody, force, gateUrls, overrides].flatMap((rule) => rule(request));
+  [target, version, software, somebody, force, gateUrls, gateJobs, overrides].flatMap((rule) => rule(request));
+
+/** The strategy of a request without faults: the Jobs of its gates are objects. */
+export const toUpgradeStrategy = ({ strategy }: UpgradeRequest): UpgradeStrategy => ({
+  ...strategy,
+  gates: strategy.gates.map((gate) => {
+    if (gate.kind === 'http') return gate;
+    const checked = gateJobOf(gate.manifest);
+    if ('why' in checked) throw new Error(`the gate ${gate.name} was not checked: ${checked.why}`);
+    return { ...gate, manifest: checked.job };
+  }),
+});
 
 /** The target of a request without faults. */
 export const toUpgradeTarget = (request: UpgradeRequest): UpgradeTarget => ({

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { upgradeRequest } from './upgrades.fixtures.js';
-import { faultsOfUpgrade, toUpgradeTarget } from './upgrades.rules.js';
+import { faultsOfUpgrade, toUpgradeStrategy, toUpgradeTarget } from './upgrades.rules.js';
+
+const JOB = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'smoke' }, spec: { backoffLimit: 0 } };
+const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
+
+const withJob = (manifest: unknown) =>
+  upgradeRequest({ strategy: { gates: [{ kind: 'job', name: 'shop', namespace: 'default', manifest }] } });
 
 const codes = (change: Readonly<Record<string, unknown>>): readonly string[] =>
   faultsOfUpgrade(upgradeRequest(change)).map(({ code, field }) =>
@@ -61,4 +67,39 @@ describe('a request for an upgrade', () => {
     [{ overrides: [{ rule: 'A1', reason: 'why not' }] }, ['upgrade.rule-not-overridable at overrides[0].rule']],
     [{ overrides: [{ rule: 'B4', reason: ' ' }] }, ['upgrade.reason-missing at overrides[0].reason']],
   ])('of %j is refused with %j', (change, expected) => expect(codes(change)).toEqual(expected));
+});
+
+describe('the Job of a gate', () => {
+  it.each<[string, unknown]>([
+    ['an object', JOB],
+    ['JSON', JSON.stringify(JOB)],
+    ['YAML', 'apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: smoke\nspec:\n  backoffLimit: 0\n'],
+  ])('is requested as %s, and decided as an object', (_form, manifest) => {
+    const request = withJob(manifest);
+    expect(faultsOfUpgrade(request)).toEqual([]);
+    expect(toUpgradeStrategy(request).gates).toEqual([
+      { kind: 'job', name: 'shop', namespace: 'default', manifest: JOB },
+    ]);
+  });
+
+  it.each<[unknown, string]>([
+    ['5', 'it is not an object'],
+    ['# nothing', 'it is not an object'],
+    ['kind: Pod', 'its apiVersion is missing, or is not that of a Job of batch/v1'],
+    [{ ...JOB, kind: 'CronJob' }, 'its kind is missing, or is not that of a Job of batch/v1'],
+    [{ ...JOB, metadata: { generateName: 'a-' } }, 'its metadata.name is missing, or is not that of a Job of batch/v1'],
+    ['a: [', 'unexpected end of the stream within a flow collection (line 2, column 1)'],
+    ['a: &b 1\nc: *b', 'it has YAML anchors or aliases'],
+    [{ ...JOB, spec: { x: 'x'.repeat(20_000) } }, 'it has more than 16384 characters'],
+    [{ ...JOB, spec: nested(30) }, 'it is nested more than 24 deep'],
+    [{ ...JOB, spec: { x: Array.from({ length: 5_000 }, () => 1) } }, 'it has more than 4000 values'],
+  ])('is refused when it is %j', (manifest, why) => {
+    expect(faultsOfUpgrade(withJob(manifest))).toMatchObject([
+      {
+        code: 'upgrade.gate-manifest',
+        field: 'strategy.gates[0].manifest',
+        message: `The Job of gate shop is invalid: ${why}`,
+      },
+    ]);
+  });
 });

@@ -296,20 +296,17 @@ describe("Gates of the user's own", () => {
   });
 
   it('by Job hold when it has succeeded; one that has failed is asked again', async () => {
-    const manifest = (behaviour: string): string =>
-      JSON.stringify({
-        apiVersion: 'batch/v1',
-        kind: 'Job',
-        metadata: { name: 'check' },
-        spec: {
-          backoffLimit: 0,
-          template: {
-            metadata: { annotations: { 'lab.fairlead.dev/behaviour': behaviour } },
-            spec: { restartPolicy: 'Never', containers: [{ name: 'check', image: 'x:1' }] },
-          },
+    const manifest = {
+      ...{ apiVersion: 'batch/v1' as const, kind: 'Job' as const, metadata: { name: 'check' } },
+      spec: {
+        backoffLimit: 0,
+        template: {
+          metadata: { annotations: { 'lab.fairlead.dev/behaviour': 'complete' } },
+          spec: { restartPolicy: 'Never', containers: [{ name: 'check', image: 'x:1' }] },
         },
-      });
-    const gate = { kind: 'job' as const, name: 'check', namespace: 'default', manifest: manifest('complete') };
+      },
+    };
+    const gate = { kind: 'job' as const, name: 'check', namespace: 'default', manifest };
     expect(await askUserGate(gate, look())).toMatchObject({
       holds: false,
       message: expect.stringContaining('has started'),
@@ -318,5 +315,19 @@ describe("Gates of the user's own", () => {
       () => askUserGate(gate, look()),
       (verdict) => verdict.holds,
     );
+  });
+
+  it('by Job of an earlier release, whose text nothing has checked, say what is wrong with it', async () => {
+    const ask = (manifest: string) =>
+      askUserGate({ kind: 'job', name: 'check', namespace: 'default', manifest }, look());
+    expect(await ask('5')).toMatchObject({
+      holds: false,
+      message: 'the Job of the gate check is invalid: it is not an object',
+    });
+    const keys = Array.from({ length: 20_000 }, (_, at) => `k${at}: 1`).join(', ');
+    expect(await ask(`{${keys}}`)).toMatchObject({
+      holds: false,
+      message: 'the Job of the gate check is invalid: it has more than 16384 characters',
+    });
   });
 });

@@ -1,7 +1,6 @@
-import type { UserGate } from '@fairlead/contracts';
+import { gateJobOf, type JobManifest, type UserGate } from '@fairlead/contracts';
 import { SIGNATURE_HEADER } from '@fairlead/service-kit/http';
 import { createHash } from 'node:crypto';
-import { parse } from 'yaml';
 import type { Manifest, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
 import type { Verdict } from './gate.js';
 import type { GateSources } from './gates.ports.js';
@@ -54,8 +53,7 @@ const verdictOnStatus = (seen: number, desired: { readonly url: string; readonly
 };
 
 /** The user's Job under a name of its own for each question, so that an earlier answer is not taken for this one. */
-const jobFor = (text: string, namespace: string, asked: string): Manifest => {
-  const manifest = parse(text) as Manifest;
+const jobFor = (manifest: JobManifest, namespace: string, asked: string): Manifest => {
   const mark = createHash('sha256').update(asked).digest('hex').slice(0, MARK_LENGTH);
   const stem = manifest.metadata.name.slice(0, NAME_LENGTH_MAX - MARK_LENGTH - 1);
   return { ...manifest, metadata: { ...manifest.metadata, namespace, name: `${stem}-${mark}` } };
@@ -65,7 +63,10 @@ const askJob = async (
   gate: Extract<UserGate, { readonly kind: 'job' }>,
   { cluster, asked }: UserGateLook,
 ): Promise<Verdict> => {
-  const manifest = jobFor(gate.manifest, gate.namespace, `${asked}/${gate.name}`);
+  // Events of earlier releases have the text that was requested.
+  const checked = typeof gate.manifest === 'string' ? gateJobOf(gate.manifest) : { job: gate.manifest };
+  if ('why' in checked) return fails(`the Job of the gate ${gate.name} is invalid: ${checked.why}`);
+  const manifest = jobFor(checked.job, gate.namespace, `${asked}/${gate.name}`);
   const { name } = manifest.metadata;
   const facts = { job: `${gate.namespace}/${name}` };
   switch (await cluster.job(gate.namespace, name)) {

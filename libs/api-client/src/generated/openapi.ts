@@ -2568,10 +2568,13 @@ export interface components {
       /** @description Machine size, by the provider's name for it */
       spec: string;
       rootDisk?: {
-        /** @default default */
+        /**
+         * @description Disk type of the provider, or "default"
+         * @default default
+         */
         type: string;
         /**
-         * @description GB, or "default"
+         * @description Size in GB, or "default"
          * @default default
          */
         size: string;
@@ -4280,7 +4283,12 @@ export interface components {
               kind: 'job';
               name: string;
               namespace: string;
-              manifest: string;
+              /** @description A Job of batch/v1 with metadata.name. In requests also as YAML or JSON */
+              manifest:
+                | {
+                    [key: string]: unknown;
+                  }
+                | string;
             }
         )[];
         /** @default [] */
@@ -4541,7 +4549,25 @@ export interface components {
               kind: 'job';
               name: string;
               namespace: string;
-              manifest: string;
+              /** @description A Job of batch/v1 with metadata.name. In requests also as YAML or JSON */
+              manifest:
+                | ({
+                    /** @enum {string} */
+                    apiVersion: 'batch/v1';
+                    /** @enum {string} */
+                    kind: 'Job';
+                    metadata: {
+                      name: string;
+                    } & {
+                      [key: string]: unknown;
+                    };
+                    spec: {
+                      [key: string]: unknown;
+                    };
+                  } & {
+                    [key: string]: unknown;
+                  })
+                | string;
             }
         )[];
         /** @default [] */
@@ -5305,7 +5331,7 @@ export interface operations {
           'application/json': components['schemas']['NamespaceList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5435,7 +5461,7 @@ export interface operations {
           'application/json': components['schemas']['Namespace'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, namespace.name-invalid, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, namespace.name-invalid, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5559,7 +5585,7 @@ export interface operations {
           'application/json': components['schemas']['Namespace'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5689,7 +5715,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5823,7 +5849,7 @@ export interface operations {
           'application/json': components['schemas']['Namespace'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5957,7 +5983,7 @@ export interface operations {
           'application/json': components['schemas']['Namespace'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6090,7 +6116,7 @@ export interface operations {
           'application/json': components['schemas']['HookSecretList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6225,7 +6251,7 @@ export interface operations {
           'application/json': components['schemas']['HookSecret'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6356,7 +6382,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6493,7 +6519,7 @@ export interface operations {
           'application/json': components['schemas']['RealmList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6627,7 +6653,7 @@ export interface operations {
           'application/json': components['schemas']['Realm'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6762,7 +6788,7 @@ export interface operations {
           'application/json': components['schemas']['Realm'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, realm.issuer-invalid, realm.ca-invalid, realm.secret-missing */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, realm.issuer-invalid, realm.ca-invalid, realm.secret-missing */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6896,7 +6922,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7031,7 +7057,7 @@ export interface operations {
           'application/json': components['schemas']['ConnectionList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7155,7 +7181,7 @@ export interface operations {
           'application/json': components['schemas']['Connection'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7289,7 +7315,7 @@ export interface operations {
           'application/json': components['schemas']['Connection'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, connection.secret-in-settings */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, connection.secret-in-settings */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7419,7 +7445,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7553,7 +7579,7 @@ export interface operations {
           'application/json': components['schemas']['Connection'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7690,7 +7716,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7831,7 +7857,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7972,7 +7998,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8113,7 +8139,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8250,7 +8276,7 @@ export interface operations {
           'application/json': components['schemas']['OrphanList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8388,7 +8414,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8527,7 +8553,7 @@ export interface operations {
           'application/json': components['schemas']['SpecList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, spec-list.number, spec-list.range */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, spec-list.number, spec-list.range */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8662,7 +8688,7 @@ export interface operations {
           'application/json': components['schemas']['ApplicationList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8786,7 +8812,7 @@ export interface operations {
           'application/json': components['schemas']['Application'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -8920,7 +8946,7 @@ export interface operations {
           'application/json': components['schemas']['Application'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, application.range-invalid, application.ca-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, application.range-invalid, application.ca-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9050,7 +9076,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9184,7 +9210,7 @@ export interface operations {
           'application/json': components['schemas']['ApplicationVersion'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9321,7 +9347,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9458,7 +9484,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9614,7 +9640,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.control-plane-missing, cluster.control-plane-sets, cluster.worker-missing, cluster.too-many-sets, cluster.single-node, cluster.service-type, cluster.cni-multi, cluster.cni-single, cluster.loadbalancer, cluster.etcd, cluster.etcd-external-count, cluster.name-empty, cluster.name-invalid, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.mon-agent, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.control-plane-count, cluster.control-plane-too-many, cluster.control-plane-even, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.control-plane-missing, cluster.control-plane-sets, cluster.worker-missing, cluster.too-many-sets, cluster.single-node, cluster.service-type, cluster.cni-multi, cluster.cni-single, cluster.loadbalancer, cluster.etcd, cluster.etcd-external-count, cluster.name-empty, cluster.name-invalid, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.mon-agent, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.control-plane-count, cluster.control-plane-too-many, cluster.control-plane-even, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9750,7 +9776,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -9899,7 +9925,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10035,7 +10061,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterChanges'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, request.malformed */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, request.malformed */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10184,7 +10210,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10322,7 +10348,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10460,7 +10486,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10596,7 +10622,7 @@ export interface operations {
           'application/yaml': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10730,7 +10756,7 @@ export interface operations {
           'application/yaml': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10864,7 +10890,7 @@ export interface operations {
           'application/yaml': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -10998,7 +11024,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11167,7 +11193,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid, cluster.worker-missing, cluster.single-node, cluster.too-many-sets, cluster.cni-multi, cluster.cni-single, cluster.etcd-external-count, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, cluster.version-unknown, cluster.control-plane-even */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11323,7 +11349,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterManifestView'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11458,7 +11484,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11615,7 +11641,7 @@ export interface operations {
           'application/json': components['schemas']['Scale'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11768,7 +11794,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, cluster.manifest-address, upgrade.version-invalid, pool.autoscaling-bounds, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, address.name-taken, transport.name-taken, transport.interval, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, cluster.control-plane-even, cluster.etcd-external-count, cluster.control-plane-too-many, cluster.single-node, pool.key-reserved, pool.taint-twice, pool.name-taken, pool.name-reserved, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -11922,7 +11948,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12058,7 +12084,7 @@ export interface operations {
           'application/json': components['schemas']['AutoscalerCredentialList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12200,7 +12226,7 @@ export interface operations {
           'application/json': components['schemas']['SignedAutoscalerCredential'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, autoscaler.csr-invalid, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, autoscaler.csr-invalid, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12332,7 +12358,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12458,7 +12484,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12575,7 +12601,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12699,7 +12725,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterTemplateList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12833,7 +12859,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterTemplate'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -12984,7 +13010,7 @@ export interface operations {
           'application/json': components['schemas']['ClusterTemplate'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, template.manifest-address, cluster.version-unknown, cluster.control-plane-even, cluster.etcd-external-count, cluster.cni-multi, cluster.cni-single, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, health.duration, health.two-limits, health.range, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, firewall.rule-twice */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, template.manifest-address, cluster.version-unknown, cluster.control-plane-even, cluster.etcd-external-count, cluster.cni-multi, cluster.cni-single, cluster.pod-cidr, cluster.service-cidr, cluster.service-cidr-size, cluster.cidr-special, cluster.cidr-host-bits, cluster.cidr-overlap, cluster.dns-domain, cluster.nfs-server, cluster.nfs-path, health.duration, health.two-limits, health.range, hook.name-taken, hook.url-invalid, hook.timeout, drain.rule-twice, drain.rule-order, drain.detach-timeout, etcd.schedule-invalid, etcd.schedule-too-often, etcd.keep-for-short, firewall.rule-twice */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13115,7 +13141,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13268,7 +13294,7 @@ export interface operations {
           'application/json': components['schemas']['NodeAction'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, node.selection-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid, node.selection-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13411,7 +13437,7 @@ export interface operations {
           'application/json': components['schemas']['NodeAction'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13565,7 +13591,7 @@ export interface operations {
           'application/json': components['schemas']['NodeExec'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, node.exec-too-long */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid, node.exec-too-long */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13701,7 +13727,7 @@ export interface operations {
           'application/json': components['schemas']['NodeExec'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13841,7 +13867,7 @@ export interface operations {
           'text/plain': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -13981,7 +14007,7 @@ export interface operations {
           'text/event-stream': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14123,7 +14149,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14276,7 +14302,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.control-plane-unsupported, cluster.worker-missing, cluster.too-many-sets, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, node.control-plane-unsupported, cluster.worker-missing, cluster.too-many-sets, cluster.connection-empty, connection.name-invalid, cluster.spec-empty, cluster.worker-count, cluster.too-many-nodes, cluster.pod-cidr-small, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14416,7 +14442,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14551,7 +14577,7 @@ export interface operations {
           'application/json': components['schemas']['Node'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14701,7 +14727,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14855,7 +14881,7 @@ export interface operations {
           'application/json': components['schemas']['NodeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -14993,7 +15019,7 @@ export interface operations {
           'application/json': components['schemas']['MachineList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15131,7 +15157,7 @@ export interface operations {
           'application/json': components['schemas']['UpgradeList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15287,7 +15313,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.no-changes, upgrade.version-invalid, upgrade.software-invalid, upgrade.no-targets, upgrade.force-unbounded, upgrade.gate-url, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, upgrade.no-changes, upgrade.version-invalid, upgrade.software-invalid, upgrade.no-targets, upgrade.force-unbounded, upgrade.gate-url, upgrade.gate-manifest, upgrade.rule-unknown, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15422,7 +15448,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15576,7 +15602,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15730,7 +15756,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -15880,7 +15906,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16034,7 +16060,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16184,7 +16210,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16338,7 +16364,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16492,7 +16518,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid, upgrade.rule-unknown, upgrade.reason-missing */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid, upgrade.rule-unknown, upgrade.reason-missing */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16646,7 +16672,7 @@ export interface operations {
           'application/json': components['schemas']['Upgrade'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16785,7 +16811,7 @@ export interface operations {
           'application/json': components['schemas']['Updates'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -16923,7 +16949,7 @@ export interface operations {
           'application/json': components['schemas']['NodeUpdates'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid, node.selection-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid, node.selection-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17062,7 +17088,7 @@ export interface operations {
           'application/json': components['schemas']['Updates'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, upgrade.reason-missing, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17215,7 +17241,7 @@ export interface operations {
           'application/json': components['schemas']['NodeReplacements'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, node.selection-invalid, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, node.selection-invalid, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17349,7 +17375,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdSnapshotList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17498,7 +17524,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17648,7 +17674,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17801,7 +17827,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -17936,7 +17962,7 @@ export interface operations {
           'application/json': components['schemas']['EtcdRequest'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18070,7 +18096,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18209,7 +18235,7 @@ export interface operations {
           'application/json': components['schemas']['Cluster'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18343,7 +18369,7 @@ export interface operations {
           'application/json': components['schemas']['CertificateList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18481,7 +18507,7 @@ export interface operations {
           'application/json': components['schemas']['OperationList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18616,7 +18642,7 @@ export interface operations {
           'application/json': components['schemas']['Operation'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18753,7 +18779,7 @@ export interface operations {
           'application/json': components['schemas']['EventList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -18889,7 +18915,7 @@ export interface operations {
           'text/event-stream': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19024,7 +19050,7 @@ export interface operations {
           'application/json': components['schemas']['Audit'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19158,7 +19184,7 @@ export interface operations {
           'application/json': components['schemas']['EventList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19282,7 +19308,7 @@ export interface operations {
           'text/event-stream': string;
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19404,7 +19430,7 @@ export interface operations {
           'application/json': components['schemas']['QuarantineList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19534,7 +19560,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19667,7 +19693,7 @@ export interface operations {
           'application/json': components['schemas']['TokenList'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, list.continue-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, list.continue-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19797,7 +19823,7 @@ export interface operations {
           'application/json': components['schemas']['CreatedToken'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable, idempotency.key-invalid */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable, idempotency.key-invalid */
       400: {
         headers: {
           [name: string]: unknown;
@@ -19927,7 +19953,7 @@ export interface operations {
           'application/json': components['schemas']['Status'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -20055,7 +20081,7 @@ export interface operations {
           'application/json': components['schemas']['Version'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;
@@ -20174,7 +20200,7 @@ export interface operations {
           'application/json': components['schemas']['Handover'];
         };
       };
-      /** @description request.malformed, request.unknown-field, request.text-unstorable */
+      /** @description request.malformed, request.unknown-field, request.more-faults, request.text-unstorable */
       400: {
         headers: {
           [name: string]: unknown;

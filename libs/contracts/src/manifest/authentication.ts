@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { RealmName } from '../ids.js';
+import { limitedRecord } from '../limited.record.js';
 import { refuse, type Refusal } from '../refusals.js';
 
 const ISSUER_LENGTH_MAX = 512;
@@ -79,9 +80,7 @@ const fields = {
   usernamePrefix: prefix.describe('Put before it, so that no user has a name of Kubernetes'),
   groupsClaim: ClaimName.describe("The claim that lists the user's groups"),
   groupsPrefix: prefix.describe('Put before each, so that no group has a name of Kubernetes'),
-  requiredClaims: z
-    .record(plain(NAME_LENGTH_MAX), plain(NAME_LENGTH_MAX))
-    .refine((claims) => Object.keys(claims).length <= REQUIRED_CLAIMS_MAX, `at most ${REQUIRED_CLAIMS_MAX} claims`)
+  requiredClaims: limitedRecord(plain(NAME_LENGTH_MAX), plain(NAME_LENGTH_MAX), REQUIRED_CLAIMS_MAX)
     .optional()
     .describe('Claims that a token must have with these values'),
   scopes: z

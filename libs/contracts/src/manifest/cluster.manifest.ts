@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CONTROL_PLANES_MAX, POOL_NODES_MAX } from '../cluster.limits.js';
-import { CNIS, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDisk, ServiceType } from '../cluster-spec.js';
+import { CNIS, Cni, ETCDS, LOAD_BALANCERS, OnCreationFailure, RootDiskRequest, ServiceType } from '../cluster-spec.js';
 import { ClusterName, ConnectionName, Namespace, NodeName, PoolName } from '../ids.js';
 import { CLUSTER_DEFAULTS, serviceTypeWith } from '../requests.js';
 import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
@@ -33,7 +33,7 @@ const text = z.string().max(TEXT_LENGTH_MAX);
 const machines = {
   connection: ConnectionName.describe('Name of a registered connection'),
   machineType: z.string().min(1).max(TEXT_LENGTH_MAX).describe("Machine size, by the provider's name for it"),
-  rootDisk: RootDisk.prefault({}).describe('Of each machine'),
+  rootDisk: RootDiskRequest.prefault({}).describe('Of each machine'),
 };
 
 const ManifestPool = z.strictObject({

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
 import { refuse, type Refusal } from '../refusals.js';
-import { NodeShare } from '../upgrades.js';
+import { NodeShareRequest } from '../upgrades.js';
 
 export const REMEDIATION_STRATEGIES = ['none', 'reboot', 'replace', 'reboot-then-replace'] as const;
 
@@ -13,7 +13,7 @@ const fields = {
   startupTimeout: Duration.describe(
     'A machine that has not become a Ready node for this long is unhealthy; 0s: however long it takes',
   ),
-  maxUnhealthy: NodeShare.optional().describe(
+  maxUnhealthy: NodeShareRequest.optional().describe(
     'Number, or percentage rounded down to at least 1. While more nodes of the pool are not well, none is remediated',
   ),
   unhealthyRange: UnhealthyRange.optional().describe(

@@ -17,7 +17,11 @@ export const HOOK_POLICIES = ['Fail', 'Ignore'] as const;
 export const Hook = z
   .strictObject({
     name: PoolName.describe('A DNS label, unique in the cluster'),
-    points: z.array(z.enum(HOOK_POINTS)).min(1).describe('Before points wait for the answer; after points do not'),
+    points: z
+      .array(z.enum(HOOK_POINTS))
+      .min(1)
+      .max(HOOK_POINTS.length)
+      .describe('Before points wait for the answer; after points do not'),
     url: z.string().max(URL_LENGTH_MAX).describe('Asked by POST; its addresses must be public, or allowed'),
     caBundle: z
       .string()

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Duration, durationMs } from '../durations.js';
+import { TIME_LENGTH_MAX } from '../text.limits.js';
 import { refuse, type Refusal } from '../refusals.js';
 
 /** What becomes of a cluster on a connection whose provider reserves nothing. */
@@ -27,7 +28,7 @@ export const ClusterLease = z
   .meta({ id: 'ClusterLease', description: 'The limited lifetime of a cluster' });
 export type ClusterLease = z.infer<typeof ClusterLease>;
 
-const moment = z.iso.datetime({ offset: true });
+const moment = z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX);
 
 /** As a user writes it. */
 export const ManifestLease = z

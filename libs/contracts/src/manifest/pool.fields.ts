@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { limitedRecord } from '../limited.record.js';
 import { refuse, type Refusal } from '../refusals.js';
 
 /** Most labels, and most taints, of one pool. */
@@ -22,9 +23,7 @@ const LabelValue = z
   .max(63)
   .regex(new RegExp(`^${NAME}?$`), 'must be a label value: at most 63 letters, digits, dashes, dots and underscores');
 
-export const Labels = z
-  .record(LabelKey, LabelValue)
-  .refine((labels) => Object.keys(labels).length <= LABELS_MAX, `must be at most ${LABELS_MAX} labels`);
+export const Labels = limitedRecord(LabelKey, LabelValue, LABELS_MAX);
 export type Labels = z.infer<typeof Labels>;
 
 export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;

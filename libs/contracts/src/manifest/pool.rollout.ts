@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { NodeShare, shareOf } from '../upgrades.js';
+import { NodeShareRequest, shareOf, type NodeShare } from '../upgrades.js';
 
 export const ROLLOUT_STRATEGIES = ['RollingUpdate', 'OnDelete'] as const;
 export const ROLLOUT_DEFAULTS = { strategy: 'RollingUpdate', maxSurge: 1, maxUnavailable: 0, canary: true } as const;
@@ -10,10 +10,10 @@ export const PoolRollout = z.strictObject({
     .enum(ROLLOUT_STRATEGIES)
     .default(ROLLOUT_DEFAULTS.strategy)
     .describe('RollingUpdate: nodes are replaced at once; OnDelete: when someone replaces or removes them'),
-  maxSurge: NodeShare.default(ROLLOUT_DEFAULTS.maxSurge).describe(
+  maxSurge: NodeShareRequest.default(ROLLOUT_DEFAULTS.maxSurge).describe(
     'How many nodes beyond its replicas the pool may have; a percentage is rounded up',
   ),
-  maxUnavailable: NodeShare.default(ROLLOUT_DEFAULTS.maxUnavailable).describe(
+  maxUnavailable: NodeShareRequest.default(ROLLOUT_DEFAULTS.maxUnavailable).describe(
     'How many of its replicas may be missing; a percentage is rounded down',
   ),
   canary: z

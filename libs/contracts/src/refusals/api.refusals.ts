@@ -8,6 +8,11 @@ export const API_REFUSALS = {
     'Unknown field {field}',
     'Check the spelling against the OpenAPI document at /openapi.json.',
   ),
+  'request.more-faults': definition(
+    400,
+    'The request has {count} more faults, which are not listed',
+    'Correct those that are listed, and send it again.',
+  ),
   'request.text-unstorable': definition(
     400,
     '{field} contains {character}, which cannot be stored',

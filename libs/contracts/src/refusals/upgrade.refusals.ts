@@ -55,6 +55,11 @@ export const UPGRADE_REFUSALS = {
     'The URL of gate {gate} is invalid: {why}',
     'Give an http or https URL without a user name or a password.',
   ),
+  'upgrade.gate-manifest': definition(
+    400,
+    'The Job of gate {gate} is invalid: {why}',
+    'Give the manifest of a Job of batch/v1 with metadata.name, as an object, YAML or JSON, of at most 16 KiB.',
+  ),
   'upgrade.rule-unknown': definition(400, '{rule} is not a rule of upgrades', 'Rules are named like B4.'),
   'upgrade.rule-not-overridable': definition(
     422,

@@ -1,0 +1,86 @@
+import { PROVIDER_SETTINGS } from '@fairlead/contracts';
+import { describe, expect, it } from '@jest/globals';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import * as z from 'zod';
+import { gatewayModule } from '../gateway.module.js';
+import { readSettings } from '../config.js';
+import { unboundedIn } from './request.bounds.fixtures.js';
+
+type Class = new (...args: never[]) => object;
+const controllers = Reflect.getMetadata('controllers', gatewayModule(readSettings({}))) as readonly Class[];
+
+/** Every schema at a parameter of a route, by its place. */
+const requestSchemas = (): ReadonlyMap<string, z.ZodType> => {
+  const found = new Map<string, z.ZodType>();
+  for (const controller of controllers) {
+    for (const method of Object.getOwnPropertyNames(controller.prototype)) {
+      const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
+        Readonly<Record<string, { readonly schema?: z.ZodType }>> | undefined;
+      Object.entries(args ?? {}).forEach(([index, { schema }]) => {
+        if (schema !== undefined) found.set(`${controller.name}.${method} ${index.split(':')[1] ?? ''}`, schema);
+      });
+    }
+  }
+  return found;
+};
+
+/** What has no bound of its own but that of the body, and why. */
+const CHECKED_ELSEWHERE: Readonly<Record<string, string>> = {
+  'ConnectionsHttp.put 1: settings{}': 'by the strict schema of the provider',
+  'ManifestHttp.patch 2: {}': 'the manifest that it leads to is checked as one that is put',
+  'ManifestHttp.put 2: metadata.creationTimestamp': 'read-only: ignored',
+  'ManifestHttp.put 2: operations': 'read-only: ignored',
+  'ManifestHttp.put 2: plan': 'read-only: ignored',
+  'ManifestHttp.put 2: status': 'read-only: ignored',
+  'TemplatesHttp.put 2: metadata.creationTimestamp': 'read-only: ignored',
+  'TemplatesHttp.put 2: status': 'read-only: ignored',
+  'UpgradesHttp.request 1: strategy.gates[].manifest{}': 'gateJobOf bounds its size, depth and values',
+};
+
+const schemas: ReadonlyMap<string, z.ZodType> = new Map([
+  ...requestSchemas(),
+  ...Object.entries(PROVIDER_SETTINGS).map(([provider, schema]) => [`settings of ${provider}`, schema] as const),
+]);
+
+describe('the schemas of requests', () => {
+  it('are found at every route', () => {
+    expect(schemas.size).toBeGreaterThan(150);
+  });
+
+  it('bound every text, number, list and map', () => {
+    const unbounded = [...schemas].flatMap(([place, schema]) =>
+      unboundedIn(schema).map((field) => `${place}: ${field}`),
+    );
+    const unexplained = unbounded.filter((one) => !Object.hasOwn(CHECKED_ELSEWHERE, one.replace(/ \(\w+\)$/, '')));
+    expect(unexplained).toEqual([]);
+    // What is no longer there needs no explanation.
+    const places = new Set(unbounded.map((one) => one.replace(/ \(\w+\)$/, '')));
+    expect(Object.keys(CHECKED_ELSEWHERE).filter((one) => !places.has(one))).toEqual([]);
+  });
+});
+
+describe('a schema', () => {
+  it.each<[string, z.ZodType, readonly string[]]>([
+    ['a text', z.string(), ['(text)']],
+    ['a text of bounded length', z.string().max(3), []],
+    ['a text whose bound is documentation', z.string().meta({ maxLength: 3 }), ['(text)']],
+    ['one of some texts', z.enum(['a', 'b']), []],
+    ['a time, whose fraction may have any length', z.iso.datetime(), ['(text)']],
+    ['a URL', z.url(), ['(text)']],
+    ['a number', z.int().min(1), ['(number)']],
+    ['a number between bounds', z.int().min(1).max(3), []],
+    ['a list', z.array(z.boolean()), ['[] (list)']],
+    ['a list of bounded length', z.array(z.boolean()).max(2), []],
+    ['a map', z.record(z.string().max(3), z.boolean()), ['{} (map)']],
+    [
+      'a map whose bound is documentation',
+      z.record(z.string().max(3), z.boolean()).meta({ maxProperties: 3 }),
+      ['{} (map)'],
+    ],
+    ['anything', z.strictObject({ a: z.unknown() }), ['a (anything)']],
+    ['what is inside', z.object({ a: z.array(z.object({ b: z.string().optional() })).max(2) }), ['a[].b (text)']],
+    ['alternatives', z.union([z.string().max(3), z.int()]).default(1), ['(number)']],
+  ])('is examined: %s', (_name, schema, expected) => {
+    expect(unboundedIn(schema)).toEqual(expected);
+  });
+});

@@ -1,0 +1,42 @@
+import { ParseFailure, parseYaml } from '@fairlead/parsers';
+import * as z from 'zod';
+import { PoolName } from './ids.js';
+
+/** Longest manifest of a gate's Job, as JSON or YAML. */
+export const GATE_MANIFEST_LENGTH_MAX = 16_384;
+/** A Job is about ten levels deep. */
+const DEPTH_MAX = 24;
+const VALUES_MAX = 4_000;
+
+/** The Job of a gate, as far as Fairlead needs to know it; all else is for the API server to judge. */
+export const JobManifest = z.looseObject({
+  apiVersion: z.literal('batch/v1'),
+  kind: z.literal('Job'),
+  metadata: z.looseObject({ name: PoolName }),
+  spec: z.looseObject({}),
+});
+export type JobManifest = z.infer<typeof JobManifest>;
+
+/** A manifest that a request has as an object. What is in it is checked like one that is a text. */
+export const GateManifest = z.record(z.string(), z.unknown());
+
+const parsedText = (text: string): unknown =>
+  parseYaml(text, { lengthMax: GATE_MANIFEST_LENGTH_MAX, depthMax: DEPTH_MAX, valuesMax: VALUES_MAX });
+
+const faultOf = (error: z.ZodError): string => {
+  const [issue] = error.issues;
+  const field = issue?.path.map(String).join('.') ?? '';
+  return field === '' ? 'it is not an object' : `its ${field} is missing, or is not that of a Job of batch/v1`;
+};
+
+/** The Job of a gate from what a request or an old event has. `why`: what is wrong with it, in a sentence that begins with "it". */
+export const gateJobOf = (manifest: unknown): { readonly job: JobManifest } | { readonly why: string } => {
+  try {
+    const value = parsedText(typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
+    const job = JobManifest.safeParse(value);
+    return job.success ? { job: job.data } : { why: faultOf(job.error) };
+  } catch (error) {
+    if (!(error instanceof ParseFailure)) throw error;
+    return { why: error.message };
+  }
+};
