@@ -1,4 +1,4 @@
-import { defineService, type ServiceDefinition } from '@fairlead/service-kit';
+import { boundRequests, defineService, type ServiceDefinition } from '@fairlead/service-kit';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { applicationsProjection, applicationVersionsProjection } from './applications/applications.projection.js';
 import { Authentication } from './auth/authentication.js';
@@ -16,7 +16,6 @@ import { holdsProjection } from './holds/holds.projection.js';
 import { readBodies } from './http/body.js';
 import { checkEdge } from './http/edge.js';
 import { nameRequest } from './http/request-id.js';
-import { boundRequests } from './http/timeouts.js';
 import { boundAnswers } from './limits/answer.limit.js';
 import { GatewayTables1763700000000 } from './migrations/0001-gateway.migration.js';
 import { UpgradeTables1763800000000 } from './migrations/0002-upgrades.migration.js';

@@ -4,6 +4,7 @@ export { missingRight } from './nats.rights.js';
 export { ConfigurationError, parseEnvironment, rereading, type Env, type ServiceConfig } from './config.js';
 export { deadlineAfter, inTime, type Deadline } from './deadline.js';
 export * from './definition.js';
+export { boundRequests } from './http.timeouts.js';
 export { ServiceMetrics, type GaugeRequest, type Reading } from './metrics/service.metrics.js';
 export { runService, startService, type RunningService } from './run.service.js';
 export { LogOwnership } from './log.ownership.js';

@@ -55,6 +55,7 @@ import { givenEnvironment } from './given.environment.js';
 import { recordBlock } from './event.loop.events.js';
 import { watchEventLoop, type BlockReport } from './event.loop.js';
 import { HealthHttp } from './health.http.js';
+import { boundRequests } from './http.timeouts.js';
 import { followTlsFiles, tlsPair } from './http.tls.js';
 import { LatePartitionConsumers } from './late.partition.consumers.js';
 import { LogOwnership, whileHeld, whileReadable } from './log.ownership.js';
@@ -70,6 +71,8 @@ import { ASK, CLOCK, DATABASE, METRICS, SECRETS, SERVICE_CONFIG } from './tokens
 
 /** Time that requests under way have to end at a stop. */
 const HTTP_DRAIN_MS = 1_000;
+/** Limit of a request to arrive, and of a connection to ask something. */
+const REQUEST_MS = 10_000;
 /** Limit of a TLS handshake. */
 const HANDSHAKE_MS = 10_000;
 /** Where other replicas read how far this one has come, to answer those who wait for their own writes. */
@@ -304,6 +307,7 @@ const serve = async (definition: ServiceDefinition, world: World, app: NestExpre
   const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false, deferInitialization: true });
   microservice.useGlobalFilters(new PassOn());
   app.use(measureRequests(world.metrics));
+  boundRequests(app.getHttpServer() as Server, REQUEST_MS);
   await definition.configureHttp?.(app);
   await app.startAllMicroservices();
   await app.listen(config.port, config.host);

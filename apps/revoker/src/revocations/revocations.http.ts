@@ -6,6 +6,9 @@ import type { Revoker } from './revocations.effects.js';
 /** Two looks and what they may take. */
 const READY_WITHIN_MS = 90_000;
 
+/** Connections that ask nothing, and requests that do not arrive, end after ten seconds. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 } as const;
+
 const secondsSince = (time: Date | undefined, now: Date): number =>
   time === undefined ? Number.POSITIVE_INFINITY : (now.getTime() - time.getTime()) / 1_000;
 
@@ -67,5 +70,5 @@ export const serveState = (revoker: Revoker, guard: ConnectionGuard, now: () => 
         return json(404, { status: 'not found' });
     }
   };
-  return createServer((request, response) => void answer(request, response));
+  return createServer(LIMITS, (request, response) => void answer(request, response));
 };
