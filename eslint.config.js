@@ -1,4 +1,5 @@
 import tseslint from 'typescript-eslint';
+import { foreignText, OWN_DATA } from './tools/lint/foreign.text.mjs';
 
 /**
  * Taste and boundaries are tests. Between projects: who may import whom. Inside a project: the suffix of a file says its
@@ -165,6 +166,12 @@ export default tseslint.config(
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       'no-restricted-imports': ['error', { patterns: NO_OTHER_APPS }],
     },
+  },
+  {
+    files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts'],
+    ignores: [...SPECS, 'libs/testing/**', ...Object.keys(OWN_DATA).map((at) => (at.endsWith('/') ? `${at}**` : at))],
+    plugins: { fairlead: { rules: { 'foreign-text': foreignText } } },
+    rules: { 'fairlead/foreign-text': 'error' },
   },
   { files: PURE_FILES, ignores: SPECS, rules: pureImports },
   {

@@ -1,3 +1,4 @@
+import { parseJson } from '@fairlead/parsers';
 import type { FairleadClientOptions, Schemas } from './client.js';
 import { messages, StreamFailed } from './messages.js';
 
@@ -34,11 +35,14 @@ const urlOf = ({ baseUrl, of, types }: EventsOptions, after: number): URL => {
   return url;
 };
 
+/** An event has at most 1 MiB. */
+const MESSAGE_LENGTH_MAX = 2 * 1_048_576;
+
 /** One connection, until it ends. */
 async function* connect(options: EventsOptions, after: number): AsyncGenerator<FairleadEvent> {
   const headers = { 'Last-Event-ID': String(after) };
   for await (const { data } of messages(urlOf(options, after), options, headers))
-    yield JSON.parse(data) as FairleadEvent;
+    yield parseJson(data, { lengthMax: MESSAGE_LENGTH_MAX }) as FairleadEvent;
 }
 
 const isFinal = (error: unknown): boolean =>

@@ -1,3 +1,4 @@
+import { parseJson } from '@fairlead/parsers';
 import { messages, StreamFailed, type StreamOptions } from './messages.js';
 
 export interface LogsOptions extends StreamOptions {
@@ -18,6 +19,9 @@ export interface LogEnd {
   readonly message: string;
 }
 
+/** Of one message of a stream. */
+const MESSAGE_LENGTH_MAX = 2 * 1_048_576;
+
 const urlOf = ({ baseUrl, of: { namespace, cluster, node }, query }: LogsOptions): URL => {
   const [ns, name, host] = [namespace, cluster, node].map(encodeURIComponent);
   const url = new URL(`${baseUrl.replace(/\/$/, '')}/ns/${ns}/clusters/${name}/nodes/${host}/logs/stream`);
@@ -32,8 +36,8 @@ const urlOf = ({ baseUrl, of: { namespace, cluster, node }, query }: LogsOptions
 export async function* nodeLogs(options: LogsOptions): AsyncGenerator<LogLines, LogEnd | undefined> {
   try {
     for await (const { event, data } of messages(urlOf(options), options)) {
-      if (event === 'end') return JSON.parse(data) as LogEnd;
-      if (event === 'lines') yield JSON.parse(data) as LogLines;
+      if (event === 'end') return parseJson(data, { lengthMax: MESSAGE_LENGTH_MAX }) as LogEnd;
+      if (event === 'lines') yield parseJson(data, { lengthMax: MESSAGE_LENGTH_MAX }) as LogLines;
     }
   } catch (error) {
     if (options.signal.aborted) return undefined;

@@ -1,3 +1,4 @@
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { FairleadClientOptions, Schemas } from './client.js';
 
@@ -25,8 +26,11 @@ export interface StreamOptions extends FairleadClientOptions {
 /** The gateway sends a comment every 15 s, so a longer silence is a dead connection. */
 const SILENCE_MAX_MS = 45_000;
 
+const ERROR_LENGTH_MAX = 1_048_576;
+
 const failureOf = async (response: Response): Promise<StreamFailed> => {
-  const error = (await response.json().catch(() => undefined)) as Partial<Schemas['Error']> | undefined;
+  const text = await response.text().catch(() => '');
+  const error = parseJsonOrUndefined(text, { lengthMax: ERROR_LENGTH_MAX }) as Partial<Schemas['Error']> | undefined;
   return new StreamFailed(error?.message ?? `HTTP ${response.status}`, response.status, error?.reason);
 };
 

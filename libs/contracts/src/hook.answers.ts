@@ -1,3 +1,4 @@
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { EventData, Fact } from './events/catalogue.js';
 import { holdsStep } from './hook.points.js';
@@ -16,6 +17,8 @@ const Answer = z.object({
   message: z.string().optional(),
 });
 
+/** As much as is read of one. */
+const ANSWER_LENGTH_MAX = 65_536;
 const MESSAGE_MAX = 1_000;
 /** How often a hook that holds nothing is asked; one that holds a step is asked until it lets the step go on. */
 const AFTER_ATTEMPTS_MAX = 5;
@@ -47,11 +50,7 @@ const failed = (call: HookCall, message: string, { now, againAfterMs }: HookPati
 };
 
 const parsed = (body: string): z.output<typeof Answer> | undefined => {
-  try {
-    return Answer.safeParse(JSON.parse(body)).data;
-  } catch {
-    return undefined;
-  }
+  return Answer.safeParse(parseJsonOrUndefined(body, { lengthMax: ANSWER_LENGTH_MAX })).data;
 };
 
 /** What a hook's answer means for the step that it is about. */

@@ -1,3 +1,4 @@
+import { parseJson } from '@fairlead/parsers';
 import * as z from 'zod';
 import { MirrorPath, Sha256 } from './digests.js';
 import { WorldFailure, wordsOf } from './failures.js';
@@ -120,13 +121,16 @@ export type MirrorCatalogue = z.infer<typeof MirrorCatalogue>;
 const unusable = (location: string, message: string): WorldFailure =>
   new WorldFailure({ operation: 'read the mirror catalogue', target: location, message, retryable: false });
 
+/** About 40 releases of 2,000 files. */
+const CATALOGUE_LIMITS = { lengthMax: 16 * 1_048_576, valuesMax: 2_000_000 };
+
 /** Reads `catalogue.json`. Throws WorldFailure when it is not one, or names a file without saying its checksum. */
 export const parseCatalogue = (text: string, location: string): MirrorCatalogue => {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseJson(text, CATALOGUE_LIMITS);
   } catch (error) {
-    throw unusable(location, `it is not JSON: ${wordsOf(error)}`);
+    throw unusable(location, wordsOf(error));
   }
   const read = MirrorCatalogue.safeParse(json);
   if (!read.success) {

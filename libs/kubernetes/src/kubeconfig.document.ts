@@ -1,4 +1,4 @@
-import { isAlias, isNode, parseDocument, visit } from 'yaml';
+import { ParseFailure, parseJsonOrUndefined, parseYaml, type ParseFailureReason } from '@fairlead/parsers';
 
 /** kubeadm's own is 6 KiB, and 10 with the longest keys in use. */
 export const KUBECONFIG_BYTES_MAX = 32 * 1024;
@@ -66,38 +66,26 @@ const entryOf = (whole: Fields, list: string, noun: string, allowed: readonly st
   return { name: textOf(entry, 'name', at), at: `${at}.${noun}`, of: fieldsOf(entry[noun], `${at}.${noun}`, allowed) };
 };
 
-/** Plain YAML 1.2 of bounded size: no aliases, no tags, one document. */
-const plainYaml = (text: string): unknown => {
+const LIMITS = { lengthMax: KUBECONFIG_BYTES_MAX, depthMax: 16, valuesMax: 1_000 };
+
+/** Of plain JSON, which the platform writes, or plain YAML, which kubeadm writes: no aliases, no tags, one document. */
+const parsed = (text: string): unknown => {
   if (Buffer.byteLength(text) > KUBECONFIG_BYTES_MAX)
     throw new Unacceptable(`it is longer than ${KUBECONFIG_BYTES_MAX} bytes`);
-  const document = parseDocument(text, { schema: 'failsafe', prettyErrors: false, logLevel: 'error', merge: false });
-  if (document.errors.length > 0) throw new Unacceptable('it is not one YAML document');
-  visit(document, (_key, node) => {
-    if (isAlias(node) || (isNode(node) && 'anchor' in node && node.anchor !== undefined))
-      throw new Unacceptable('it has YAML aliases');
-    if (isNode(node) && node.tag !== undefined) throw new Unacceptable('it has YAML tags');
-  });
-  return document.toJS({ maxAliasCount: 0 });
-};
-
-/** undefined: it is not JSON, which the platform writes, but what kubeadm writes. */
-const plainJson = (text: string): unknown => {
-  if (!text.startsWith('{') || Buffer.byteLength(text) > KUBECONFIG_BYTES_MAX) return undefined;
+  const json = text.startsWith('{') ? parseJsonOrUndefined(text, LIMITS) : undefined;
+  if (json !== undefined) return json;
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return plainJson(text) ?? plainYaml(text);
+    return parseYaml(text, { ...LIMITS, scalars: 'strings' });
   } catch (error) {
-    if (error instanceof Unacceptable) throw error;
-    // The library goes down into nested collections by recursion.
-    throw new Unacceptable('it is not plain YAML');
+    if (!(error instanceof ParseFailure)) throw error;
+    throw new Unacceptable(FAULTS[error.reason] ?? 'it is not one YAML document');
   }
+};
+
+/** Without words of the parser, which quote the text: it holds a key. */
+const FAULTS: Readonly<Partial<Record<ParseFailureReason, string>>> = {
+  aliases: 'it has YAML aliases',
+  tags: 'it has YAML tags',
 };
 
 /** Nothing may hide in `preferences`, which kubeadm writes as an empty map. */

@@ -11,6 +11,7 @@ import {
 } from '@fairlead/contracts';
 import type { Reconciled } from '@fairlead/event-sourcing';
 import { HANDLE, NATS, processConsumer, readStates, type Ask, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Msg, NatsConnection } from '@nats-io/transport-node';
@@ -30,13 +31,11 @@ const QUEUE = 'bootstrap-svc';
 /** Rows of an earlier version of the process have a state of another shape. */
 const BOOTSTRAP_PROCESS = processConsumer(bootstrapReconciler());
 
-const requestIn = (message: Msg): AgentRenewMessage | undefined => {
-  try {
-    return AgentRenewMessage.safeParse(message.json()).data;
-  } catch {
-    return undefined; // Not JSON: no schema accepts it.
-  }
-};
+/** A name of a user and a few words. */
+const REQUEST_LENGTH_MAX = 65_536;
+
+const requestIn = (message: Msg): AgentRenewMessage | undefined =>
+  AgentRenewMessage.safeParse(parseJsonOrUndefined(message.string(), { lengthMax: REQUEST_LENGTH_MAX })).data;
 
 /** Signs new claims for the users that nodes were given, as long as their cluster has the node. */
 @Injectable()

@@ -1,4 +1,5 @@
 import { StreamFailed } from '@fairlead/api-client';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { exitClassOfStatus } from '../exit-codes.js';
 import { CliFailure, codeOf, wordsOf, type Fault } from '../failures.js';
 import type { Access } from './access.js';
@@ -59,14 +60,13 @@ const faultOf = ({ reason, message, help, field }: ErrorBody, otherwise: Pick<Fa
   };
 };
 
+const ANSWER_LENGTH_MAX = 1_048_576;
+
 const errorBodyOf = async (response: Response): Promise<ErrorBody> => {
   const text = await response.text();
-  try {
-    const body: unknown = JSON.parse(text);
-    return typeof body === 'object' && body !== null ? body : {};
-  } catch {
-    return {}; // A proxy's page: the status decides.
-  }
+  // A proxy's page is not JSON: the status decides.
+  const body = parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX });
+  return typeof body === 'object' && body !== null ? body : {};
 };
 
 /** An event stream that did not go on. */

@@ -1,7 +1,8 @@
 import type { OnCreationFailure } from '@fairlead/contracts';
-import { parse } from 'yaml';
+import { parseYaml } from '@fairlead/parsers';
 import type { ClusterRequest, NodeSetRequest } from '../api/api.ports.js';
 import { usageFailure, wordsOf } from '../failures.js';
+import { FILE_LIMITS } from '../io/file.limits.js';
 
 /** What `cluster create` takes beside a file; each one given overrides the file. */
 export interface ClusterFlags {
@@ -121,7 +122,7 @@ export const parseClusterDocument = (text: string, source: string): ClusterReque
 
 const parsedYaml = (text: string, source: string): unknown => {
   try {
-    return parse(text) as unknown;
+    return parseYaml(text, FILE_LIMITS);
   } catch (error) {
     throw usageFailure(`${source} is not YAML: ${wordsOf(error).split('\n')[0] ?? ''}`);
   }

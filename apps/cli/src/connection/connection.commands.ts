@@ -1,13 +1,14 @@
+import { parseYaml } from '@fairlead/parsers';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parse } from 'yaml';
 import type { ConnectionView } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
 import { duration } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, type WaitOptions } from '../command/waiting.js';
 import { usageFailure, wordsOf } from '../failures.js';
+import { FILE_LIMITS } from '../io/file.limits.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
@@ -243,7 +244,7 @@ const addSet = (parent: Command, io: Io): void => {
 
 const readSettings = async (file: string, io: Io): Promise<Record<string, unknown>> => {
   try {
-    const settings: unknown = parse(await readFile(resolve(io.cwd, file), 'utf8'));
+    const settings = parseYaml(await readFile(resolve(io.cwd, file), 'utf8'), FILE_LIMITS);
     if (typeof settings === 'object' && settings !== null && !Array.isArray(settings))
       return settings as Record<string, unknown>;
   } catch (error) {

@@ -1,8 +1,10 @@
-import { parseAllDocuments, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { MANIFEST_API_VERSION, MANIFEST_KIND, TEMPLATE_KIND } from '@fairlead/contracts';
+import { ParseFailure, parseYamlDocuments } from '@fairlead/parsers';
 import type { ClusterAt, Manifest, ManifestView, TemplateAt } from '../api/api.ports.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
+import { FILE_LIMITS } from '../io/file.limits.js';
 
 /** What is written to a file and sent to the server. All else that is wrong with it is the server's to say. */
 export interface ManifestDocument extends Manifest {
@@ -37,9 +39,18 @@ const subjectOf = (source: Source): string =>
 /** Of one file or stream. */
 const DOCUMENTS_MAX = 100;
 
+const documentsIn = (text: string, file: string): readonly unknown[] => {
+  try {
+    return parseYamlDocuments(text, FILE_LIMITS).filter((document) => document !== null);
+  } catch (error) {
+    if (!(error instanceof ParseFailure)) throw error;
+    throw usageFailure(`${file} is not YAML that can be read: ${error.message}`);
+  }
+};
+
 /** The clusters and templates of a YAML or JSON text; empty documents are left out. `file` names it in a complaint. */
 export const parseManifests = (text: string, file: string): readonly SourcedManifest[] => {
-  const documents = [...parseAllDocuments(text)].filter((one) => one.errors.length > 0 || one.toJS() !== null);
+  const documents = documentsIn(text, file);
   if (documents.length > DOCUMENTS_MAX)
     throw usageFailure(
       `${file} holds ${documents.length} documents`,
@@ -47,9 +58,7 @@ export const parseManifests = (text: string, file: string): readonly SourcedMani
     );
   return documents.map((document, at) => {
     const source = documents.length === 1 ? { file } : { file, document: at + 1 };
-    const fault = document.errors[0]?.message.split('\n')[0]?.replace(/:$/, '');
-    if (fault !== undefined) throw usageFailure(`${subjectOf(source)} is not YAML: ${fault}`);
-    return { manifest: manifestOf(document.toJS(), source), source };
+    return { manifest: manifestOf(document, source), source };
   });
 };
 

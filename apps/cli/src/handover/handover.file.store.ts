@@ -1,4 +1,5 @@
 import { writeWhole } from '@fairlead/mirror';
+import { parseJson } from '@fairlead/parsers';
 import { fromPublic, fromSeed } from '@nats-io/nkeys';
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -77,7 +78,7 @@ async function* checkedLines(
     if (isOver) throw new Error('lines follow its end');
     if (isFirst) {
       isFirst = false;
-      const header = Header.parse(JSON.parse(text));
+      const header = Header.parse(parseJson(text, { lengthMax: LINE_BYTES_MAX }));
       ({ source } = header);
       yield { kind: 'header', header };
       continue;

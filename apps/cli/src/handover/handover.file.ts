@@ -1,4 +1,5 @@
 import { HandoverRecord, HandoverTarget } from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { Message, Moved } from './handover.ports.js';
 
@@ -71,7 +72,7 @@ export const endLine = (end: End): string => JSON.stringify(end);
 
 /** Throws where a line is neither. */
 export const parseLine = (text: string): Line => {
-  const value: unknown = JSON.parse(text);
+  const value = parseJson(text, { lengthMax: LINE_BYTES_MAX });
   if (!Array.isArray(value)) return { kind: 'end', end: EndLine.parse(value) };
   const [of, subject, headers, data] = MessageLine.parse(value);
   if (!SUBJECTS[of].test(subject)) throw new Error(`${subject} is no subject of ${of}`);

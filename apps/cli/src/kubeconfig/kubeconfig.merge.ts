@@ -1,5 +1,7 @@
-import { parse, stringify } from 'yaml';
+import { parseYaml } from '@fairlead/parsers';
+import { stringify } from 'yaml';
 import { usageFailure, wordsOf } from '../failures.js';
+import { FILE_LIMITS } from '../io/file.limits.js';
 
 interface Named {
   readonly name: string;
@@ -39,7 +41,7 @@ const replaced = <Entry extends Named>(entries: readonly Entry[], entry: Entry):
 
 const parsed = (text: string, what: string): Kubeconfig => {
   try {
-    const value = (parse(text) ?? {}) as Partial<Kubeconfig>;
+    const value = (parseYaml(text, FILE_LIMITS) ?? {}) as Partial<Kubeconfig>;
     return {
       apiVersion: 'v1',
       kind: 'Config',

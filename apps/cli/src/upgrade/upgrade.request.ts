@@ -1,7 +1,8 @@
+import { parseYaml } from '@fairlead/parsers';
 import { InvalidArgumentError } from 'commander';
-import { parse } from 'yaml';
 import type { UpgradeFields } from '../api/api.ports.js';
 import { usageFailure, wordsOf } from '../failures.js';
+import { FILE_LIMITS } from '../io/file.limits.js';
 
 /** The options that say what must change, and how. */
 export interface UpgradeFlags {
@@ -102,7 +103,7 @@ export const upgradeFields = (flags: UpgradeFlags, strategy?: Fields): UpgradeFi
 /** A strategy in YAML or JSON. */
 export const parseStrategy = (text: string, from: string): Fields => {
   try {
-    const document: unknown = parse(text);
+    const document: unknown = parseYaml(text, FILE_LIMITS);
     if (isFields(document)) return document;
   } catch (error) {
     throw usageFailure(`${from} is neither YAML nor JSON: ${wordsOf(error)}`);

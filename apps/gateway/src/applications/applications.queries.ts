@@ -1,4 +1,10 @@
-import type { ApplicationVersion, ApplicationVersionView, ApplicationView } from '@fairlead/contracts';
+import {
+  SCHEMA_BYTES_MAX,
+  type ApplicationVersion,
+  type ApplicationVersionView,
+  type ApplicationView,
+} from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 import { DATABASE } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
@@ -34,7 +40,8 @@ export class ApplicationQueries {
     if (row === undefined) return undefined;
     const { schema, ...rest } = row.doc;
     // infra-svc has checked that it is the JSON of an object.
-    const parsed = schema === null ? null : (JSON.parse(schema) as Record<string, unknown>);
+    const parsed =
+      schema === null ? null : (parseJson(schema, { lengthMax: SCHEMA_BYTES_MAX }) as Record<string, unknown>);
     return { kind: 'ApplicationVersion', application, ...rest, schema: parsed };
   }
 }

@@ -9,6 +9,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { HANDLE, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { parseJson } from '@fairlead/parsers';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
@@ -18,6 +19,9 @@ import { orRefuse, Refused } from '../http/refused.js';
 import { mayEverywhere } from '../access/identity.js';
 import { ConnectionQueries } from '../connections/connections.queries.js';
 import { executions, type RequestExec } from './executions.decider.js';
+
+/** As much as is kept of what a command prints, twice, in JSON. */
+const OUTPUT_LENGTH_MAX = 16 * 1_048_576;
 
 /** What is asked for, and for how long the caller waits for its end. */
 export type Asked = Pick<RequestExec['data'], 'purpose' | 'command' | 'timeoutSeconds'>;
@@ -120,7 +124,7 @@ export class Executions {
     if (ended.outcome === 'failed') return { ...view, state: 'failed', message: sentenceOf(ended.cause) };
     const text = await this.secrets.get(ended.outputRef);
     if (text === undefined) throw this.unknown(path, id);
-    const { stdout, stderr } = ExecOutput.parse(JSON.parse(text));
+    const { stdout, stderr } = ExecOutput.parse(parseJson(text, { lengthMax: OUTPUT_LENGTH_MAX }));
     const { exitCode, truncated, tookMs } = ended;
     return { ...view, state: 'finished', exitCode, stdout, stderr, truncated, tookMs };
   }

@@ -1,4 +1,5 @@
 import { LIST_LIMIT, refuse, type ListMeta, type ListQuery } from '@fairlead/contracts';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { isBelowLadybug } from './documented.js';
 import type { HttpRequest } from './http.types.js';
@@ -32,15 +33,16 @@ export const IsWhole = createParamDecorator((_data: unknown, context: ExecutionC
 
 const tokenOf = (list: string, key: string): string => Buffer.from(JSON.stringify([list, key])).toString('base64url');
 
+/** As ListQuery bounds it. */
+const TOKEN_LENGTH_MAX = 1_024;
+
 /** undefined: it is no token of this list. */
 const keyIn = (token: string, list: string): string | undefined => {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
-    if (!Array.isArray(parsed) || parsed.length !== 2 || parsed[0] !== list) return undefined;
-    return typeof parsed[1] === 'string' ? parsed[1] : undefined;
-  } catch {
-    return undefined; // Not JSON.
-  }
+  const text = Buffer.from(token, 'base64url').toString('utf8');
+  const parsed = parseJsonOrUndefined(text, { lengthMax: TOKEN_LENGTH_MAX });
+  if (!Array.isArray(parsed) || parsed.length !== 2 || parsed[0] !== list) return undefined;
+  const key: unknown = parsed[1];
+  return typeof key === 'string' ? key : undefined;
 };
 
 /** Refuses a token that this list did not give. */

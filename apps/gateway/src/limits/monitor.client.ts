@@ -1,3 +1,4 @@
+import { parseJson } from '@fairlead/parsers';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { get as httpsGet } from 'node:https';
 
@@ -10,7 +11,7 @@ export const monitored = async (url: URL, timeoutMs: number): Promise<unknown> =
     answer.destroy();
     throw new Error(`it answers with status ${answer.statusCode}`);
   }
-  return JSON.parse(await textOf(answer)) as unknown;
+  return parseJson(await textOf(answer), { lengthMax: ANSWER_BYTES_MAX });
 };
 
 const answerOf = (url: URL, timeoutMs: number): Promise<IncomingMessage> =>

@@ -1,4 +1,4 @@
-import { parse } from 'yaml';
+import { parseYaml } from '@fairlead/parsers';
 import type { HostFiles } from '../files/host.files.js';
 import type { TokenAuthentication } from '../kubernetes/index.js';
 import { IssuerKeys } from './issuer.keys.js';
@@ -7,6 +7,7 @@ import { AuthenticationFile, userOf, type Jwt, type TokenUser } from './token.id
 
 const FLAG = /^\s*- --authentication-config=(\S+)$/m;
 const MS_PER_SECOND = 1_000;
+const FILE_LENGTH_MAX = 262_144;
 
 interface Authenticator {
   readonly jwt: Jwt;
@@ -14,7 +15,10 @@ interface Authenticator {
 }
 
 const authenticatorsIn = (text: string): readonly Authenticator[] =>
-  AuthenticationFile.parse(parse(text)).jwt.map((jwt) => ({ jwt, keys: new IssuerKeys(jwt.issuer) }));
+  AuthenticationFile.parse(parseYaml(text, { lengthMax: FILE_LENGTH_MAX })).jwt.map((jwt) => ({
+    jwt,
+    keys: new IssuerKeys(jwt.issuer),
+  }));
 
 /** Seconds since 1970. A file has a finer time than this clock: what happens after it was written is never before it. */
 const now = (): number => (Date.now() + 1) / MS_PER_SECOND;

@@ -1,5 +1,6 @@
+import { wordsOf } from '@fairlead/contracts';
+import { parseYamlDocuments } from '@fairlead/parsers';
 import { posix } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { CommandFault } from '../commands/command.js';
 import type { Taint } from '../kubernetes/index.js';
@@ -201,12 +202,19 @@ const API_VERSIONS =
 
 const Header = z.object({ apiVersion: z.string(), kind: z.string() });
 
+const CONFIG_LENGTH_MAX = 1_048_576;
+
+const documentsIn = (text: string): readonly unknown[] => {
+  try {
+    return parseYamlDocuments(text, { lengthMax: CONFIG_LENGTH_MAX });
+  } catch (error) {
+    throw new CommandFault(`error converting YAML to JSON: ${wordsOf(error)}`);
+  }
+};
+
 const documentsByKind = (text: string): ReadonlyMap<string, unknown> => {
   const documents = new Map<string, unknown>();
-  for (const document of parseAllDocuments(text)) {
-    const [fault] = document.errors;
-    if (fault !== undefined) throw new CommandFault(`error converting YAML to JSON: ${fault.message}`);
-    const value: unknown = document.toJS();
+  for (const value of documentsIn(text)) {
     if (value === null) continue;
     const header = Header.safeParse(value);
     if (!header.success)

@@ -1,4 +1,5 @@
 import { mirrorPaths, releaseOf, type Architecture, type MirrorRelease } from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { HostPort } from '../node/host.ports.js';
 import type { HostFiles } from '../files/files.ports.js';
@@ -27,12 +28,15 @@ export interface CniOptions {
   readonly version: string;
 }
 
+/** A name and a SHA-256 for each of about twenty files. */
+const RECORD_LENGTH_MAX = 65_536;
+
 /** The plugins that the CNI project makes; plugins of others in the same folder are left alone. */
 export const cniItem = ({ host, files, mirror, architecture, version }: CniOptions): Item => {
   const read = async (): Promise<Record | undefined> => {
     const text = await host.readFile(RECORD);
     if (text === undefined) return undefined;
-    const parsed = Record.safeParse(JSON.parse(text));
+    const parsed = Record.safeParse(parseJson(text, { lengthMax: RECORD_LENGTH_MAX }));
     return parsed.success ? parsed.data : undefined;
   };
 

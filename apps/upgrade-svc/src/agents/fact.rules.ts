@@ -9,6 +9,7 @@ import {
   type Fact,
   type NodeAddress,
 } from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 
 /** Facts are flat; the deepest is a list of certificates with their fields. */
 const DEPTH_MAX = 8;
@@ -49,7 +50,7 @@ export const rejected = (reason: FactRejection, detail: string, sender: Sender):
 
 const jsonIn = (bytes: Uint8Array): unknown => {
   try {
-    return JSON.parse(utf8.decode(bytes));
+    return parseJson(utf8.decode(bytes), { lengthMax: AGENT_MESSAGE_MAX_BYTES });
   } catch {
     return undefined; // Not UTF-8 or not JSON: no schema accepts it.
   }

@@ -13,6 +13,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import { OnEvent } from '@fairlead/event-sourcing/jetstream';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { Controller, Inject, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { nodeKey } from '../nodes/nodes.projection.js';
 import { NodesQueries } from '../nodes/nodes.queries.js';
@@ -35,13 +36,11 @@ const networkMessage = ({ meta, data }: StoredEvent<'DesiredNetworkSet'>): Agent
 
 const AGENT_EVENTS: ReadonlySet<string> = new Set(AGENT_EVENT_TYPES);
 
-const jsonIn = (bytes: Uint8Array): unknown => {
-  try {
-    return bytes.length > AGENT_MESSAGE_MAX_BYTES ? undefined : JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined; // No schema accepts it.
-  }
-};
+/** No schema accepts undefined. */
+const jsonIn = (bytes: Uint8Array): unknown =>
+  bytes.length > AGENT_MESSAGE_MAX_BYTES
+    ? undefined
+    : parseJsonOrUndefined(new TextDecoder().decode(bytes), { lengthMax: AGENT_MESSAGE_MAX_BYTES });
 
 /** Sends agents what is desired of their nodes: as soon as it is decided, and whenever they ask. */
 @Controller()

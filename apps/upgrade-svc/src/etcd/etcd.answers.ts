@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { NodeName } from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 import type { EtcdFacts, EtcdMemberFacts } from '../rules/cluster.facts.js';
 
 /** etcd's default (`--quota-backend-bytes`); 3.5 does not say which one it has. */
@@ -50,7 +51,11 @@ const SnapshotStatus = z.object({
 });
 export type SnapshotStatus = z.infer<typeof SnapshotStatus>;
 
-const parse = (text: string): unknown => JSON.parse(text.replaceAll(LONG_NUMBER, '$1"$2"'));
+/** Of a handful of members; a command of a host may print up to 4 MiB. */
+const ANSWER_LENGTH_MAX = 1_048_576;
+
+const parse = (text: string): unknown =>
+  parseJson(text.replaceAll(LONG_NUMBER, '$1"$2"'), { lengthMax: ANSWER_LENGTH_MAX });
 
 /** The line that is JSON: etcdctl writes warnings and errors around it. */
 const jsonLineOf = (output: string): string =>

@@ -1,4 +1,5 @@
 import { Heartbeat } from '@fairlead/contracts';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 
 /** What is longer is not kept: a heartbeat has some hundred bytes. */
 const BYTES_MAX = 16 * 1024;
@@ -46,10 +47,5 @@ export class LastHeartbeat {
   }
 }
 
-const parsed = (text: string): Heartbeat | undefined => {
-  try {
-    return Heartbeat.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-};
+const parsed = (text: string): Heartbeat | undefined =>
+  Heartbeat.safeParse(parseJsonOrUndefined(text, { lengthMax: BYTES_MAX })).data;

@@ -1,3 +1,4 @@
+import { parseJson } from '@fairlead/parsers';
 import { createHash } from 'node:crypto';
 import { isSignedBy, type NKey } from './nkey.js';
 
@@ -55,12 +56,16 @@ export const signClaims = (draft: ClaimsDraft, signer: NKey): string => {
   return `${payload}.${signer.sign(Buffer.from(payload)).toString('base64url')}`;
 };
 
+/** An account with the revocations of its nodes is the largest. */
+const CLAIMS_LENGTH_MAX = 16 * 1_048_576;
+
 /** Reads a JWT and checks its signature; throws where it was not made by the issuer that it names. */
 export const readClaims = (jwt: string): Claims => {
   const [header, body, signature] = jwt.trim().split('.');
   if (header === undefined || body === undefined || signature === undefined)
     throw new Error('not a NATS JWT: it has not three parts');
-  const claims = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as Claims;
+  const text = Buffer.from(body, 'base64url').toString('utf8');
+  const claims = parseJson(text, { lengthMax: CLAIMS_LENGTH_MAX }) as Claims;
   const genuine = isSignedBy(claims.iss, Buffer.from(`${header}.${body}`), Buffer.from(signature, 'base64url'));
   if (!genuine) throw new Error(`the signature of the NATS JWT "${claims.name}" is not its issuer's`);
   return claims;

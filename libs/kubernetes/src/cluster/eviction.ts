@@ -1,3 +1,4 @@
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import { ApiException } from '@kubernetes/client-node';
 import type { EvictionAnswer, PodIdentity } from '../cluster.ports.js';
@@ -9,6 +10,9 @@ const TOO_MANY_REQUESTS = 429;
 /** A pod with more than one budget: the eviction subresource does not support it. */
 const UNSUPPORTED = 500;
 
+/** One sentence, and a cause for each budget. */
+const STATUS_LENGTH_MAX = 65_536;
+
 interface StatusBody {
   readonly message?: string;
   readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
@@ -17,11 +21,8 @@ interface StatusBody {
 const bodyOf = (error: unknown): StatusBody => {
   if (!(error instanceof ApiException)) return {};
   const { body } = error as ApiException<unknown>;
-  try {
-    return (typeof body === 'string' ? JSON.parse(body) : body) as StatusBody;
-  } catch {
-    return {};
-  }
+  const value = typeof body === 'string' ? parseJsonOrUndefined(body, { lengthMax: STATUS_LENGTH_MAX }) : body;
+  return (value ?? {}) as StatusBody;
 };
 
 /** "The disruption budget web needs 3 healthy pods and has 3 currently" names the budget; the pod's namespace is its own. */

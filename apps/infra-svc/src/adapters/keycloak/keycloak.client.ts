@@ -1,3 +1,4 @@
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import type { HttpAnswer, HttpRequest } from '@fairlead/service-kit/http';
 import type { z } from 'zod';
 import { RealmFailure, type RealmAccess } from '../../realms/realm.ports.js';
@@ -88,10 +89,4 @@ export class KeycloakHttp {
   }
 }
 
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-};
+const jsonOf = (text: string): unknown => parseJsonOrUndefined(text, { lengthMax: ANSWER_BYTES_MAX });

@@ -1,4 +1,5 @@
 import { PROVIDER_REFUSED, WorldFailure } from '@fairlead/contracts';
+import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { deadlineAfter } from '@fairlead/service-kit';
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -154,11 +155,9 @@ export class LabClient {
   }
 }
 
+/** A page of machines, of which each has about 1 KiB. */
+const ANSWER_LENGTH_MAX = 16 * 1_048_576;
+
 /** undefined for what is not JSON: the schema then says what is missing. */
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-};
+const jsonOf = (text: string): unknown =>
+  parseJsonOrUndefined(text, { lengthMax: ANSWER_LENGTH_MAX, valuesMax: 1_000_000 });

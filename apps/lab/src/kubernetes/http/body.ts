@@ -1,6 +1,6 @@
 import { wordsOf } from '@fairlead/contracts';
+import { parseJson, parseYaml } from '@fairlead/parsers';
 import type { IncomingMessage } from 'node:http';
-import { parse as parseYaml } from 'yaml';
 import { ApiError, badRequest, tooLarge, unsupportedMediaType } from '../api/api.error.js';
 import { isJsonObject, type Json, type JsonObject } from '../objects/json.js';
 import type { Draft } from '../objects/kube.object.js';
@@ -9,6 +9,8 @@ import { parseRange } from './negotiation.js';
 
 /** The API server's own limit for a request (apiserver, MaxRequestBodyBytes). */
 const BODY_MAX_BYTES = 3 * 1024 * 1024;
+
+const LIMITS = { lengthMax: BODY_MAX_BYTES };
 
 export interface RequestBody {
   readonly mediaType: string;
@@ -39,7 +41,7 @@ export const parseBody = ({ mediaType, bytes }: RequestBody): Json => {
   try {
     if (mediaType === PROTOBUF) return decodeKubernetesProtobuf(bytes);
     const text = bytes.toString('utf8');
-    return (yaml ? yamlIn(text) : JSON.parse(text)) as Json;
+    return (yaml ? yamlIn(text) : parseJson(text, LIMITS)) as Json;
   } catch (error) {
     throw badRequest(`the body of the request could not be parsed: ${wordsOf(error)}`);
   }
@@ -48,11 +50,11 @@ export const parseBody = ({ mediaType, bytes }: RequestBody): Json => {
 /** JSON is YAML, most clients send it, and it is parsed in a hundredth of the time. */
 const yamlIn = (text: string): unknown => {
   try {
-    if (text.startsWith('{')) return JSON.parse(text);
+    if (text.startsWith('{')) return parseJson(text, LIMITS);
   } catch {
     // A flow mapping of YAML.
   }
-  return parseYaml(text);
+  return parseYaml(text, LIMITS);
 };
 
 /** The body as an API object of the expected kind; apiVersion and kind may be left out. */

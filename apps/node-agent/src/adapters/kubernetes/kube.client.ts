@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import type { KubeAccess } from './kubeconfig.js';
 
 const ANSWER_TIMEOUT_MS = 10_000;
-const BODY_LENGTH_MAX = 4 * 1024 * 1024;
+export const BODY_LENGTH_MAX = 4 * 1024 * 1024;
 /** A peer that vanished without a word is noticed by TCP's own probes. */
 const KEEP_ALIVE_MS = 15_000;
 

@@ -1,10 +1,13 @@
 import { WorldFailure } from '@fairlead/contracts';
-import { parse } from 'yaml';
+import { parseYaml } from '@fairlead/parsers';
 import * as z from 'zod';
 import type { HostPort } from '../../node/host.ports.js';
 
 /** kubelet's own credentials, written by `kubeadm init` and `kubeadm join`. */
 export const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
+
+/** kubelet's own has 6 KiB. */
+const KUBECONFIG_LENGTH_MAX = 65_536;
 
 const Kubeconfig = z.looseObject({
   'current-context': z.string(),
@@ -67,7 +70,7 @@ interface Current {
 }
 
 const currentIn = (text: string): Current => {
-  const parsed = Kubeconfig.safeParse(parse(text));
+  const parsed = Kubeconfig.safeParse(parseYaml(text, { lengthMax: KUBECONFIG_LENGTH_MAX }));
   if (!parsed.success) throw broken(z.prettifyError(parsed.error));
   const config = parsed.data;
   const context = config.contexts.find(({ name }) => name === config['current-context'])?.context;

@@ -1,11 +1,12 @@
 import { WorldFailure, wordsOf } from '@fairlead/contracts';
+import { parseJson } from '@fairlead/parsers';
 import type { AgentLog, HostPort } from '../../node/host.ports.js';
 import type { NodeWatch, NodeWatchListener } from '../../agent/agent.ports.js';
 import { backoffMs } from '../../time/backoff.js';
 import type { Metronome } from '../../time/metronome.js';
 import { isDeepStrictEqual } from 'node:util';
 import { JoinFolder } from './join.folder.js';
-import { KubeClient } from './kube.client.js';
+import { BODY_LENGTH_MAX, KubeClient } from './kube.client.js';
 import { KubeconfigMemory, readKubeAccess, type KubeAccess } from './kubeconfig.js';
 import { NodeList, NodeObject, patchOf, viewOf, WatchLine } from './node.object.js';
 
@@ -145,7 +146,7 @@ export class KubernetesNodeWatch implements NodeWatch {
   private async read(client: KubeClient): Promise<string> {
     const { status, body } = await client.ask('GET', this.listPath());
     if (status !== 200) throw this.failure('GET', `HTTP ${status}`);
-    const { metadata, items } = NodeList.parse(JSON.parse(body));
+    const { metadata, items } = NodeList.parse(parseJson(body, { lengthMax: BODY_LENGTH_MAX }));
     const [node] = items;
     if (node === undefined) this.complain(this.failure('GET', 'there is no such Node object'));
     else this.lastFailure = '';
@@ -163,7 +164,7 @@ export class KubernetesNodeWatch implements NodeWatch {
     let version = from;
     try {
       for await (const line of client.watch(path, signal)) {
-        const { type, object } = WatchLine.parse(JSON.parse(line));
+        const { type, object } = WatchLine.parse(parseJson(line, { lengthMax: BODY_LENGTH_MAX }));
         // "Too old resource version": look again from the start.
         if (type === 'ERROR') return undefined;
         if (type === 'DELETED') throw this.failure('watch', 'the Node object was deleted');
