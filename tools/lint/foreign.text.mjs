@@ -9,7 +9,8 @@ export const OWN_DATA = {
   'libs/parsers/src/yaml.ts': 'the bounded parser',
   'libs/event-sourcing/src/jetstream/':
     'messages of services, at most 1 MiB, and answers of NATS about streams; message.text.ts bounds the depth of events',
-  'libs/kubernetes/src/kubernetes.client.ts': 'answers of API servers, by pages, bounded there',
+  'libs/kubernetes/src/kubernetes.client.ts': 'answers of API servers, bounded there',
+  'libs/kubernetes/src/list.pages.ts': 'pages of lists of API servers, bounded there',
   'libs/contracts/src/hook.secrets.ts': 'a sealed secret',
   'libs/embedded/src/supervisor/leftovers.ts': 'files of the data folder',
   'libs/embedded/src/credentials/operator.store.ts': 'files of the data folder',
@@ -28,7 +29,7 @@ export const OWN_DATA = {
   'apps/bootstrap-svc/src/joins/join.credentials.ts': 'a sealed secret',
   'apps/bootstrap-svc/src/control-plane/etcd.authority.ts': 'a sealed secret',
   'apps/revoker/src/config.ts': 'settings of the program',
-  'apps/revoker/src/adapters/nats/nats.account.ts': 'answers of NATS about its own account',
+  'apps/revoker/src/adapters/nats/': 'answers of NATS about its own accounts and connections',
   'apps/node-agent/src/main.ts': 'settings of the agent',
   'apps/node-agent/src/credentials/credential.renewal.ts': 'settings of the agent',
   'apps/node-agent/src/adapters/nats/nats.platform.ts': 'messages of the platform',

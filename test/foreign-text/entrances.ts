@@ -1,0 +1,237 @@
+import {
+  AGENT_MESSAGE_MAX_BYTES,
+  gateJobOf,
+  hookOutcomeOf,
+  nextRunAfter,
+  parseCatalogue,
+  type HookCall,
+} from '@fairlead/contracts';
+import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
+import { X509Certificate } from 'node:crypto';
+import validRange from 'semver/ranges/valid.js';
+import { parseClusterDocument } from '../../apps/cli/src/cluster/cluster.request.js';
+import { parseManifests } from '../../apps/cli/src/document/manifest.document.js';
+import { parseLine } from '../../apps/cli/src/handover/handover.file.js';
+import { mergeKubeconfig } from '../../apps/cli/src/kubeconfig/kubeconfig.merge.js';
+import { parseStrategy } from '../../apps/cli/src/upgrade/upgrade.request.js';
+import { bodyFault } from '../../apps/gateway/src/http/text.js';
+import { pageRequest } from '../../apps/gateway/src/http/page.js';
+import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
+import { ClusterManifest, ClusterRequest, UpgradeRequest } from '@fairlead/contracts';
+import { KubeconfigMemory } from '../../apps/node-agent/src/adapters/kubernetes/kubeconfig.js';
+import { readStatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
+import { etcdFactsOf, snapshotStatusOf } from '../../apps/upgrade-svc/src/etcd/etcd.answers.js';
+import { parseMessage } from '../../libs/event-sourcing/src/jetstream/message.text.js';
+import { fieldsOfKubeconfig } from '../../libs/kubernetes/src/kubeconfig.document.js';
+import { parseResult } from '../../libs/node-scripts/src/shell/result.js';
+
+type Shapes = Readonly<Record<string, WorstText>>;
+
+/** Where text from outside enters, and a function that does with it what happens there. */
+export interface Entrance {
+  /** The file that parses it. */
+  readonly file: string;
+  readonly what: string;
+  readonly shapes: Shapes;
+  /** Characters that are let in there. */
+  readonly lengthMax: number;
+  readonly feed: (text: string) => unknown;
+}
+
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+const JSON_AND_LINES: Shapes = { ...WORST_JSON, ...WORST_LINES };
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** A body of the REST API as Express hands it on. */
+const body = (text: string): unknown => JSON.parse(text);
+
+const CALL = { hook: { name: 'h', points: [], url: '' }, point: 'beforeNodeReboot', attempt: 1 } as unknown as HookCall;
+const PATIENCE = { now: '2026-11-28T12:00:00.000Z', againAfterMs: 1_000 };
+const SUBJECT = 'agent.in.fact.default.demo.node-1.NodeReady';
+
+export const ENTRANCES: readonly Entrance[] = [
+  ...[UpgradeRequest, ClusterRequest, ClusterManifest].map((schema, index): Entrance => ({
+    file: 'apps/gateway/src/http/body.ts',
+    what: `a body of the REST API: ${['an upgrade', 'a cluster', 'a manifest'][index]}`,
+    shapes: WORST_JSON,
+    lengthMax: 256 * KIB,
+    feed: (text) => bodyFault(body(text)) ?? parseBody(schema, body(text)),
+  })),
+  {
+    file: 'apps/gateway/src/http/page.ts',
+    what: 'a token of a page',
+    shapes: WORST_JSON,
+    lengthMax: KIB,
+    feed: (text) => pageRequest('nodes', { continue: Buffer.from(text).toString('base64url') }, false),
+  },
+  {
+    file: 'libs/contracts/src/gate.jobs.ts',
+    what: 'the Job of a gate',
+    shapes: WORST_YAML,
+    lengthMax: 256 * KIB,
+    feed: gateJobOf,
+  },
+  {
+    file: 'libs/contracts/src/manifest/etcd.backups.ts',
+    what: 'the schedule of snapshots of etcd',
+    shapes: { ...WORST_LINES, lists: (length) => `${'*/1,'.repeat(length / 4)}1 * * * *`.slice(-length) },
+    lengthMax: 100,
+    feed: (schedule) => nextRunAfter({ schedule }, '2026-11-28T12:00:00.000Z'),
+  },
+  {
+    file: 'apps/gateway/src/applications/applications.commands.ts',
+    what: 'a range of versions of a chart',
+    shapes: {
+      ...WORST_LINES,
+      alternatives: (length) => '1||'.repeat(length / 3),
+      blanks: (length) => `>${' '.repeat(length - 2)}1`,
+    },
+    lengthMax: 200,
+    feed: (range) => validRange(range),
+  },
+  {
+    file: 'libs/contracts/src/hook.answers.ts',
+    what: 'the answer of a hook',
+    shapes: JSON_AND_LINES,
+    lengthMax: 64 * KIB,
+    feed: (text) => hookOutcomeOf(CALL, { kind: 'answered', status: 200, body: text }, PATIENCE),
+  },
+  {
+    file: 'libs/contracts/src/mirror.ts',
+    what: 'the catalogue of a mirror',
+    shapes: WORST_JSON,
+    lengthMax: 16 * MIB,
+    feed: (text) => parseCatalogue(text, 'https://mirror.example'),
+  },
+  {
+    file: 'libs/kubernetes/src/kubeconfig.document.ts',
+    what: 'the kubeconfig of a host, or of a restored cluster',
+    shapes: { ...WORST_JSON, ...WORST_YAML },
+    lengthMax: 32 * KIB,
+    feed: fieldsOfKubeconfig,
+  },
+  {
+    file: 'libs/kubernetes/src/kubeconfig.certificates.ts',
+    what: 'a certificate of a host',
+    shapes: WORST_LINES,
+    lengthMax: 32 * KIB,
+    feed: (text) => new X509Certificate(`-----BEGIN CERTIFICATE-----\n${text}\n-----END CERTIFICATE-----`),
+  },
+  {
+    file: 'libs/node-scripts/src/shell/result.ts',
+    what: 'what a step prints over SSH',
+    shapes: JSON_AND_LINES,
+    lengthMax: 4 * MIB,
+    feed: (text) => parseResult(`FAIRLEAD-RESULT ${text}`),
+  },
+  {
+    file: 'libs/event-sourcing/src/jetstream/message.text.ts',
+    what: 'a message of the log',
+    shapes: WORST_JSON,
+    lengthMax: MIB,
+    feed: (text) => parseMessage(bytes(text)),
+  },
+  {
+    file: 'apps/upgrade-svc/src/agents/fact.rules.ts',
+    what: 'a fact of an agent',
+    shapes: WORST_JSON,
+    lengthMax: AGENT_MESSAGE_MAX_BYTES,
+    feed: (text) => readStatedFact(SUBJECT, bytes(text)),
+  },
+  {
+    file: 'apps/upgrade-svc/src/etcd/etcd.answers.ts',
+    what: 'what etcdctl prints',
+    shapes: JSON_AND_LINES,
+    lengthMax: 4 * MIB,
+    feed: (text) => etcdFactsOf({ memberList: text, endpointStatus: text, endpointHealth: text, alarmList: text }, []),
+  },
+  {
+    file: 'apps/upgrade-svc/src/etcd/etcd.answers.ts',
+    what: 'what etcdutl prints of a snapshot',
+    shapes: JSON_AND_LINES,
+    lengthMax: 4 * MIB,
+    feed: snapshotStatusOf,
+  },
+  {
+    file: 'apps/node-agent/src/adapters/kubernetes/kubeconfig.ts',
+    what: 'the kubeconfig of the kubelet',
+    shapes: WORST_YAML,
+    lengthMax: 64 * KIB,
+    feed: (text) => new KubeconfigMemory().currentIn(text),
+  },
+  {
+    file: 'apps/cli/src/document/manifest.document.ts',
+    what: 'a file of manifests',
+    shapes: WORST_YAML,
+    lengthMax: 4 * MIB,
+    feed: (text) => parseManifests(text, 'file'),
+  },
+  {
+    file: 'apps/cli/src/cluster/cluster.request.ts',
+    what: 'a file with a cluster request',
+    shapes: WORST_YAML,
+    lengthMax: 4 * MIB,
+    feed: (text) => parseClusterDocument(text, 'file'),
+  },
+  {
+    file: 'apps/cli/src/upgrade/upgrade.request.ts',
+    what: 'a file with a strategy',
+    shapes: WORST_YAML,
+    lengthMax: 4 * MIB,
+    feed: (text) => parseStrategy(text, 'file'),
+  },
+  {
+    file: 'apps/cli/src/kubeconfig/kubeconfig.merge.ts',
+    what: 'a kubeconfig that another is merged into',
+    shapes: WORST_YAML,
+    lengthMax: 4 * MIB,
+    feed: (text) => mergeKubeconfig(text, '', 'demo'),
+  },
+  {
+    file: 'apps/cli/src/handover/handover.file.ts',
+    what: 'a line of a handover',
+    shapes: WORST_JSON,
+    lengthMax: 2 * MIB,
+    feed: parseLine,
+  },
+];
+
+/** Where the text goes straight to a bounded parser and from there to a schema, or is held by a spec of its own. */
+export const ELSEWHERE: Readonly<Record<string, string>> = {
+  'apps/infra-svc/src/adapters/helm/helm.index.ts': 'in a worker: helm.repository.int.spec.ts',
+  'apps/infra-svc/src/adapters/helm/helm.archive.ts':
+    'parseJson of at most 128 KiB; archives: helm.repository.int.spec.ts',
+  'apps/infra-svc/src/adapters/keycloak/keycloak.client.ts': 'parseJson of at most 1 MiB',
+  'apps/infra-svc/src/adapters/lab/lab.client.ts': 'parseJson of at most 16 MiB',
+  'apps/infra-svc/src/adapters/ssh-keys/openssh.keys.ts': 'a private key of an administrator, at most 64 KiB',
+  'apps/infra-svc/src/catalogue/catalogue.planner.ts': 'a range that the gateway has checked',
+  'apps/gateway/src/limits/monitor.client.ts': 'parseJson of at most 1 MiB',
+  'apps/gateway/src/executions/executions.ts': 'parseJson of at most 16 MiB that bootstrap-svc has sealed',
+  'apps/gateway/src/applications/applications.queries.ts': 'parseJson of at most 128 KiB that infra-svc has checked',
+  'apps/gateway/src/autoscaler/autoscaler.access.ts': 'the certificate of a TLS connection, which Node.js has parsed',
+  'apps/gateway/src/common/certificates.ts': 'X509Certificate of at most 16 KiB',
+  'apps/bootstrap-svc/src/hosts/agent.credentials.effects.ts': 'parseJson of at most 64 KiB',
+  'apps/bootstrap-svc/src/upstream.files.ts': 'files of this repository',
+  'apps/upgrade-svc/src/agents/state.effects.ts': 'parseJson of at most the size of a fact',
+  'apps/upgrade-svc/src/health/last.heartbeat.ts': 'parseJson of at most 16 KiB',
+  'apps/node-agent/src/adapters/kubernetes/node.watch.ts': 'parseJson of at most 4 MiB',
+  'apps/node-agent/src/certificates/certificates.ts': 'certificates of its own host',
+  'apps/node-agent/src/software/cni.item.ts': 'parseJson of at most 64 KiB of its own host',
+  'apps/cli/src/api/api.failures.ts': 'parseJson of at most 1 MiB',
+  'apps/cli/src/connection/connection.commands.ts': 'parseYaml with the limits of other files of the CLI',
+  'apps/cli/src/handover/handover.file.store.ts':
+    'lines with the limits of parseLine; what they unpack to is read line by line',
+  'apps/lab/src/': 'a simulation: parseYaml and parseJson of at most 3 MiB',
+  'libs/api-client/src/events.ts': 'parseJson of at most 2 MiB, of the gateway',
+  'libs/api-client/src/logs.ts': 'parseJson of at most 2 MiB, of the gateway',
+  'libs/api-client/src/messages.ts': 'parseJson of at most 1 MiB, of the gateway',
+  'libs/embedded/src/credentials/authority.store.ts': 'files of the data folder',
+  'libs/embedded/src/credentials/claims.ts': 'parseJson, of claims that NATS has accepted',
+  'libs/kubernetes/src/cluster/eviction.ts': 'parseJson of at most 64 KiB',
+  'libs/kubernetes/src/kubernetes.client.ts': 'pages of API servers, with specs of their own',
+  'libs/mirror/src/bundle.ts': 'archives whose SHA-256 or signature is known, read as a stream',
+  'libs/parsers/src/': 'the parsers',
+  'libs/testing/src/': 'for specs only',
+};
