@@ -68,6 +68,8 @@ export interface Observation {
   readonly failure: ItemFailure | undefined;
   readonly kubernetes:
     { readonly ready: boolean; readonly message: string; readonly kubeletVersion: string } | undefined;
+  /** Kubernetes has called the node Ready for long enough; false: it may be about to change its mind again. */
+  readonly steady: boolean;
 }
 
 const sameVersions = (a: SoftwareVersions, b: SoftwareVersions): boolean => {
@@ -105,6 +107,10 @@ const isWorthReporting = ({ failure: last }: Reported, { item, message, attempt 
   return attempt > last.attempt && Number.isInteger(Math.log2(attempt));
 };
 
+/** The next fact announces a change of the node, so that it does not become Ready for a moment before. */
+const isAboutToChange = (reported: Reported, seen: Observation): boolean =>
+  seen.differences.length > 0 && seen.failure === undefined && seen.confirmed && mayChange(reported, seen.desired);
+
 const whenDiverged = (reported: Reported, seen: Observation): readonly AgentFact[] => {
   const { uid, node, desired, differences } = seen;
   const { revision } = desired;
@@ -127,8 +133,35 @@ const isReadyAtVersion = ({ kubernetes, desired }: Observation): boolean => {
   return kubelet === undefined || kubernetes.kubeletVersion === `v${kubelet}`;
 };
 
+/** Someone changed a version that nothing was said about yet. */
+const versionsChanged = ({ software: before }: Reported, { uid, node, software }: Observation): readonly AgentFact[] =>
+  before === null || sameVersions(before, software)
+    ? []
+    : [{ type: 'VersionChanged', data: { uid, node, before, after: software } }];
+
+/**
+ * What Kubernetes says counts whatever else differs or fails: nothing that is wrong with the host hides a node that is down, or keeps one down
+ * that is back. A node that is back has reached no more than before, unless it is as desired now.
+ */
+const readinessChanged = (reported: Reported, seen: Observation): readonly AgentFact[] => {
+  const { uid, node, software, kubernetes } = seen;
+  const { standing } = reported;
+  if (standing.status === 'ready' && kubernetes?.ready === false) {
+    const { revision } = seen.desired;
+    const { message } = kubernetes;
+    return [{ type: 'NodeNotReady', data: { uid, node, revision, reason: 'KubernetesNotReady', message } }];
+  }
+  if (standing.status !== 'not-ready' || kubernetes?.ready !== true || !seen.steady) return [];
+  if (isAboutToChange(reported, seen)) return [];
+  const changed = versionsChanged(reported, seen);
+  if (changed.length > 0) return changed;
+  const isReached = seen.differences.length === 0 && seen.failure === undefined && isReadyAtVersion(seen);
+  const revision = isReached ? seen.desired.revision : standing.revision;
+  return [{ type: 'NodeReady', data: { uid, node, revision, software } }];
+};
+
 const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly AgentFact[] => {
-  const { uid, node, software, os, kernel, bootId, kubernetes } = seen;
+  const { uid, node, software, os, kernel, bootId } = seen;
   const { revision } = seen.desired;
   const initialized: AgentFact = {
     type: 'NodeInitialized',
@@ -142,13 +175,10 @@ const whenAsDesired = ({ standing }: Reported, seen: Observation): readonly Agen
     case 'initialized':
       if (standing.revision !== revision) return [initialized];
       return isReadyAtVersion(seen) ? [ready] : [];
+    // Ends with the word of Kubernetes alone.
     case 'not-ready':
-      return isReadyAtVersion(seen) ? [ready] : [];
+      return [];
     case 'ready':
-      if (kubernetes?.ready === false) {
-        const { message } = kubernetes;
-        return [{ type: 'NodeNotReady', data: { uid, node, revision, reason: 'KubernetesNotReady', message } }];
-      }
       // A new revision without a change is reported too, so that upgrade-svc can see that it is reached.
       return standing.revision !== revision && isReadyAtVersion(seen) ? [ready] : [];
   }
@@ -168,13 +198,15 @@ export const decide = (reported: Reported, seen: Observation): readonly AgentFac
   const { uid, node } = seen;
   const boot = booted(reported, seen);
   if (boot.length > 0) return boot;
+  const readiness = readinessChanged(reported, seen);
+  if (readiness.length > 0) return readiness;
   if (seen.failure !== undefined) {
     if (!isWorthReporting(reported, seen.failure)) return [];
     const { revision } = seen.desired;
     return [{ type: 'NodeInitializationFailed', data: { uid, node, revision, ...seen.failure } }];
   }
-  if (reported.software !== null && !sameVersions(reported.software, seen.software))
-    return [{ type: 'VersionChanged', data: { uid, node, before: reported.software, after: seen.software } }];
+  const changed = versionsChanged(reported, seen);
+  if (changed.length > 0) return changed;
   return seen.differences.length > 0 ? whenDiverged(reported, seen) : whenAsDesired(reported, seen);
 };
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type Difference } from '../node/difference.js';
 import { decide, isAgentReady, type Observation } from './agent.decider.js';
 import {
   at,
@@ -115,14 +117,119 @@ describe('without permission an agent', () => {
   it('which ended when the node became Ready says what differs, also while the node is not Ready', () => {
     const ended = { ...forbidden, desired: { ...WANTS_35, revision: 1, changesAllowedUntil: 'NodeReady' as const } };
     expect(said(READY, ended)).toEqual(['NodeDiverged']);
-    const down = seen({ kubernetes: { ready: false, message: 'm', kubeletVersion: 'v1.34.4' } });
-    expect(said([...READY, down], ended)).toEqual(['NodeDiverged']);
+    expect(said([...READY, seen({ kubernetes: KUBERNETES_NOT_READY })], ended)).toEqual(['NodeDiverged']);
   });
   it('stays ready', () => expect(isAgentReady(reportedAfter(...READY, forbidden))).toBe(true));
   it('announces the change when the permission comes', () =>
     expect(said([...READY, forbidden], { ...forbidden, desired: { ...WANTS_35, revision: 3 } })).toEqual([
       'NodeNotReady',
     ]));
+});
+
+describe('what Kubernetes says of a node counts', () => {
+  const stopped: Difference = { item: 'kubelet', what: 'service', observed: 'inactive', desired: 'active' };
+  const hold: Difference = { item: 'packages', what: 'hold of kubelet', observed: 'none', desired: 'held' };
+  const kept = { ...seen().desired, changesAllowed: false };
+  const failure = { item: 'packages', command: 'apt-get update', message: 'no route to host', attempt: 1 };
+
+  it('although its kubelet does not run, which is a difference too', () => {
+    const down = seen({ desired: kept, differences: [stopped], kubernetes: KUBERNETES_NOT_READY });
+    expect(said(READY, down)).toEqual(['NodeNotReady', 'NodeDiverged']);
+  });
+
+  it('although something else has differed for long', () => {
+    const differs = seen({ desired: kept, differences: [hold], kubernetes: KUBERNETES_READY });
+    expect(said(READY, differs)).toEqual(['NodeDiverged']);
+    expect(said([...READY, differs], { ...differs, kubernetes: KUBERNETES_NOT_READY })).toEqual(['NodeNotReady']);
+  });
+
+  it('although a difference is not confirmed, or the host cannot be inspected', () => {
+    const down = { desired: kept, kubernetes: KUBERNETES_NOT_READY };
+    expect(said(READY, seen({ ...down, differences: [hold], confirmed: false }))).toEqual(['NodeNotReady']);
+    expect(said(READY, seen({ ...down, failure }))).toEqual(['NodeNotReady', 'NodeInitializationFailed']);
+  });
+
+  it('also when it is Ready again while something differs or fails: at the revision that it had reached', () => {
+    const desired = { ...kept, revision: 2 };
+    const down = seen({ desired, differences: [hold], kubernetes: KUBERNETES_NOT_READY });
+    const back = sayAll(reportedAfter(...READY, down), { ...down, kubernetes: KUBERNETES_READY }).facts;
+    expect(back.map(({ type }) => type)).toEqual(['NodeReady', 'NodeDiverged']);
+    expect(back[0]?.data).toMatchObject({ revision: 1 });
+    const failed = seen({ desired, failure, kubernetes: KUBERNETES_READY });
+    expect(said([...READY, down], failed)).toEqual(['NodeReady', 'NodeInitializationFailed']);
+  });
+
+  it('with the versions that someone changed meanwhile', () => {
+    const down = seen({ desired: kept, kubernetes: KUBERNETES_NOT_READY });
+    const now = seen({ desired: kept, kubernetes: KUBERNETES_READY, software: at('1.34.9') });
+    expect(said([...READY, down], now)).toEqual(['VersionChanged', 'NodeReady']);
+  });
+
+  it('but a node that is about to be changed does not become Ready for a moment before', () => {
+    const down = seen({ kubernetes: KUBERNETES_NOT_READY });
+    const change = seen({ desired: WANTS_35, differences: [difference], kubernetes: KUBERNETES_READY });
+    expect(said([...READY, down], change)).toEqual(['NodeNotReady']);
+    expect(reportedAfter(...READY, down, change).standing.status).toBe('changing');
+  });
+
+  it('and its own restart of a kubelet is no news: the node is stated as changing before', () => {
+    const restarting = seen({ desired: WANTS_35, differences: [difference], kubernetes: KUBERNETES_NOT_READY });
+    expect(said(CHANGING, restarting)).toEqual([]);
+  });
+
+  it('only when it lasts, where a kubelet has come and gone before', () => {
+    const down = seen({ kubernetes: KUBERNETES_NOT_READY });
+    expect(said([...READY, down], seen({ kubernetes: KUBERNETES_READY, steady: false }))).toEqual([]);
+    expect(said([...READY, down], seen({ kubernetes: KUBERNETES_READY }))).toEqual(['NodeReady']);
+  });
+
+  const versions = fc.constantFrom('1.34.3', '1.34.4', '1.34.5');
+  const differences = fc.subarray([difference, stopped, hold]);
+  const words = fc.option(
+    fc.record({ ready: fc.boolean(), message: fc.constantFrom('m', ''), kubeletVersion: versions.map((v) => `v${v}`) }),
+    { nil: undefined },
+  );
+  const observations = fc
+    .record({
+      differences,
+      confirmed: fc.boolean(),
+      software: versions.map(at),
+      bootId: fc.constantFrom('boot-1', 'boot-2'),
+      failure: fc.option(fc.constantFrom(failure, { ...failure, attempt: 3 }), { nil: undefined }),
+      kubernetes: words,
+      steady: fc.boolean(),
+      desired: fc.record({
+        revision: fc.integer({ min: 1, max: 4 }),
+        software: versions.map(at),
+        changesAllowed: fc.boolean(),
+        changesAllowedUntil: fc.constantFrom('NodeReady' as const, undefined),
+      }),
+    })
+    .map((over) => seen(over));
+
+  it('for every combination of differences, failures, permissions and its word: the agent never stands better', () => {
+    fc.assert(
+      fc.property(fc.array(observations, { maxLength: 12 }), observations, (before, now) => {
+        const { reported, facts } = sayAll(reportedAfter(...before), now);
+        if (now.kubernetes?.ready === false) expect(reported.standing.status).not.toBe('ready');
+        if (facts.some(({ type }) => type === 'NodeReady')) expect(now.kubernetes?.ready).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('for every combination: a node that only Kubernetes took down is Ready again as soon as Kubernetes says so', () => {
+    fc.assert(
+      fc.property(observations, observations, (down, up) => {
+        const desired = { ...up.desired, changesAllowed: false };
+        const wasDown = { ...down, desired, kubernetes: KUBERNETES_NOT_READY };
+        const isBack = { ...up, desired, kubernetes: KUBERNETES_READY, steady: true };
+        expect(reportedAfter(...READY, wasDown).standing.status).toBe('not-ready');
+        expect(reportedAfter(...READY, wasDown, isBack).standing.status).toBe('ready');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });
 
 describe('a failure', () => {

@@ -18,6 +18,7 @@ import { DesiredSource } from './desired.source.js';
 import { ensureAll, inspect, type Failed, type Inspection } from '../software/inspection.js';
 import type { Journal } from './journal.js';
 import { heartbeatOf, metadataOf } from './node.reports.js';
+import { SteadyReadiness } from './steady.readiness.js';
 
 /** Drift is found at the latest then; also how long a desired state that was missed by the subscription may wait. */
 const RESYNC_MS = 60_000;
@@ -80,6 +81,10 @@ export class AgentLoop {
   /** Since when the host has differed without a break. */
   private differsSinceMs: number | undefined;
   private cancelConfirmation = (): void => undefined;
+  /** As Kubernetes said last. */
+  private lastReady: boolean | undefined;
+  private readonly steadiness = new SteadyReadiness();
+  private cancelSteady = (): void => undefined;
   private readonly cancels: (() => void)[] = [];
   private readonly desiredSource: DesiredSource;
   private readonly memory: ChangeStore;
@@ -117,10 +122,7 @@ export class AgentLoop {
     // Before anything is stated, so that facts can name their cause.
     await this.desiredSource.start();
     this.watch = this.parts.watchNode({
-      onView: (view) => {
-        this.view = view;
-        this.wake();
-      },
+      onView: (view) => this.see(view),
       metadata: () => metadataOf(config, this.desired, this.parts.journal.reported),
     });
     this.cancels.push(
@@ -139,6 +141,7 @@ export class AgentLoop {
     this.source?.stop();
     this.cancelRetry();
     this.cancelConfirmation();
+    this.cancelSteady();
     for (const cancel of this.cancels) cancel();
     this.watch?.stop();
     await this.turning;
@@ -241,6 +244,22 @@ export class AgentLoop {
     await this.memory.write({ certificates: text });
   }
 
+  /** The host is looked at again when Kubernetes changes its mind: it is how to tell why, and what is found is not from before. */
+  private see(view: NodeView | undefined): void {
+    const before = this.lastReady;
+    this.view = view;
+    if (view !== undefined) {
+      this.lastReady = view.ready;
+      this.steadiness.see(view.ready, performance.now());
+    }
+    if (before === undefined || view === undefined || before === view.ready) return this.wake();
+    this.cancelSteady();
+    const waitMs = this.steadiness.waitMs(performance.now());
+    if (view.ready && waitMs > 0)
+      this.cancelSteady = this.parts.metronome.after(Math.ceil(waitMs) + 1, () => this.wake());
+    this.lookForDrift();
+  }
+
   private softwareView(): SoftwareView {
     const { config, software, journal } = this.parts;
     const { status } = journal.reported.standing;
@@ -323,6 +342,7 @@ export class AgentLoop {
       changed: journal.changed,
       failure: this.failure,
       kubernetes: this.view,
+      steady: this.steadiness.waitMs(performance.now()) === 0,
     };
   }
 

@@ -30,6 +30,7 @@ export const seen = (over: Partial<Observation> = {}): Observation => ({
   changed: [],
   failure: undefined,
   kubernetes: undefined,
+  steady: true,
   ...over,
 });
 
