@@ -110,6 +110,7 @@ export * from './watch.js';
 export * from './refusals.js';
 export * from './remediation.js';
 export * from './replacement-orders.js';
+export * from './readiness.js';
 export * from './replacements.js';
 export * from './requests.js';
 export * from './rollout.reasons.js';

@@ -280,6 +280,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `machine ${node} has new addresses: ${[...new Set([publicIp, privateIp])].filter((address) => address !== '').join(', ')}`,
   NodeMissing: ({ node }) => `Kubernetes has no Node object of ${node}, which is part of the cluster`,
   NodeReturned: ({ node }) => `Kubernetes has the Node object of ${node} again`,
+  NodeReadinessContradicted: ({ node, message }) =>
+    `Kubernetes lists ${node} as not Ready, although its agent reports it as Ready: ${message.replace(/\.$/, '')}`,
+  NodeReadinessConfirmed: ({ node }) => `Kubernetes lists ${node} as Ready again`,
+  NodePressureChanged: ({ node, conditions }) =>
+    conditions.length === 0
+      ? `Kubernetes schedules pods on ${node} again`
+      : `Kubernetes keeps pods away from ${node}: ${conditions.join(', ')}`,
   NodeWithoutMachineFound: ({ name, ready, reason, providerId = '' }) =>
     `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, ${strangerBecause(reason, providerId)}; it is ignored`,
   NodeWithoutMachineExpired: ({ name }) =>

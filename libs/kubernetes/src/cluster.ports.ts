@@ -1,3 +1,4 @@
+import type { NodePressure } from '@fairlead/contracts';
 import type { KubernetesAccess } from './kubernetes.clients.js';
 
 export interface Resources {
@@ -23,6 +24,8 @@ export interface NodeView {
   readonly ready: boolean;
   /** Of the Ready condition, for people. */
   readonly message: string;
+  /** Conditions beside Ready that keep pods away from it. */
+  readonly pressures: readonly NodePressure[];
   /** As the kubelet reports it: `v1.34.4`. */
   readonly kubeletVersion: string;
   /** `containerd://1.7.24` */

@@ -1,9 +1,12 @@
 import {
   hooksAfter,
   machineAt,
+  readinessAfter,
   type EventData,
   type Machine,
   type NodeName,
+  type Readiness,
+  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
@@ -179,9 +182,33 @@ const reported = (
 ): Cluster => {
   const desired = cluster.hosts[data.node]?.desired ?? null;
   const difference = desired === null ? undefined : differenceFrom(desired, data);
-  if (difference === undefined) return withHost(cluster, data.node, { [as]: true, trouble: null });
+  if (difference === undefined)
+    return withHost(cluster, data.node, { ...progress(cluster, data.node, as, true), trouble: null });
   const trouble = { operation: 'compare versions', target: data.node, message: difference };
-  return withHost(cluster, data.node, { [as]: false, trouble });
+  return withHost(cluster, data.node, { ...progress(cluster, data.node, as, false), trouble });
+};
+
+const readinessOf = (cluster: Cluster, node: NodeName, event: ReadinessEvent): Readiness =>
+  readinessAfter(cluster.hosts[node] ?? { ready: false }, event);
+
+const progress = (cluster: Cluster, node: NodeName, as: 'initialized' | 'ready', is: boolean): Partial<Host> =>
+  as === 'initialized' ? { initialized: is } : readinessOf(cluster, node, is ? 'NodeReady' : 'NodeNotReady');
+
+/** What the list of Nodes shows, and the agent does not report. */
+const evolveListed = (cluster: Cluster, event: StoredEvent): Cluster => {
+  switch (event.type) {
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessConfirmed':
+      return withHost(cluster, event.data.node, readinessOf(cluster, event.data.node, event.type));
+    case 'NodeReadinessContradicted': {
+      const { node, message } = event.data;
+      const trouble = { operation: 'KubernetesNotReady', target: node, message };
+      return withHost(cluster, node, { ...readinessOf(cluster, node, event.type), trouble });
+    }
+    default:
+      return cluster;
+  }
 };
 
 /** Hosts that were settled before stay the same objects: only what changes is written. */
@@ -455,10 +482,10 @@ const evolveOthers = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'NodeNotReady': {
       const { node, reason, message } = event.data;
       const trouble = { operation: reason, target: node, message };
-      return withHost(cluster, node, { ready: false, trouble });
+      return withHost(cluster, node, { ...readinessOf(cluster, node, event.type), trouble });
     }
     default:
-      return evolveSilence(cluster, event);
+      return evolveListed(evolveSilence(cluster, event), event);
   }
 };
 

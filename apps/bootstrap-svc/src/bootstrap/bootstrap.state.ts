@@ -10,6 +10,7 @@ import type {
   Machine,
   NodeMetadata,
   NodeName,
+  Readiness,
   Oidc,
   OnFailure,
   Replacement,
@@ -31,7 +32,7 @@ export interface Desired {
  * What is recorded of a machine that becomes a node. Its agent reports on its own, at times before our own record of
  * having started it, so these are facts side by side and not stages.
  */
-export interface Host {
+export interface Host extends Readiness {
   readonly machine: Machine;
   /** Machines that were created together; joins wait for all agents of the set. */
   readonly set: number;
@@ -52,8 +53,6 @@ export interface Host {
   /** The control planes over which it balances the API, where that is its work; empty: it does not. */
   readonly balances: readonly NodeName[];
   readonly joinedAt: string | null;
-  /** Kubernetes calls it Ready, and it runs the desired software. */
-  readonly ready: boolean;
   /** When the client certificate in its admin.conf ends, as its agent reported last. */
   readonly adminEndsAt: string | null;
   /** The last problem that its agent reported. */

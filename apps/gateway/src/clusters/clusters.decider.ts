@@ -7,6 +7,7 @@ import {
   lifetimeAfter,
   majorityOf,
   pauseAfter,
+  readinessAfter,
   refuse,
   templateOf,
   warningsDue,
@@ -22,6 +23,8 @@ import {
   type NodeRole,
   type NodeSet,
   type OnFailure,
+  type Readiness,
+  type ReadinessEvent,
   type Refusal,
   type ReplacementOrder,
   type StoredEvent,
@@ -149,10 +152,9 @@ type ClusterRequestFact = Fact<
   | 'ClusterResumed'
 >;
 
-interface Member {
+interface Member extends Readiness {
   readonly role: NodeRole;
   readonly leader: boolean;
-  readonly ready: boolean;
   readonly lost: boolean;
   readonly removing: boolean;
   /** How far its removal is that someone asked for; absent: it stays, or leaves because of something else. */
@@ -464,6 +466,9 @@ const withMember = (state: Present, name: string, change: Partial<Member>): Pres
   return { ...state, members: new Map(state.members).set(name, { ...member, ...change }) };
 };
 
+const withReadiness = (state: Present, { type, data }: StoredEvent<ReadinessEvent>): Present =>
+  withMember(state, data.node, readinessAfter(state.members.get(data.node) ?? { ready: false }, type));
+
 const withoutMember = (state: Present, name: string): Present => {
   const members = new Map(state.members);
   members.delete(name);
@@ -521,9 +526,13 @@ const evolveNodes = (state: Present, event: StoredEvent): Present => {
     case 'VmCreated':
       return withMember(state, event.data.machine.name, { zone: event.data.machine.zone });
     case 'NodeReady':
-      return withMember(state, event.data.node, { ready: true, joined: true });
+      return withMember(withReadiness(state, event), event.data.node, { joined: true });
     case 'NodeNotReady':
-      return withMember(state, event.data.node, { ready: false });
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return withReadiness(state, event);
     case 'NodeLost':
       return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':

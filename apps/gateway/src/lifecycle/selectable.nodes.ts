@@ -1,9 +1,8 @@
-import type { Machine, StoredEvent } from '@fairlead/contracts';
+import { readinessAfter, type Machine, type Readiness, type StoredEvent } from '@fairlead/contracts';
 import type { Selectable } from './selection.rules.js';
 
 /** A machine of a pool, with the labels that Fairlead sets, and how its node is. */
-export interface SelectableNode extends Selectable {
-  readonly ready: boolean;
+export interface SelectableNode extends Selectable, Readiness {
   readonly lost: boolean;
 }
 
@@ -50,9 +49,13 @@ export const selectableAfter = (nodes: SelectableNodes, event: StoredEvent): Sel
     case 'NodeLabelsSet':
       return change(nodes, event.data.node, ({ labels }) => ({ labels: { ...labels, ...event.data.labels } }));
     case 'NodeReady':
-      return change(nodes, event.data.node, () => ({ ready: true, lost: false }));
+      return change(nodes, event.data.node, (node) => ({ ...readinessAfter(node, event.type), lost: false }));
     case 'NodeNotReady':
-      return change(nodes, event.data.node, () => ({ ready: false }));
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return change(nodes, event.data.node, (node) => readinessAfter(node, event.type));
     case 'NodeLost':
       return change(nodes, event.data.node, () => ({ lost: true }));
     case 'NodeRecovered':

@@ -1,6 +1,7 @@
 import {
   attemptWords,
   machineAt,
+  readinessAfter,
   replacedIn,
   sentenceOf,
   sentenceOfFailures,
@@ -11,7 +12,10 @@ import {
   type Machine,
   type MachinePlan,
   type NodeMetadata,
+  type NodePressure,
   type NodeNetworkView,
+  type Readiness,
+  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
@@ -51,7 +55,12 @@ export interface NodeDoc extends MachinePlan {
   readonly machine: Machine | null;
   /** When it first passed each milestone. */
   readonly milestones: { readonly [M in Milestone]?: string };
+  /** Its agent reports it as Ready, and the list of Nodes does not say otherwise. */
   readonly isReady: boolean;
+  /** What that follows from; absent: its agent's report alone. */
+  readonly readiness?: Readiness;
+  /** Conditions beside Ready that keep pods away from it; absent: none. */
+  readonly pressures?: readonly NodePressure[];
   /** Labels and taints that were set on it; absent: none. */
   readonly metadata?: NodeMetadata;
   /** It failed for good, and is kept until a retry or its removal. */
@@ -118,6 +127,11 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeLabelsSet':
     case 'NodeReady':
     case 'NodeNotReady':
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+    case 'NodePressureChanged':
     case 'NodeLost':
     case 'NodeRecovered':
     case 'VersionChanged':
@@ -225,7 +239,15 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'NodeLabelsSet':
       return { ...doc, metadata: { labels: event.data.labels, taints: event.data.taints } };
     case 'NodeNotReady':
-      return { ...doc, isReady: false, reason: event.data.message, changedAt: time };
+    case 'NodeReadinessContradicted':
+      return { ...withReadiness(doc, event), reason: event.data.message };
+    case 'NodeMissing':
+      return { ...withReadiness(doc, event), reason: 'Kubernetes has no Node object of it' };
+    case 'NodeReturned':
+    case 'NodeReadinessConfirmed':
+      return returned(doc, event);
+    case 'NodePressureChanged':
+      return { ...doc, pressures: event.data.conditions, changedAt: time };
     case 'NodeLost':
       return { ...doc, isLost: true, changedAt: time };
     case 'NodeRecovered':
@@ -356,13 +378,21 @@ const awayAfter = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   }
 };
 
-const ready = (doc: NodeDoc, { data, meta }: StoredEvent<'NodeReady'>): NodeDoc => ({
-  ...withoutRemediation(doc),
-  isReady: true,
+const withReadiness = (doc: NodeDoc, { type, meta }: StoredEvent<ReadinessEvent>): NodeDoc => {
+  const readiness = readinessAfter(doc.readiness ?? { ready: doc.isReady }, type);
+  return { ...doc, readiness, isReady: readiness.ready, changedAt: meta.time };
+};
+
+/** Kubernetes says nothing against it any more. */
+const returned = (doc: NodeDoc, event: StoredEvent<ReadinessEvent>): NodeDoc => {
+  const after = withReadiness(doc, event);
+  return after.isReady ? { ...withoutRemediation(after), reason: '' } : after;
+};
+
+const ready = (doc: NodeDoc, event: StoredEvent<'NodeReady'>): NodeDoc => ({
+  ...returned(doc, event),
   isKept: false,
-  reason: '',
-  software: data.software,
-  changedAt: meta.time,
+  software: event.data.software,
 });
 
 /** What failed for good about it, in a sentence. */
@@ -396,7 +426,7 @@ const isUp = ({ isReady, isLost }: NodeDoc): boolean => isReady && !isLost;
 /** Since when a node is Ready and not lost, without interruption; null: it is not. */
 export const readySinceOf = (doc: NodeDoc): string | null => (isUp(doc) ? (doc.readyChangedAt ?? doc.changedAt) : null);
 
-const withReadiness = (before: NodeDoc, after: NodeDoc, time: string): NodeDoc =>
+const withReadySince = (before: NodeDoc, after: NodeDoc, time: string): NodeDoc =>
   isUp(before) === isUp(after) ? after : { ...after, readyChangedAt: time };
 
 export const nodesProjection: Projection<NodeDoc> = {
@@ -412,6 +442,6 @@ export const nodesProjection: Projection<NodeDoc> = {
     if (event.type === 'VmsPlanned') return doc ?? planned(event, key);
     // A late word about a machine that is gone, or about another cluster of the same name, changes nothing.
     if (doc === undefined || !('uid' in event.data) || event.data.uid !== doc.uid) return doc;
-    return event.type === 'VmDeleted' ? undefined : withReadiness(doc, change(doc, event), event.meta.time);
+    return event.type === 'VmDeleted' ? undefined : withReadySince(doc, change(doc, event), event.meta.time);
   },
 };

@@ -1,8 +1,11 @@
 import {
+  readinessAfter,
   replacementIn,
   type Cause,
   type EventData,
   type NodeName,
+  type Readiness,
+  type ReadinessEvent,
   type Replacement,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -44,6 +47,8 @@ export interface Rollouts {
   /** Nodes that are Ready, and nodes whose heartbeat is missed. */
   readonly ready: Readonly<Record<string, true>>;
   readonly lost: Readonly<Record<string, true>>;
+  /** What `ready` follows from; absent: nodes that are Ready were reported so. */
+  readonly readiness?: Readonly<Record<string, Readiness>>;
   /** Why nodes and pools are excluded from changes. */
   readonly heldNodes: Readonly<Record<string, string>>;
   readonly heldPools: Readonly<Record<string, string>>;
@@ -124,6 +129,7 @@ const gone = (rollouts: Rollouts, name: string): Rollouts => ({
   ...rollouts,
   ready: omit(rollouts.ready, name),
   lost: omit(rollouts.lost, name),
+  readiness: omit(rollouts.readiness ?? {}, name),
   underWay: Object.fromEntries(
     Object.entries(rollouts.underWay).filter(([, { node, ready }]) => node !== name || !ready),
   ),
@@ -148,17 +154,27 @@ const begunWith = (rollouts: Rollouts, { machines }: EventData<'VmsPlanned'>): R
   return initial === undefined ? rollouts : { ...rollouts, initial };
 };
 
+const withReadiness = (rollouts: Rollouts, { type, data: { node } }: StoredEvent<ReadinessEvent>): Rollouts => {
+  const { ready, readiness = {} } = rollouts;
+  const after = readinessAfter(readiness[node] ?? { ready: ready[node] === true }, type);
+  return {
+    ...rollouts,
+    ready: after.ready ? set(ready, node, true) : omit(ready, node),
+    readiness: set(readiness, node, after),
+  };
+};
+
 /** What becomes known of nodes. */
 const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
   switch (event.type) {
     case 'NodeReady':
-      return {
-        ...rollouts,
-        ready: set(rollouts.ready, event.data.node, true),
-        lost: omit(rollouts.lost, event.data.node),
-      };
+      return { ...withReadiness(rollouts, event), lost: omit(rollouts.lost, event.data.node) };
     case 'NodeNotReady':
-      return { ...rollouts, ready: omit(rollouts.ready, event.data.node) };
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return withReadiness(rollouts, event);
     case 'NodeLost':
       return { ...rollouts, lost: set(rollouts.lost, event.data.node, true) };
     case 'NodeRecovered':

@@ -1,10 +1,12 @@
 import {
   actionHooksAfter,
+  readinessAfter,
   replacedIn,
   replacementIn,
   without,
   type EventData,
   type NodeName,
+  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { finalFailure } from '../agents/change.failure.js';
@@ -35,6 +37,11 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
 const withMember = (state: Known, name: string, change: Partial<Member>): Known => {
   const member = state.members[name];
   return member === undefined ? state : { ...state, members: { ...state.members, [name]: { ...member, ...change } } };
+};
+
+const withReadiness = (state: Known, { type, data }: StoredEvent<ReadinessEvent>): Known => {
+  const member = state.members[data.node];
+  return member === undefined ? state : withMember(state, data.node, readinessAfter(member, type));
 };
 
 const leaving = (state: Known, names: readonly string[]): Known =>
@@ -161,13 +168,17 @@ const evolveNodes = (state: Known, event: StoredEvent): Known => {
     }
     case 'NodeReady': {
       const { node, revision } = event.data;
-      const after = withMember(state, node, { ready: true, lost: false });
+      const after = withMember(withReadiness(state, event), node, { lost: false });
       return withAllowed(after, node, ({ askedRevision, booted }) =>
         booted !== null && askedRevision !== null && revision >= askedRevision ? { readyAgain: true } : {},
       );
     }
     case 'NodeNotReady':
-      return withMember(state, event.data.node, { ready: false });
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return withReadiness(state, event);
     case 'NodeLost':
       return withMember(state, event.data.node, { lost: true });
     case 'NodeRecovered':

@@ -7,15 +7,15 @@ import type {
   NodeName,
   NodeRole,
   PostponedReason,
+  Readiness,
 } from '@fairlead/contracts';
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 /** A machine of a pool, and how its node is. */
-export interface Member {
+export interface Member extends Readiness {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
-  readonly ready: boolean;
   readonly lost: boolean;
   /** The boot that its agent reported last; null: none. */
   readonly bootId: string | null;

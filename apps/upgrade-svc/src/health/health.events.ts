@@ -18,6 +18,36 @@ export class HealthEvents {
     this.changed(event);
   }
 
+  @OnEvent('NodeReady')
+  async nodeReady(event: StoredEvent<'NodeReady'>): Promise<void> {
+    this.changed(event);
+  }
+
+  @OnEvent('NodeNotReady')
+  async nodeNotReady(event: StoredEvent<'NodeNotReady'>): Promise<void> {
+    this.changed(event);
+  }
+
+  @OnEvent('NodeMissing')
+  async nodeMissing(event: StoredEvent<'NodeMissing'>): Promise<void> {
+    this.changed(event);
+  }
+
+  @OnEvent('NodeReturned')
+  async nodeReturned(event: StoredEvent<'NodeReturned'>): Promise<void> {
+    this.changed(event);
+  }
+
+  @OnEvent('NodeReadinessContradicted')
+  async nodeReadinessContradicted(event: StoredEvent<'NodeReadinessContradicted'>): Promise<void> {
+    this.changed(event);
+  }
+
+  @OnEvent('NodeReadinessConfirmed')
+  async nodeReadinessConfirmed(event: StoredEvent<'NodeReadinessConfirmed'>): Promise<void> {
+    this.changed(event);
+  }
+
   @OnEvent('NodeLost')
   async nodeLost(event: StoredEvent<'NodeLost'>): Promise<void> {
     this.changed(event);

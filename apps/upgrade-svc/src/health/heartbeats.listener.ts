@@ -2,13 +2,13 @@ import { NATS } from '@fairlead/event-sourcing/jetstream';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
-import { LastHeartbeat, type ReadHeartbeat } from './last.heartbeat.js';
+import { LastHeartbeat, type ReadHeartbeat, type SeenNode } from './last.heartbeat.js';
 
 interface Heard {
   /** On the clock of performance.now(). */
   atMs: number;
-  /** The last one said that there is no Node object. */
-  lacksNode: boolean;
+  /** What the last one said of the Node object. */
+  node: SeenNode;
   readonly last: LastHeartbeat;
 }
 
@@ -22,7 +22,7 @@ export class HeartbeatListener {
   private subscription: Subscription | undefined;
   private since: number | undefined;
   private total = 0;
-  private onNodeGone: (subject: string) => void = () => undefined;
+  private onNodeChange: (subject: string) => void = () => undefined;
 
   constructor(
     @Inject(NATS) private readonly nats: NatsConnection,
@@ -35,13 +35,14 @@ export class HeartbeatListener {
         if (error !== null) return;
         this.total += 1;
         const { subject, data } = message;
-        const heard = this.heard.get(subject) ?? { atMs: 0, lacksNode: true, last: new LastHeartbeat() };
-        if (heard.atMs === 0) this.heard.set(subject, heard);
+        const heard = this.heard.get(subject) ?? { atMs: 0, node: 'absent', last: new LastHeartbeat() };
+        const isFirst = heard.atMs === 0;
+        if (isFirst) this.heard.set(subject, heard);
         heard.atMs = performance.now();
         heard.last.keep(data);
-        const hadNode = !heard.lacksNode;
-        heard.lacksNode = heard.last.lacksNode;
-        if (hadNode && heard.lacksNode) this.onNodeGone(subject);
+        const { node } = heard.last;
+        if (node !== heard.node && !isFirst) this.onNodeChange(subject);
+        heard.node = node;
       },
     });
     this.since = performance.now();
@@ -53,9 +54,9 @@ export class HeartbeatListener {
     this.since = undefined;
   }
 
-  /** `callback`: an agent that saw the Node object of its node sees none any more; with the subject of its heartbeats. */
-  whenNodeGone(callback: (subject: string) => void): void {
-    this.onNodeGone = callback;
+  /** `callback`: an agent sees its Node object become Ready or not, appear or vanish; with the subject of its heartbeats. */
+  whenNodeChanges(callback: (subject: string) => void): void {
+    this.onNodeChange = callback;
   }
 
   /** On the clock of performance.now(); undefined: nothing on this subject since the start. */

@@ -4,7 +4,7 @@ import { HeartbeatListener } from './heartbeats.listener.js';
 
 const SUBJECT = 'hb.default.demo.demo-w-1';
 
-/** A listener, and the subjects that it reports: of agents that lost sight of their Node object. */
+/** A listener, and the subjects that it reports: of agents that see their Node object change. */
 const listening = () => {
   let hear: (error: null, message: Msg) => void = () => undefined;
   const nats = {
@@ -13,7 +13,7 @@ const listening = () => {
   } as unknown as NatsConnection;
   const listener = new HeartbeatListener(nats, { now: () => new Date(0) });
   const gone: string[] = [];
-  listener.whenNodeGone((subject) => void gone.push(subject));
+  listener.whenNodeChanges((subject) => void gone.push(subject));
   listener.start();
   const heard = (kubernetesReady: unknown, more: object = {}): void => {
     const data = Buffer.from(JSON.stringify({ ...more, kubernetesReady, software: {} }));
@@ -27,10 +27,10 @@ describe('the heartbeats of a node', () => {
     ['its agent sees the Node object no more', [true, null], 1],
     ['that is not Ready either', [false, null], 1],
     ['it is said again and again', [true, null, null, null], 1],
-    ['it is there again meanwhile', [true, null, true, null], 2],
-    ['it has not joined yet', [null, null, true], 0],
-    ['it becomes not Ready', [true, false], 0],
-  ])('tell that its Node object is gone when %s', (_, said, times) => {
+    ['it is there again meanwhile', [true, null, true, null], 3],
+    ['it becomes not Ready, and Ready again', [true, false, false, true], 2],
+    ['it stays as it is', [false, false, false], 0],
+  ])('tell that its Node object has changed when %s', (_, said, times) => {
     const { heard, gone } = listening();
     for (const one of said) heard(one);
     expect(gone).toEqual(Array.from({ length: times }, () => SUBJECT));
@@ -45,6 +45,6 @@ describe('the heartbeats of a node', () => {
     heard(null, { bootId: 'x'.repeat(90) });
     heard(true);
     heard(true, { bootId: 'y' });
-    expect(gone).toEqual([SUBJECT]);
+    expect(gone).toEqual([SUBJECT, SUBJECT]);
   });
 });

@@ -7,7 +7,11 @@ const BYTES_MAX = 16 * 1024;
 const BYTES_STEP = 128;
 
 /** As JSON has it; inside of a string its quotes would be escaped. */
-const NO_NODE = Buffer.from('"kubernetesReady":null');
+const WORD = Buffer.from('"kubernetesReady":');
+const [TRUE, FALSE] = [Buffer.from('true'), Buffer.from('false')];
+
+/** How an agent sees the Node object of its node. */
+export type SeenNode = 'ready' | 'not-ready' | 'absent';
 
 /** What the last heartbeat of a node says beside that it lives. */
 export interface ReadHeartbeat {
@@ -33,10 +37,12 @@ export class LastHeartbeat {
     this.length = data.length;
   }
 
-  /** The agent sees no Node object of its node. Found without parsing, for each heartbeat is asked. */
-  get lacksNode(): boolean {
-    const at = this.bytes.indexOf(NO_NODE);
-    return at >= 0 && at + NO_NODE.length <= this.length;
+  /** Found without parsing, for each heartbeat is asked. */
+  get node(): SeenNode {
+    const at = this.bytes.indexOf(WORD);
+    const word = at < 0 ? this.bytes.subarray(0, 0) : this.bytes.subarray(at + WORD.length, this.length);
+    if (word.subarray(0, TRUE.length).equals(TRUE)) return 'ready';
+    return word.subarray(0, FALSE.length).equals(FALSE) ? 'not-ready' : 'absent';
   }
 
   /** It was received then; undefined: it is none. */

@@ -1,15 +1,17 @@
 import {
   partitionOf,
+  readinessAfter,
   type ClusterUid,
   type NodeName,
   type NodeRole,
+  type Readiness,
   type SoftwareVersions,
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 
 /** A node as upgrade-svc sees it: what is desired of it, what it reports of itself, and whether it sends heartbeats. */
-export interface NodeRow {
+export interface NodeRow extends Readiness {
   readonly namespace: string;
   readonly cluster: string;
   readonly partition: number;
@@ -27,7 +29,6 @@ export interface NodeRow {
   readonly observed: { readonly revision: number; readonly software: SoftwareVersions } | null;
   /** Something of the node differs from what is desired, and its agent may not change it. */
   readonly diverged: boolean;
-  readonly ready: boolean;
   readonly notReadyBecause: string | null;
   readonly bootId: string | null;
   /** Its agent runs, so heartbeats are expected. */
@@ -56,6 +57,10 @@ const namesOf = (event: StoredEvent): readonly string[] => {
     case 'DesiredVersionsSet':
     case 'NodeLost':
     case 'NodeRecovered':
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
     case 'NodeInitialized':
     case 'NodeInitializationFailed':
     case 'NodeReady':
@@ -104,10 +109,16 @@ const said = (row: NodeRow, event: StoredEvent): NodeRow => {
     }
     case 'NodeReady': {
       const { revision, software } = event.data;
-      return { ...heard, observed: { revision, software }, ready: true, notReadyBecause: null, diverged: false };
+      const readiness = readinessAfter(row, event.type);
+      const notReadyBecause = readiness.ready ? null : row.notReadyBecause;
+      return { ...heard, ...readiness, observed: { revision, software }, notReadyBecause, diverged: false };
     }
     case 'NodeNotReady':
-      return { ...heard, ready: false, notReadyBecause: `${event.data.reason}: ${event.data.message}` };
+      return {
+        ...heard,
+        ...readinessAfter(row, event.type),
+        notReadyBecause: `${event.data.reason}: ${event.data.message}`,
+      };
     case 'NodeDiverged':
       return { ...heard, diverged: true };
     case 'VersionChanged':
@@ -135,6 +146,15 @@ const changed = (row: NodeRow, event: StoredEvent): NodeRow => {
       return { ...row, lost: true };
     case 'NodeRecovered':
       return { ...row, lost: false, lastSeenAt: event.meta.time };
+    case 'NodeReadinessContradicted':
+      return { ...row, ...readinessAfter(row, event.type), notReadyBecause: `Kubernetes: ${event.data.message}` };
+    case 'NodeMissing':
+      return { ...row, ...readinessAfter(row, event.type), notReadyBecause: 'Kubernetes has no Node object of it' };
+    case 'NodeReturned':
+    case 'NodeReadinessConfirmed': {
+      const readiness = readinessAfter(row, event.type);
+      return { ...row, ...readiness, notReadyBecause: readiness.ready ? null : row.notReadyBecause };
+    }
     default:
       return said(row, event);
   }

@@ -18,6 +18,9 @@ export type RecordPresence = Command<
 type PresenceFact = Fact<
   | 'NodeMissing'
   | 'NodeReturned'
+  | 'NodeReadinessContradicted'
+  | 'NodeReadinessConfirmed'
+  | 'NodePressureChanged'
   | 'NodeWithoutMachineFound'
   | 'NodeWithoutMachineExpired'
   | 'NodeWithoutMachineGone'
@@ -60,6 +63,42 @@ const nodesOf = (state: Known, { missing, seen }: RecordPresence['data']): reado
     })),
     ...fresh.map((name): PresenceFact => ({ type: 'NodeMissing', data: { uid, node: name as NodeName } })),
   ];
+};
+
+/**
+ * Kubernetes has the last word on a node that its agent reports as Ready. A node that its agent reports as not Ready, as while its software is
+ * changed, needs no contradiction.
+ */
+const readinessOf = (state: Known, { contradicted, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+  const { uid, members } = state;
+  const isWrong = ({ name }: { readonly name: string }): boolean => {
+    const { reportedReady = false, contradicted: isKnown = false } = members[name] ?? {};
+    return reportedReady && !isKnown && isExpected(state, name);
+  };
+  // One that was missing counted as not Ready until now, and is no better.
+  const unready = seen.present.filter(({ name, ready }) => state.missing.has(name) && !ready);
+  const isOver = ({ name, ready }: Present): boolean => ready && members[name]?.contradicted === true;
+  return [
+    ...seen.present.filter(isOver).map(({ name }): PresenceFact => ({
+      type: 'NodeReadinessConfirmed',
+      data: { uid, node: name as NodeName },
+    })),
+    ...[...contradicted, ...unready].filter(isWrong).map(({ name, message }): PresenceFact => ({
+      type: 'NodeReadinessContradicted',
+      data: { uid, node: name as NodeName, message },
+    })),
+  ];
+};
+
+/** One look ends them: a kubelet keeps such a condition for minutes after its cause is gone. */
+const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']): readonly PresenceFact[] => {
+  const free = seen.present.flatMap(({ name, pressures: now }) => (now.length === 0 ? [[name, now] as const] : []));
+  return [...Object.entries(pressures), ...free]
+    .filter(([name, now]) => isExpected(state, name) && state.members[name]?.pressures.join() !== now.join())
+    .map(([name, conditions]): PresenceFact => ({
+      type: 'NodePressureChanged',
+      data: { uid: state.uid, node: name as NodeName, conditions: [...conditions] },
+    }));
 };
 
 /** Of no machine that is recorded, by its name either. */
@@ -116,5 +155,11 @@ export const presence: Decider<Presence, RecordPresence, PresenceFact> = {
   decide: (state, { data }) =>
     state.status === 'absent' || state.uid !== data.uid || state.deleting || state.restoring
       ? nothing
-      : [...nodesOf(state, data), ...strangersOf(state, data), ...addonsOf(state, data)],
+      : [
+          ...nodesOf(state, data),
+          ...readinessOf(state, data),
+          ...pressuresOf(state, data),
+          ...strangersOf(state, data),
+          ...addonsOf(state, data),
+        ],
 };

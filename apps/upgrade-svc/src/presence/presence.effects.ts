@@ -12,16 +12,18 @@ import type { AddonFindings } from './addons.planner.js';
 import { AddonWatch } from './addons.watch.js';
 import { deletable, presence } from './presence.decider.js';
 import type { Presence } from './presence.evolve.js';
-import { compare, NO_MEMORY, type Comparison, type Memory } from './presence.planner.js';
+import { compare, NO_MEMORY, raisesContradiction, type Comparison, type Memory } from './presence.planner.js';
 
 const ACTOR = 'system/upgrade-svc';
 const LOOKS_AT_ONCE_MAX = 16;
 /** Of one replica. A look costs some milliseconds, most of them for TLS: with very many clusters, each is looked at less often. */
 const LOOKS_PER_SECOND_MAX = 1;
-/** Where nothing is amiss and no agent is silent: agents say when they lose sight of their Node objects. */
+/** Where nothing is amiss and no agent is silent: agents say when their Node objects change. */
 const QUIET_LOOKS_PER_SECOND_MAX = 0.5;
 /** Where something is amiss the next look comes sooner, so many times at most: a tenant can make any cluster look so. */
 const SOONER_MAX = 8;
+/** Between two lists that have to agree that a node is not Ready, although its agent reports it as Ready: its report may be on its way. */
+const CONTRADICTION_CONFIRMED_MS = 5_000;
 const TICK_MAX_MS = 1_000;
 const TICKS_PER_INTERVAL = 10;
 /** A cluster that is new is noticed after so many ticks at the latest. */
@@ -29,7 +31,7 @@ const QUIET_TICKS_MAX = 5;
 
 export interface PresenceWorld {
   readonly nodes: Pick<WatchedNodes, 'byCluster' | 'get'>;
-  readonly heartbeats: Pick<HeartbeatListener, 'whenNodeGone'>;
+  readonly heartbeats: Pick<HeartbeatListener, 'whenNodeChanges'>;
   readonly access: Pick<ClusterAccess, 'of'>;
   readonly handle: Handle;
   readonly metrics: Pick<ServiceMetrics, 'addCounter'>;
@@ -73,9 +75,11 @@ export const quietIntervalMs = (clusters: number, settingMs: number): number =>
 /** The same where what a look has seen has to be confirmed, or may soon be over. */
 export const soonerMs = (intervalMs: number, settingMs: number): number => Math.max(settingMs, intervalMs / SOONER_MAX);
 
-/** A difference that the look before did not show has to be confirmed, and a Node that is missing may be back soon. */
-const isUnsettled = ({ confirmed, memory }: Comparison, before: Memory): boolean =>
-  confirmed.missing.length > 0 || [...memory.keys()].some((key) => !before.has(key));
+/** A difference that the look before did not show has to be confirmed, and a Node that is missing or not Ready may be back soon. */
+const isUnsettled = ({ confirmed, memory }: Comparison, before: Memory, rows: readonly NodeRow[]): boolean =>
+  confirmed.missing.length > 0 ||
+  rows.some(({ contradicted }) => contradicted === true) ||
+  [...memory.keys()].some((key) => !before.has(key));
 
 /** It may have become Ready since it was listed: then it stays. */
 const deleteNode = async (api: Pick<UpgradeCluster, 'node' | 'deleteNode'>, name: string): Promise<void> => {
@@ -104,7 +108,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   onApplicationBootstrap(): void {
     // Nest calls this once for the HTTP part of the application and once for its transport.
     if (this.timer !== undefined) return;
-    this.world.heartbeats.whenNodeGone((subject) => this.lookSoon(subject));
+    this.world.heartbeats.whenNodeChanges((subject) => this.lookSoon(subject));
     this.wait();
   }
 
@@ -148,8 +152,8 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   /**
-   * The agent says that the Node object of its node is gone, or that it cannot see it: the next tick looks. An agent that says so again and
-   * again gets no more looks than a cluster in which something is amiss.
+   * The agent sees its Node object become Ready or not, appear or vanish: the next tick looks. An agent that says so again and again gets no
+   * more looks than a cluster in which something is amiss.
    */
   private lookSoon(subject: string): void {
     const row = this.world.nodes.get(subject)?.row;
@@ -177,15 +181,21 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     try {
       const api = await this.world.access.of(first.uid, first.cluster);
       const listed = await api.nodes();
-      const recorded = rows.map(({ node, providerId }) => ({ name: node, providerId }));
+      const recorded = rows.map(({ node, providerId, ready }) => ({ name: node, providerId, ready }));
       const { strangerLimitMs: limitMs, nodesWatchIntervalMs: settingMs } = this.world.settings;
       const isSeldom = quietMs > settingMs;
       const comparison = compare(recorded, listed, { before: looked.memory, nowMs: performance.now(), limitMs });
-      const raisesQuestion = isUnsettled(comparison, looked.memory);
+      const raisesQuestion = isUnsettled(comparison, looked.memory, rows);
+      const contradicts = raisesContradiction(comparison, looked.memory);
       looked.memory = comparison.memory;
       const addons = await looked.addons.look({ api, listed, isSeldom });
       if (raisesQuestion || looked.addons.isSuspected)
         looked.nextAtMs = Math.min(looked.nextAtMs, performance.now() + soonerMs(intervalMs, settingMs));
+      if (contradicts)
+        looked.nextAtMs = Math.min(
+          looked.nextAtMs,
+          performance.now() + Math.min(CONTRADICTION_CONFIRMED_MS, settingMs),
+        );
       const state = await this.record(looked, first, { ...comparison, addons });
       const { overdue } = comparison.confirmed;
       const expired = state === undefined ? [] : deletable(state, { uid: first.uid, overdue });
@@ -206,9 +216,11 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     { namespace, cluster, uid, because }: NodeRow,
     { confirmed, seen, addons }: Comparison & { readonly addons: AddonFindings | undefined },
   ): Promise<Presence | undefined> {
-    const findings = JSON.stringify([confirmed, seen.present]);
-    // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again.
-    const isNothingNew = findings === looked.recorded && confirmed.overdue.length === 0 && addons === undefined;
+    const findings = JSON.stringify([confirmed, seen.present.map(({ message: _words, ...present }) => present)]);
+    // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again; and so is a contradiction, until
+    // it shows in the rows: the agent may have changed its report twice since.
+    const isOpen = confirmed.overdue.length + confirmed.contradicted.length > 0;
+    const isNothingNew = findings === looked.recorded && !isOpen && addons === undefined;
     if (isNothingNew) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.
     const cause = { actor: ACTOR, correlationId: because.correlationId, causationId: because.eventId };

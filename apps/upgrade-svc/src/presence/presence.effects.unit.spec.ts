@@ -4,7 +4,7 @@ import { stored } from '@fairlead/event-sourcing/spec';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import type { Watched } from '../health/watched.nodes.js';
-import { clusterRequested, uid } from '../nodes/nodes.fixtures.js';
+import { clusterRequested, planOf, uid } from '../nodes/nodes.fixtures.js';
 import { clusterKey, type NodeRow } from '../nodes/nodes.projection.js';
 import { presence, type RecordPresence } from './presence.decider.js';
 import type { WorkloadView } from '../kubernetes/kubernetes.ports.js';
@@ -18,7 +18,14 @@ const watched = (cluster: string, node: string): Watched => {
   return { key: `${cluster}/${node}`, row, lost: false, expectedSinceMs: 0 } as unknown as Watched;
 };
 const ready = (...names: readonly string[]): readonly ListedNode[] =>
-  names.map((name) => ({ name, registered: { uid: name, atMs: 0 }, ready: true, providerId: `lab://${name}` }));
+  names.map((name) => ({
+    name,
+    registered: { uid: name, atMs: 0 },
+    ready: true,
+    message: '',
+    pressures: [],
+    providerId: `lab://${name}`,
+  }));
 
 type Recorded = RecordPresence['data'];
 
@@ -59,7 +66,7 @@ class Fleet {
     }
     this.effects = new PresenceEffects({
       nodes: { byCluster: () => groups, get: (key) => nodes.find((node) => node.key === key) },
-      heartbeats: { whenNodeGone: (callback) => void (this.losesSight = callback) },
+      heartbeats: { whenNodeChanges: (callback) => void (this.losesSight = callback) },
       access: {
         of: async (_uid, cluster) =>
           ({
@@ -206,6 +213,27 @@ describe('the Nodes of clusters', () => {
     expect(fleet.deleted).toEqual([]);
     await fleet.after(3);
     expect(new Set(fleet.deleted)).toEqual(new Set(['idle']));
+    await fleet.effects.beforeApplicationShutdown();
+  });
+
+  it('contradict an agent within 66 s of the moment at which Kubernetes calls its node not Ready, with two lists', async () => {
+    const { key, row, ...rest } = watched('shop', 'w-1');
+    const mutable = { ...row, uid, ready: true };
+    const facts = [
+      clusterRequested(),
+      { type: 'VmsPlanned', data: { uid, machines: [planOf('w-1')] } } as Fact,
+      { type: 'NodeReady', data: { uid, node: 'w-1', revision: 1, software: {} } } as Fact,
+    ];
+    const state = facts.map((fact, at) => stored(fact, at + 1)).reduce(presence.evolve, presence.initial);
+    const fleet = new Fleet([{ key, ...rest, row: mutable }], state);
+    fleet.listed.set('shop', ready('w-1'));
+    await fleet.after(3);
+    const looks = fleet.looks.length;
+    fleet.listed.set('shop', [{ ...ready('w-1')[0]!, ready: false, message: 'no status' }]);
+    await fleet.after(1.1);
+    await jest.advanceTimersByTimeAsync(6_000);
+    expect(fleet.stated.map(({ type }) => type)).toEqual(['NodeReadinessContradicted']);
+    expect(fleet.looks.length - looks).toBeLessThanOrEqual(3);
     await fleet.effects.beforeApplicationShutdown();
   });
 

@@ -1,7 +1,15 @@
-import { replacedIn, type ClusterUid, type StoredEvent } from '@fairlead/contracts';
+import {
+  readinessAfter,
+  replacedIn,
+  type ClusterUid,
+  type NodePressure,
+  type Readiness,
+  type ReadinessEvent,
+  type StoredEvent,
+} from '@fairlead/contracts';
 
 /** A machine of the cluster, from its plan to its end. */
-interface Member {
+interface Member extends Readiness {
   /** Its node was part of the cluster. */
   readonly joined: boolean;
   /** Its node is being removed, or was. */
@@ -12,6 +20,7 @@ interface Member {
   readonly sinceMs: number;
   /** Of its Node when it returned; null: not recorded. */
   readonly nodeUid: string | null;
+  readonly pressures: readonly NodePressure[];
 }
 
 export interface Known {
@@ -51,7 +60,15 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   expired: new Set(),
 });
 
-const FRESH: Member = { joined: false, leaving: false, providerId: null, sinceMs: 0, nodeUid: null };
+const FRESH: Member = {
+  joined: false,
+  leaving: false,
+  providerId: null,
+  sinceMs: 0,
+  nodeUid: null,
+  ready: false,
+  pressures: [],
+};
 
 const withMembers = (state: Known, names: readonly string[], change: Partial<Member>): Known => {
   const changed = names.flatMap((name): [string, Member][] => {
@@ -109,7 +126,6 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
     case 'ControlPlaneInitialized':
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
-    case 'NodeReady':
       return joined(state, event.data.node, event.meta.time);
     case 'NodeRemovalCancelled':
       return withMembers(state, [event.data.node], { leaving: false });
@@ -152,13 +168,26 @@ const evolveAddons = (state: Known, event: StoredEvent): Known => {
   }
 };
 
+const withReadiness = (state: Known, { type, data }: StoredEvent<ReadinessEvent>): Known => {
+  const member = state.members[data.node];
+  return member === undefined ? state : withMembers(state, [data.node], readinessAfter(member, type));
+};
+
 const evolveKnown = (state: Known, event: StoredEvent): Known => {
   switch (event.type) {
+    case 'NodeReady':
+      return withReadiness(joined(state, event.data.node, event.meta.time), event);
+    case 'NodeNotReady':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return withReadiness(state, event);
+    case 'NodePressureChanged':
+      return withMembers(state, [event.data.node], { pressures: event.data.conditions });
     case 'NodeMissing':
-      return { ...state, missing: new Set(state.missing).add(event.data.node) };
+      return withReadiness({ ...state, missing: new Set(state.missing).add(event.data.node) }, event);
     case 'NodeReturned': {
       const { node, nodeUid = null } = event.data;
-      const back = { ...state, missing: without(state.missing, node) };
+      const back = withReadiness({ ...state, missing: without(state.missing, node) }, event);
       return withMembers(back, [node], { nodeUid, sinceMs: Date.parse(event.meta.time) });
     }
     case 'NodeWithoutMachineFound':

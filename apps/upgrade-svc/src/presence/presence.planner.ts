@@ -1,9 +1,11 @@
 import {
+  NODE_MESSAGE_MAX,
   NODE_OBJECT_NAME_MAX,
   NODE_UID_MAX,
   NODES_WITHOUT_MACHINE_MAX,
   PROVIDER_ID_MAX,
   type EventData,
+  type NodePressure,
 } from '@fairlead/contracts';
 
 /** Which Node object it is, and since when by the clock of the API server. */
@@ -17,6 +19,10 @@ export interface ListedNode {
   readonly name: string;
   readonly registered: Registered;
   readonly ready: boolean;
+  /** Of its Ready condition. */
+  readonly message: string;
+  /** Conditions beside Ready that keep pods away from it. */
+  readonly pressures: readonly NodePressure[];
   /** null: it has none. */
   readonly providerId: string | null;
 }
@@ -26,6 +32,8 @@ export interface RecordedNode {
   readonly name: string;
   /** Absent: its machine was recorded by a release that did not keep it here. */
   readonly providerId?: string | undefined;
+  /** It counts as Ready. */
+  readonly ready?: boolean | undefined;
 }
 
 export type StrangerReason = NonNullable<EventData<'NodeWithoutMachineFound'>['reason']>;
@@ -43,17 +51,28 @@ export interface Findings {
   readonly strangers: readonly Stranger[];
   /** Those of them that have no machine at all, and that no list has called Ready for the whole limit. */
   readonly overdue: readonly string[];
+  /** Recorded nodes that count as Ready, and that Kubernetes calls not Ready: with its words. */
+  readonly contradicted: readonly { readonly name: string; readonly message: string }[];
+  /** Conditions of recorded nodes beside Ready, by name: those that have any. */
+  readonly pressures: Readonly<Record<string, readonly NodePressure[]>>;
 }
 
 export interface Present {
   readonly name: string;
   readonly registered: Registered;
+  readonly ready: boolean;
+  readonly pressures: readonly NodePressure[];
+}
+
+/** A Node object of a recorded node, whatever name Kubernetes has for it. */
+interface Matched extends Present {
+  readonly message: string;
 }
 
 /** What one list shows. */
 export interface Match {
   /** Recorded nodes that have a Node object, and which. */
-  readonly present: readonly Present[];
+  readonly present: readonly Matched[];
   readonly strangers: readonly Stranger[];
 }
 
@@ -95,6 +114,14 @@ const isItself = (node: ListedNode, recorded: RecordedNode): boolean =>
   recorded.name === node.name &&
   (recorded.providerId === undefined || node.providerId === null || recorded.providerId === node.providerId);
 
+const matched = (name: string, { registered, ready, message, pressures }: ListedNode): Matched => ({
+  name,
+  registered,
+  ready,
+  message: message.replace(/\s+/gu, ' ').slice(0, NODE_MESSAGE_MAX),
+  pressures,
+});
+
 /**
  * Nodes are matched by provider ID. Of several Nodes with the ID of one machine, the one that has the machine's name is its node, or the
  * first: the others are strangers.
@@ -107,21 +134,23 @@ export const match = (recorded: readonly RecordedNode[], listed: readonly Listed
     const one = byNames.get(node.name);
     return one !== undefined && isItself(node, one);
   };
-  const present = new Map(nodes.filter(isNode).map(({ name, registered }) => [name, registered] as const));
+  const present = new Map(nodes.filter(isNode).map((node) => [node.name, node] as const));
   const strangers: Stranger[] = [];
   for (const node of nodes) {
     if (isNode(node)) continue;
     const owner = node.providerId === null ? undefined : byIds.get(node.providerId);
-    if (owner !== undefined && !present.has(owner.name)) present.set(owner.name, node.registered);
+    if (owner !== undefined && !present.has(owner.name)) present.set(owner.name, node);
     else if (owner !== undefined) strangers.push({ ...node, reason: 'duplicate-provider-id' });
     else strangers.push({ ...node, reason: node.providerId === null ? 'no-provider-id' : 'unknown-provider-id' });
   }
-  return { present: [...present].map(([name, registered]) => ({ name, registered })), strangers };
+  return { present: [...present].map(([name, node]) => matched(name, node)), strangers };
 };
 
 const missingKey = (name: string): string => `missing/${name}`;
 const strangerKey = ({ name, reason }: Stranger): string => `stranger/${name}/${reason}`;
 const unreadyKey = (name: string): string => `unready/${name}`;
+const contradictedKey = (name: string): string => `contradicted/${name}`;
+const pressureKey = ({ name, pressures }: Matched): string => `pressure/${name}/${pressures.join()}`;
 
 /** A complete list of a cluster's Nodes, compared with the nodes that are recorded. A difference counts when two lists in a row show it. */
 export const compare = (
@@ -135,7 +164,16 @@ export const compare = (
   const strangers = seen.strangers.slice(0, NODES_WITHOUT_MACHINE_MAX);
   const isUnready = ({ ready, reason }: Stranger): boolean => !ready && reason !== 'duplicate-provider-id';
   const unready = strangers.filter(isUnready).map(({ name }) => name);
-  const found = [...missing.map(missingKey), ...strangers.map(strangerKey), ...unready.map(unreadyKey)];
+  const ready = new Set(recorded.flatMap(({ name, ready: isReady }) => (isReady === true ? [name] : [])));
+  const contradicted = seen.present.filter(({ name, ready: isReady }) => !isReady && ready.has(name));
+  const pressed = seen.present.filter(({ pressures }) => pressures.length > 0);
+  const found = [
+    ...missing.map(missingKey),
+    ...strangers.map(strangerKey),
+    ...unready.map(unreadyKey),
+    ...contradicted.map(({ name }) => contradictedKey(name)),
+    ...pressed.map(pressureKey),
+  ];
   const isOverdue = (name: string): boolean => {
     const sinceMs = before.get(unreadyKey(name));
     return sinceMs !== undefined && nowMs - sinceMs >= limitMs;
@@ -145,8 +183,18 @@ export const compare = (
       missing: missing.filter((name) => before.has(missingKey(name))),
       strangers: strangers.filter((stranger) => before.has(strangerKey(stranger))),
       overdue: unready.filter(isOverdue),
+      contradicted: contradicted
+        .filter(({ name }) => before.has(contradictedKey(name)))
+        .map(({ name, message }) => ({ name, message })),
+      pressures: Object.fromEntries(
+        pressed.filter((node) => before.has(pressureKey(node))).map(({ name, pressures }) => [name, pressures]),
+      ),
     },
     seen,
     memory: new Map(found.map((key) => [key, before.get(key) ?? nowMs])),
   };
 };
+
+/** This list contradicts what is recorded of a node, and the one before did not: soon another one has to agree. */
+export const raisesContradiction = ({ memory }: Comparison, before: Memory): boolean =>
+  [...memory.keys()].some((key) => key.startsWith(contradictedKey('')) && !before.has(key));

@@ -11,6 +11,8 @@ const nodeOf = (name: string, change: Partial<ListedNode> = {}): ListedNode => (
   name,
   registered: { uid: `first-${name}`, atMs: 0 },
   ready: true,
+  message: 'kubelet is posting ready status',
+  pressures: [],
   providerId: idOf(name),
   ...change,
 });
@@ -62,8 +64,9 @@ class Watch {
   /** What a look at these Nodes states. */
   look(...nodes: readonly (string | ListedNode)[]): readonly Fact[] {
     const found = nodes.map((node) => (typeof node === 'string' ? nodeOf(node) : node));
+    const recorded = this.recorded.map((one) => ({ ...one, ready: this.isReady(one.name) }));
     const looking = { before: this.memory, nowMs: this.nowMs, limitMs: LIMIT_MS };
-    const { confirmed, seen, memory } = compare(this.recorded, found, looking);
+    const { confirmed, seen, memory } = compare(recorded, found, looking);
     this.nowMs += LOOK_MS;
     this.overdue = confirmed.overdue;
     this.memory = memory;
@@ -71,6 +74,11 @@ class Watch {
     const facts = presence.decide(this.state, { type: 'RecordPresence', data }) as readonly Fact[];
     this.say(...facts);
     return facts;
+  }
+
+  /** As rows show it. */
+  isReady(name: string): boolean {
+    return this.state.status === 'known' && this.state.members[name]?.ready === true;
   }
 
   /** What may be deleted after the last look. */
@@ -156,6 +164,84 @@ describe('a node that was registered again between two looks', () => {
     const watch = new Watch().say(fact('NodeMissing', { node: 'w-2' }), fact('NodeReturned', { node: 'w-2' }));
     expect(watch.look(...NODES)).toEqual([]);
     expect(watch.look('cp-1', 'w-1', again('second'))).toEqual([returned('w-2', 'second')]);
+  });
+});
+
+describe('a node whose agent reports it as Ready', () => {
+  const WORDS = 'Kubelet stopped posting node status.';
+  const down = nodeOf('w-2', { ready: false, message: WORDS });
+  const contradicted = fact('NodeReadinessContradicted', { node: 'w-2', message: WORDS });
+  const confirmed = fact('NodeReadinessConfirmed', { node: 'w-2' });
+  const reporting = (): Watch => new Watch().say(...NODES.map((node) => fact('NodeReady', { node })));
+  const down2 = ['cp-1', 'w-1', down] as const;
+
+  it('is contradicted once, when two looks in a row call it not Ready, until one calls it Ready', () => {
+    const watch = reporting();
+    expect(watch.look(...down2)).toEqual([]);
+    expect(watch.look(...down2)).toEqual([contradicted]);
+    expect([watch.look(...down2), watch.isReady('w-2')]).toEqual([[], false]);
+    expect([watch.look(...NODES), watch.isReady('w-2')]).toEqual([[confirmed], true]);
+    expect(watch.look(...NODES)).toEqual([]);
+  });
+
+  it('stays contradicted when its agent reports it as Ready again, and when the API does not answer', () => {
+    const watch = reporting();
+    watch.look(...down2);
+    watch.look(...down2);
+    watch.say(fact('NodeReady', { node: 'w-2' })).fail();
+    expect([watch.look(...down2), watch.isReady('w-2')]).toEqual([[], false]);
+  });
+
+  it('is not contradicted by one look before an outage of the API and one after it', () => {
+    const watch = reporting();
+    for (let outages = 0; outages < 5; outages += 1) expect(watch.fail().look(...down2)).toEqual([]);
+  });
+
+  it('is not contradicted when its agent reports the same, as while its software is changed', () => {
+    const watch = reporting();
+    watch.look(...down2);
+    watch.say(fact('NodeNotReady', { node: 'w-2', reason: 'SoftwareChange' }));
+    for (let looks = 0; looks < 5; looks += 1) expect(watch.look(...down2)).toEqual([]);
+    watch.say(fact('NodeReady', { node: 'w-2' }));
+    watch.look(...down2);
+    expect(watch.look(...down2)).toEqual([contradicted]);
+  });
+
+  it('is not contradicted while it may go, while the cluster is deleted or etcd is restored', () => {
+    for (const type of ['NodeRemovalRequested', 'ClusterDeletionRequested', 'EtcdRestoreRequested'] as const) {
+      const watch = reporting().say(fact(type, { node: 'w-2' }));
+      watch.look(...down2);
+      expect([type, watch.look(...down2)]).toEqual([type, []]);
+    }
+  });
+
+  it('is no better when its Node object is back and not Ready', () => {
+    const watch = reporting();
+    watch.look('cp-1', 'w-1');
+    expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeMissing', { node: 'w-2' })]);
+    expect(watch.isReady('w-2')).toBe(false);
+    expect(watch.look(...down2)).toEqual([returned('w-2'), contradicted]);
+    expect([watch.look(...NODES), watch.isReady('w-2')]).toEqual([[confirmed], true]);
+  });
+
+  it('has a message of bounded length', () => {
+    const watch = reporting();
+    const long = nodeOf('w-2', { ready: false, message: 'x'.repeat(5_000) });
+    watch.look('cp-1', 'w-1', long);
+    const [stated] = watch.look('cp-1', 'w-1', long);
+    expect(stated?.data).toMatchObject({ message: 'x'.repeat(300) });
+  });
+});
+
+describe('the conditions of a Node that keep pods away', () => {
+  it('are stated when two looks in a row agree, and that they are over with one', () => {
+    const full = nodeOf('w-2', { pressures: ['DiskPressure'] });
+    const stated = (...conditions: readonly string[]): Fact => fact('NodePressureChanged', { node: 'w-2', conditions });
+    const watch = new Watch();
+    expect(watch.look('cp-1', 'w-1', full)).toEqual([]);
+    expect(watch.look('cp-1', 'w-1', full)).toEqual([stated('DiskPressure')]);
+    expect(watch.look('cp-1', 'w-1', full)).toEqual([]);
+    expect(watch.look(...NODES)).toEqual([stated()]);
   });
 });
 
@@ -250,6 +336,8 @@ describe('a Node without a machine', () => {
       missing: [],
       strangers,
       overdue: [],
+      contradicted: [],
+      pressures: {},
       seen: { present: NODES.map((name) => nodeOf(name)), strangers },
     };
     const state = presence.evolve(presence.initial, stored(clusterRequested(), 1));

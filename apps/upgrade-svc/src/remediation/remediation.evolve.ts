@@ -1,5 +1,6 @@
 import {
   CONTROL_PLANE_POOL,
+  readinessAfter,
   replacedIn,
   replacementIn,
   without,
@@ -9,6 +10,8 @@ import {
   type HealthCheck,
   type MachinePlan,
   type NodeName,
+  type Readiness,
+  type ReadinessEvent,
   type StoredEvent,
 } from '@fairlead/contracts';
 import { later } from '@fairlead/event-sourcing';
@@ -76,12 +79,12 @@ const observed = (
   state: Known,
   name: NodeName,
   time: string,
-  change: Partial<Pick<Member, 'ready' | 'lost' | 'missing' | 'movedTo' | 'everReady' | 'kept'>>,
+  change: Partial<Pick<Member, keyof Readiness | 'lost' | 'movedTo' | 'everReady' | 'kept'>>,
 ): Known =>
   withMember(state, name, (before) => {
     const member = { ...before, ...change };
     if (!member.everReady) return change;
-    if (member.ready && !member.lost && !member.missing && member.movedTo === null)
+    if (member.ready && !member.lost && member.movedTo === null)
       return { ...change, wellSince: member.wellSince ?? time, unwellSince: null, skipped: null };
     const wellForMs =
       before.wellSince === null ? before.wellForMs : Math.max(0, Date.parse(time) - Date.parse(before.wellSince));
@@ -104,21 +107,27 @@ const silentSince = ({ data: { lastSeenAt, limitMs }, meta: { time } }: StoredEv
   return lastSeenAt === null ? time : lastSeenAt > earliest ? lastSeenAt : earliest;
 };
 
+const readinessIn = ({ members }: Known, { type, data }: StoredEvent<ReadinessEvent>): Readiness =>
+  readinessAfter(members[data.node] ?? { ready: false }, type);
+
 const evolveHealth = (state: Known, event: StoredEvent): Known => {
   const { time } = event.meta;
   switch (event.type) {
     case 'NodeReady':
-      return observed(state, event.data.node, time, { ready: true, lost: false, everReady: true, kept: false });
+      return observed(state, event.data.node, time, {
+        ...readinessIn(state, event),
+        ...{ lost: false, everReady: true, kept: false },
+      });
     case 'NodeNotReady':
-      return observed(state, event.data.node, time, { ready: false });
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return observed(state, event.data.node, time, readinessIn(state, event));
     case 'NodeLost':
       return observed(state, event.data.node, silentSince(event), { lost: true });
     case 'NodeRecovered':
       return observed(state, event.data.node, time, { lost: false });
-    case 'NodeMissing':
-      return observed(state, event.data.node, time, { missing: true });
-    case 'NodeReturned':
-      return observed(state, event.data.node, time, { missing: false });
     case 'VmAddressChanged':
       return moved(state, event);
     case 'DesiredVersionsSet': {

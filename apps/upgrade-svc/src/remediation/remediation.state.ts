@@ -4,6 +4,7 @@ import type {
   HealthCheck,
   NodeName,
   NodeRole,
+  Readiness,
   RemediationAction,
   SkipReason,
   SuspensionReason,
@@ -11,14 +12,13 @@ import type {
 import type { Lifecycle } from '../lifecycle/lifecycle.evolve.js';
 
 /** A machine of a pool, from its plan to its end, and how it is. */
-export interface Member {
+export interface Member extends Readiness {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
   /** Since when its machine exists; null: it is planned. */
   readonly createdAt: string | null;
   readonly everReady: boolean;
-  readonly ready: boolean;
   readonly lost: boolean;
   /** Kubernetes has no Node object of it. */
   readonly missing: boolean;

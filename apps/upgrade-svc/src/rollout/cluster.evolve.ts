@@ -1,4 +1,5 @@
 import {
+  readinessAfter,
   replacedIn,
   replacementIn,
   type DeclaredSpec,
@@ -212,10 +213,17 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
       return withNode(cluster, event.data.node, time, () => ({ software: event.data.after }));
     case 'NodeReady': {
       const { node, revision, software } = event.data;
-      return withNode(cluster, node, time, () => ({ ready: true, lost: false, readyRevision: revision, software }));
+      return withNode(cluster, node, time, (before) => ({
+        ...readinessAfter(before, event.type),
+        ...{ lost: false, readyRevision: revision, software },
+      }));
     }
     case 'NodeNotReady':
-      return withNode(cluster, event.data.node, time, () => ({ ready: false }));
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+      return withNode(cluster, event.data.node, time, (before) => readinessAfter(before, event.type));
     case 'NodeLost':
       return withNode(cluster, event.data.node, time, () => ({ lost: true }));
     case 'NodeRecovered':

@@ -10,6 +10,7 @@ import {
   type NodeRole,
   type PlanOperation,
   type Probe,
+  type Readiness,
   type SoftwareVersions,
   type UpgradeId,
   type UpgradePlan,
@@ -21,7 +22,7 @@ import { NO_HOLDS, type Holds } from '../holds/holds.js';
 import type { Durations } from '../plan/durations.js';
 
 /** A node as events describe it. */
-export interface RolloutNode {
+export interface RolloutNode extends Readiness {
   readonly name: NodeName;
   readonly role: NodeRole;
   readonly pool: string;
@@ -33,8 +34,6 @@ export interface RolloutNode {
     readonly probes: readonly Probe[];
   } | null;
   readonly software: SoftwareVersions;
-  /** Its agent says Ready. */
-  readonly ready: boolean;
   /** The revision that it is Ready with. */
   readonly readyRevision: number;
   readonly lost: boolean;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ClusterUid, NodeName } from '../ids.js';
+import { NODE_MESSAGE_MAX, NODE_PRESSURES } from '../readiness.js';
 import { NODE_OBJECT_NAME_MAX, NODE_UID_MAX, PROVIDER_ID_MAX } from '../watch.js';
 import { defineEvent } from './definition.js';
 
@@ -32,6 +33,22 @@ export const presenceEvents = {
         .optional()
         .describe('Of the Node object; absent in events from before it was recorded'),
     }),
+  ),
+  NodeReadinessContradicted: fact(
+    'Kubernetes lists a node as not Ready that its agent reports as Ready: it counts as not Ready until a list shows it as Ready. Two looks in a row agree.',
+    z.strictObject({
+      uid,
+      node: NodeName,
+      message: z.string().max(NODE_MESSAGE_MAX).describe('Of its Ready condition, in the words of Kubernetes'),
+    }),
+  ),
+  NodeReadinessConfirmed: fact(
+    'Kubernetes lists a node as Ready whose report was contradicted: what its agent reports counts again.',
+    z.strictObject({ uid, node: NodeName }),
+  ),
+  NodePressureChanged: fact(
+    'Other conditions of a node keep pods away from it than before, in the list of Nodes. Two looks in a row agree.',
+    z.strictObject({ uid, node: NodeName, conditions: z.array(z.enum(NODE_PRESSURES)).describe('Empty: none') }),
   ),
   NodeWithoutMachineFound: fact(
     'Kubernetes has a Node of which no machine is recorded.',

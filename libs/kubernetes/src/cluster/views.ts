@@ -1,4 +1,4 @@
-import { timeMsOf } from '@fairlead/contracts';
+import { NODE_PRESSURES, timeMsOf } from '@fairlead/contracts';
 import { parseQuantity } from '../quantity.js';
 import type {
   V1DaemonSet,
@@ -48,6 +48,9 @@ export const nodeView = ({ metadata, spec, status }: Listed<V1Node>): NodeView =
     internalIp: textOf(status?.addresses?.find(({ type }) => type === 'InternalIP')?.address) || null,
     ready: ready?.status === 'True',
     message: ready?.message === undefined ? 'Kubernetes has no word of its readiness' : textOf(ready.message),
+    pressures: NODE_PRESSURES.filter((pressure) =>
+      status?.conditions?.some(({ type, status: value }) => type === pressure && value === 'True'),
+    ),
     kubeletVersion: textOf(status?.nodeInfo?.kubeletVersion),
     containerRuntime: textOf(status?.nodeInfo?.containerRuntimeVersion),
     unschedulable: spec?.unschedulable === true,
