@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
+import { DEFAULT_DELAYS } from './kubernetes/clock/simulation.delays.js';
 
 /** How a lab is started. */
 export const LabConfig = z.strictObject({
@@ -13,13 +14,15 @@ export const LabConfig = z.strictObject({
   delays: z.enum(['real', 'none']),
   /** The Node runtime that simulated hosts have. */
   nodeBinary: z.string().min(1),
+  /** A Node whose kubelet is silent for so long is Unknown to Kubernetes. */
+  nodeMonitorGraceMs: z.coerce.number().int().min(100).max(600_000),
   /** Certificates of clusters that are made count as made so long ago; kubeadm's live a year. */
   certificateAgeDays: z.coerce.number().int().min(0).max(364),
 });
 export type LabConfig = z.infer<typeof LabConfig>;
 
 export const USAGE =
-  'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] node apps/lab/dist/main.js --data DIR --port PORT [--identity-port PORT] [--light] [--delays real|none] [--node-binary PATH]';
+  'usage: LAB_TOKEN=... [LAB_CERTIFICATE_AGE_DAYS=0] [LAB_NODE_MONITOR_GRACE_MS=40000] node apps/lab/dist/main.js --data DIR --port PORT [--identity-port PORT] [--light] [--delays real|none] [--node-binary PATH]';
 
 /** Reads the command line and the environment. Throws an Error that names every fault at once. */
 export const parseConfig = (args: readonly string[], environment: NodeJS.ProcessEnv): LabConfig => {
@@ -43,6 +46,7 @@ export const parseConfig = (args: readonly string[], environment: NodeJS.Process
     delays: values.delays,
     nodeBinary: values['node-binary'],
     certificateAgeDays: environment['LAB_CERTIFICATE_AGE_DAYS'] ?? 0,
+    nodeMonitorGraceMs: environment['LAB_NODE_MONITOR_GRACE_MS'] ?? DEFAULT_DELAYS.nodeMonitorGraceMs,
   });
   if (result.success) return result.data;
   throw new Error(z.prettifyError(result.error));

@@ -104,7 +104,10 @@ class Lab {
     this.clusters = new Clusters({
       store,
       stats,
-      delays: config.delays === 'real' ? {} : NO_CLUSTER_DELAYS,
+      delays: {
+        ...(config.delays === 'real' ? {} : NO_CLUSTER_DELAYS),
+        nodeMonitorGraceMs: config.nodeMonitorGraceMs,
+      },
       certificateAgeMs: config.certificateAgeDays * DAY_MS,
       resolve: (host, port) => this.loadBalancers.targetsOf(host, port) ?? [{ host, port }],
     });
@@ -183,6 +186,8 @@ class Lab {
       for (const machine of groups.all()) {
         await machine.loseIfAsked();
         await machine.hangIfAsked();
+        await machine.loseNetworkIfAsked();
+        await machine.fillDiskIfAsked();
       }
     };
     return {

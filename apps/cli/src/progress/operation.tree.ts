@@ -148,7 +148,7 @@ const ROLE_WORDS = { 'control-plane': ['control plane', 'control planes'], worke
 const nodesBranch = ({ nodes, operation }: ShownOperation, options: TreeOptions): readonly Branch[] => {
   if (nodes.length === 0) return [];
   const groups = groupsOf(nodes, options.all);
-  const ready = nodes.filter(({ state }) => state === 'ready').length;
+  const ready = nodes.filter(({ ready: isReady, state }) => isReady ?? state === 'ready').length;
   return [
     {
       mark: markOfAll(groups.map(([node]) => markOfNode(node))),
@@ -190,7 +190,7 @@ const groupBranch = (group: Group<NodeProgressView>, operation: OperationView, n
   return {
     mark: markOfNode(node),
     label: group.length === 1 ? `${node.name} (${one})` : `${group.length} ${many}`,
-    detail: [nodeWords(node), failure === undefined || isOver(operation) ? '' : attemptOf(failure, nowMs)]
+    detail: [nodeWords(node, nowMs), failure === undefined || isOver(operation) ? '' : attemptOf(failure, nowMs)]
       .filter(Boolean)
       .join(', '),
     children: node.reason === '' || isShown ? [] : [troubleBranch(node.reason, node.state === 'failed')],

@@ -105,12 +105,12 @@ const STAGE_WORDS: Readonly<Record<NodeProgressView['stage'], string>> = {
   removed: 'out of the cluster',
 };
 
-export const nodeWords = ({ stage, state, version }: NodeProgressView): string => {
-  const words =
-    state === 'not-ready'
-      ? 'NotReady'
-      : state === 'lost'
-        ? `Unknown: last seen ${STAGE_WORDS[stage]}`
-        : STAGE_WORDS[stage];
-  return [words, version].filter(Boolean).join(' ');
+const silentWords = (stage: NodeProgressView['stage'], silentMs: number): string =>
+  stage === 'ready'
+    ? `Unknown: last seen Ready ${formatDuration(silentMs)} ago`
+    : `${STAGE_WORDS[stage]}, no heartbeat for ${formatDuration(silentMs)}`;
+
+export const nodeWords = ({ stage, state, since, version }: NodeProgressView, nowMs: number): string => {
+  if (state === 'lost') return silentWords(stage, Math.max(0, nowMs - Date.parse(since)));
+  return [state === 'not-ready' ? 'NotReady' : STAGE_WORDS[stage], version].filter(Boolean).join(' ');
 };

@@ -205,6 +205,15 @@ describe('a connection', () => {
       ['rack-2', 'kept-out', 'demo-w-2', 'reset the host on rack-2 failed: it does not answer'],
       ['rack-3', 'free', '', ''],
     ]);
+    const unreached = { operation: 'verify connection', target: 'site', message: 'none of its 3 hosts can be used' };
+    const unverified = {
+      type: 'ConnectionUnverified' as const,
+      data: { connection: 'site' as never, cause: unreached },
+    };
+    const { meta: last } = await gateway.state(unverified, NOWHERE);
+    const { body: after } = await gateway.ask<ConnectionView>('GET', `/connections/site?minSeq=${last.seq}`);
+    expect(after.hosts?.map(({ state }) => state)).toEqual(['in-use', 'kept-out', 'unreached']);
+    for (const at of [0, 2]) expect(after.hosts?.[at]?.problem).toContain('none of its 3 hosts can be used');
   });
 
   describe('to your own hosts, by their SSH host keys', () => {

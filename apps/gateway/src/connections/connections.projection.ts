@@ -254,8 +254,11 @@ const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullab
   return settings.hosts.map((host) => {
     const { name, address, zone, spec } = host;
     const entry = stock[name];
-    const state = entry === undefined ? 'free' : entry.kept === null ? 'in-use' : 'kept-out';
-    const problem = entry?.kept ?? offer?.hosts?.find((host) => host.name === name)?.problem ?? '';
+    // A verification that fails says nothing of each host, and what it found before does not count any more.
+    const unverified = doc.problem === '' ? undefined : `the connection cannot be used: ${doc.problem}`;
+    const problem = entry?.kept ?? unverified ?? offer?.hosts?.find((host) => host.name === name)?.problem ?? '';
+    const state =
+      entry === undefined ? (problem === '' ? 'free' : 'unreached') : entry.kept === null ? 'in-use' : 'kept-out';
     return {
       name,
       address,

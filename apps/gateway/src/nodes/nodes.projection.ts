@@ -8,6 +8,7 @@ import {
   sentenceOfEvent,
   type ClusterUid,
   type AddressReport,
+  type Cause,
   type DesiredNetwork,
   type Machine,
   type MachinePlan,
@@ -66,6 +67,8 @@ export interface NodeDoc extends MachinePlan {
   /** It failed for good, and is kept until a retry or its removal. */
   readonly isKept?: boolean;
   readonly isLost: boolean;
+  /** When the last heartbeat came of one that is lost; absent: not recorded. */
+  readonly silentSince?: string;
   /** When it last became Ready, or ceased to be; absent in rows of earlier releases. */
   readonly readyChangedAt?: string;
   readonly isRemoving: boolean;
@@ -94,6 +97,22 @@ export interface NodeDoc extends MachinePlan {
   readonly remediation?: string;
   readonly changedAt: string;
 }
+
+/** The node that the list of Nodes says something about, or the one that leaves. */
+const listedIn = (event: StoredEvent): readonly string[] => {
+  switch (event.type) {
+    case 'NodeMissing':
+    case 'NodeReturned':
+    case 'NodeReadinessContradicted':
+    case 'NodeReadinessConfirmed':
+    case 'NodePressureChanged':
+      return [event.data.node];
+    default: {
+      const leaving = replacedIn(event);
+      return leaving === undefined ? [] : [leaving];
+    }
+  }
+};
 
 const namesIn = (event: StoredEvent): readonly string[] => {
   switch (event.type) {
@@ -127,11 +146,6 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeLabelsSet':
     case 'NodeReady':
     case 'NodeNotReady':
-    case 'NodeMissing':
-    case 'NodeReturned':
-    case 'NodeReadinessContradicted':
-    case 'NodeReadinessConfirmed':
-    case 'NodePressureChanged':
     case 'NodeLost':
     case 'NodeRecovered':
     case 'VersionChanged':
@@ -161,10 +175,8 @@ const namesIn = (event: StoredEvent): readonly string[] => {
     case 'NodeNetworkFailed':
     case 'VirtualAddressesProbed':
       return [event.data.node];
-    default: {
-      const leaving = replacedIn(event);
-      return leaving === undefined ? [] : [leaving];
-    }
+    default:
+      return listedIn(event);
   }
 };
 
@@ -238,18 +250,8 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return pass(ready(doc, event), 'ready', time);
     case 'NodeLabelsSet':
       return { ...doc, metadata: { labels: event.data.labels, taints: event.data.taints } };
-    case 'NodeNotReady':
-    case 'NodeReadinessContradicted':
-      return { ...withReadiness(doc, event), reason: event.data.message };
-    case 'NodeMissing':
-      return { ...withReadiness(doc, event), reason: 'Kubernetes has no Node object of it' };
-    case 'NodeReturned':
-    case 'NodeReadinessConfirmed':
-      return returned(doc, event);
-    case 'NodePressureChanged':
-      return { ...doc, pressures: event.data.conditions, changedAt: time };
     case 'NodeLost':
-      return { ...doc, isLost: true, changedAt: time };
+      return { ...doc, isLost: true, silentSince: event.data.lastSeenAt ?? time, changedAt: time };
     case 'NodeRecovered':
       return { ...(doc.isReady ? withoutRemediation(doc) : doc), isLost: false, changedAt: time };
     case 'VersionChanged':
@@ -269,7 +271,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
       return { ...doc, isRemoving: true, changedAt: time };
     default:
       return failing(
-        acted(remediated(replaced(networkAfter(awayAfter(doc, event), event), event), event), event),
+        acted(remediated(replaced(networkAfter(awayAfter(listed(doc, event), event), event), event), event), event),
         event,
       );
   }
@@ -389,11 +391,36 @@ const returned = (doc: NodeDoc, event: StoredEvent<ReadinessEvent>): NodeDoc => 
   return after.isReady ? { ...withoutRemediation(after), reason: '' } : after;
 };
 
+/** What its agent and the list of Nodes have against it, or no more. */
+const listed = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
+  switch (event.type) {
+    case 'NodeNotReady':
+    case 'NodeReadinessContradicted':
+      return { ...withReadiness(doc, event), reason: event.data.message };
+    case 'NodeMissing':
+      return { ...withReadiness(doc, event), reason: 'Kubernetes has no Node object of it' };
+    case 'NodeReturned':
+    case 'NodeReadinessConfirmed':
+      return returned(doc, event);
+    case 'NodePressureChanged':
+      return { ...doc, pressures: event.data.conditions, changedAt: event.meta.time };
+    default:
+      return doc;
+  }
+};
+
 const ready = (doc: NodeDoc, event: StoredEvent<'NodeReady'>): NodeDoc => ({
   ...returned(doc, event),
   isKept: false,
   software: event.data.software,
 });
+
+/** The failure names a machine of those that still exist, and it is not this one. */
+const isAboutAnother = (name: string, { target, message }: Cause, machines: readonly string[]): boolean => {
+  const words = `${target} ${message}`.split(/[^a-z0-9.-]+/u);
+  const named = machines.filter((machine) => words.includes(machine));
+  return named.length > 0 && !named.includes(name);
+};
 
 /** What failed for good about it, in a sentence. */
 const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
@@ -411,7 +438,8 @@ const failing = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'BootstrapStepFailed':
       return { ...doc, reason: sentenceOf(event.data.cause), changedAt: time };
     case 'VmDeletionFailed': {
-      const { cause, attempt } = event.data;
+      const { cause, attempt, machines } = event.data;
+      if (isAboutAnother(doc.name, cause, machines)) return doc;
       const attempts = attemptWords({ ...event.data, attemptsMax: attempt });
       const reason = `the machine could not be deleted: ${sentenceOf(cause)} (${attempts})`;
       return { ...doc, reason, changedAt: time };

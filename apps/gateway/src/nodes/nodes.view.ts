@@ -1,4 +1,4 @@
-import type { MachineView, NodePhase, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
+import type { MachineView, NodePhase, NodePressure, NodeProgressView, NodeStage, NodeView } from '@fairlead/contracts';
 import { machineLabels } from '../lifecycle/selectable.nodes.js';
 import type { Selectable } from '../lifecycle/selection.rules.js';
 import { holdOf, type HoldsDoc } from '../holds/holds.projection.js';
@@ -14,7 +14,8 @@ const AWAY: Readonly<Record<Away['what'], string>> = {
 const awaySentence = ({ what, since, message }: Away): string =>
   `${AWAY[what]} since ${since}${message === '' ? '' : `; not repaired automatically: ${message}`}`;
 
-const LOST = 'its agent sends no heartbeat';
+const silence = ({ silentSince, changedAt }: Pick<NodeDoc, 'silentSince' | 'changedAt'>): string =>
+  `its agent has sent no heartbeat since ${silentSince ?? changedAt}`;
 
 /** Its agent is silent, or its machine does not run. */
 export const isAway = ({ isLost, away }: Pick<NodeDoc, 'isLost' | 'away'>): boolean => isLost || away !== undefined;
@@ -71,15 +72,22 @@ const stateOf = (doc: NodeDoc): NodeProgressView['state'] => {
   return stage === 'planned' ? 'waiting' : 'running';
 };
 
-const reasonOf = ({ away, isLost, reason, drain }: NodeDoc): string => {
+/** Kubernetes calls it Ready, and keeps pods away from it. */
+const pressed = (pressures: readonly NodePressure[]): string =>
+  pressures.length === 0 ? '' : `${pressures.join(', ')}: Kubernetes schedules no pods on it`;
+
+const reasonOf = (doc: NodeDoc): string => {
+  const { away, isLost, isReady, reason, drain, pressures = [] } = doc;
   if (away !== undefined) return awaySentence(away);
-  if (isLost) return LOST;
-  return reason === '' ? (drain?.message ?? '') : reason;
+  if (isLost) return isReady || reason === '' ? silence(doc) : `${silence(doc)}; ${reason}`;
+  if (reason !== '') return reason;
+  return drain?.message ?? (isReady ? pressed(pressures) : '');
 };
 
 const sinceOf = (doc: NodeDoc): string => {
   const last = lastMilestone(doc);
   const reached = (last && doc.milestones[last]) ?? doc.plannedAt;
+  if (doc.isLost && doc.away === undefined) return doc.silentSince ?? doc.changedAt;
   return isAway(doc) || stateOf(doc) === 'not-ready' ? doc.changedAt : reached;
 };
 

@@ -63,7 +63,7 @@ const withAction = (view: NodeProgressView, acted: Acted | undefined): NodeProgr
     case 'waiting':
     case 'running':
     case 'failed':
-      return { ...view, state, since, reason: message };
+      return { ...view, state, since, ready: view.state === 'ready', reason: message };
     case 'done':
       return view;
     case 'left':

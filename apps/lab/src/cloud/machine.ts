@@ -110,6 +110,27 @@ export class Machine {
     await this.world.clusters.hostChanged(running.host, undefined);
   }
 
+  /** Has its network plugin lose its configuration until the next boot, if such a fault is requested. */
+  async loseNetworkIfAsked(): Promise<void> {
+    const running = this.running;
+    if (running === undefined || !this.isReachable) return;
+    const fault = this.world.faults.strike('network-lost', this.name);
+    if (fault === undefined) return;
+    this.log(fault.message ?? 'the configuration of the pod network is gone because a fault was asked for');
+    running.host.loseNetwork();
+    await this.world.clusters.hostChanged(running.host, undefined);
+  }
+
+  /** Its disk is full exactly while such a fault is requested. */
+  async fillDiskIfAsked(): Promise<void> {
+    const running = this.running;
+    const full = this.world.faults.has('disk-full', this.name);
+    if (running === undefined || running.host.isDiskFull === full) return;
+    this.log(full ? 'the disk is full because a fault was asked for' : 'the disk has room again');
+    running.host.setDiskFull(full);
+    await this.world.clusters.hostChanged(running.host, undefined);
+  }
+
   private inOrder(work: () => Promise<void>): Promise<void> {
     const result = this.queue.then(work);
     this.queue = result.catch((error: unknown) => this.log(`failed: ${String(error)}`));

@@ -281,6 +281,9 @@ export class Clusters {
     cluster.kubernetes.setKubelet(membership.nodeName, {
       running,
       runtimeHangs: host.runtimeHangs,
+      runtimeStopped: running && !(await host.services.isRunning('containerd')),
+      networkLost: host.lacksNetwork,
+      diskFull: host.isDiskFull,
       ...version,
       ...registeredAgain(host, membership, kubeletVersion),
     });

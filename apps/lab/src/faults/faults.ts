@@ -8,6 +8,8 @@ export const FaultKind = z.enum([
   'ssh-never',
   'host-lost',
   'runtime-hung',
+  'network-lost',
+  'disk-full',
   'command-failure',
   'quota',
   'delete-failure',
@@ -62,6 +64,11 @@ export class Faults {
   /** The fault that strikes this machine now, if there is one; it is counted as having struck. */
   strike(kind: FaultKind, machine: string): Fault | undefined {
     return this.take((fault) => fault.kind === kind && matchesGlob(fault.machine, machine));
+  }
+
+  /** Whether this machine has such a fault for as long as it is requested: it is not used up. */
+  has(kind: FaultKind, machine: string): boolean {
+    return this.armed.some(({ fault }) => fault.kind === kind && matchesGlob(fault.machine, machine));
   }
 
   /** The fault that strikes this command line (`kubeadm init --config ...`) on this machine now. */

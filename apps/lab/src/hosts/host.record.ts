@@ -51,6 +51,9 @@ export const HostRecord = z.object({
   certificatesAtMs: z.number().default(0),
   /** The boot in which its container runtime hangs; null: none. */
   hungBootId: z.string().nullable().default(null),
+  /** The boot in which it has lost its pod network; null: none. */
+  networkLostBootId: z.string().nullable().default(null),
+  diskFull: z.boolean().default(false),
 });
 export type HostRecord = z.infer<typeof HostRecord>;
 
@@ -88,4 +91,6 @@ export const newHostRecord = (hostname: string, bootId: string): HostRecord => (
   membership: null,
   certificatesAtMs: 0,
   hungBootId: null,
+  networkLostBootId: null,
+  diskFull: false,
 });

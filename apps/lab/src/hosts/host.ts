@@ -49,6 +49,26 @@ export class Host {
     this.changed();
   }
 
+  /** The configuration of its pod network is gone. */
+  get lacksNetwork(): boolean {
+    return this.record.networkLostBootId === this.record.bootId;
+  }
+
+  /** Until it boots again, when its network plugin writes its configuration anew. */
+  loseNetwork(): void {
+    this.record.networkLostBootId = this.record.bootId;
+    this.changed();
+  }
+
+  get isDiskFull(): boolean {
+    return this.record.diskFull;
+  }
+
+  setDiskFull(full: boolean): void {
+    this.record.diskFull = full;
+    this.changed();
+  }
+
   /** To be called after a change of `record`, so that it is stored. */
   changed(): void {
     this.hooks.changed(this);
@@ -68,7 +88,10 @@ export class Host {
     for (const module of this.record.modules) this.moduleLoaded(module);
     await this.applySysctlFiles();
     this.record.swapOn = await this.swapInFstab();
-    for (const unit of Object.values(this.record.units)) unit.started = unit.enabled;
+    for (const unit of Object.values(this.record.units)) {
+      unit.started = unit.enabled;
+      unit.outlivesRuntime = false;
+    }
     this.log(`Linux booted (simulated by Fairlead lab), boot id ${this.record.bootId}`);
     await this.resume();
   }

@@ -106,9 +106,12 @@ export class ServiceManager {
 
   async stop(name: string): Promise<void> {
     const file = await this.require(name);
+    const program = programOf(file);
+    if (program === 'containerd' && (await this.activeState('kubelet')) === 'active')
+      this.record('kubelet').outlivesRuntime = true;
+    if (program === 'kubelet') this.record(name).outlivesRuntime = false;
     this.record(name).started = false;
     this.host.changed();
-    const program = programOf(file);
     if (SIMULATED_PROGRAMS.has(program)) await this.noteSimulated(name, program, 'Stopped');
     await this.end(unitName(name), (process) => process.stop());
   }
@@ -232,6 +235,7 @@ export class ServiceManager {
   }
 
   private async kubeletState(): Promise<ActiveState> {
+    if (this.record('kubelet').outlivesRuntime === true) return 'active';
     const configured = await this.host.files.exists('/var/lib/kubelet/config.yaml');
     return configured && (await this.activeState('containerd')) === 'active' ? 'active' : 'activating';
   }

@@ -161,6 +161,7 @@ const config = (folder: string, options: Partial<LabConfig>): LabConfig => ({
   delays: 'none',
   nodeBinary: process.execPath,
   certificateAgeDays: 0,
+  nodeMonitorGraceMs: 40_000,
   ...options,
 });
 

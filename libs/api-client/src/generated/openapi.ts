@@ -1835,10 +1835,10 @@ export interface components {
         zone: string;
         spec: string;
         /**
-         * @description kept-out: it was given back and could not be reset
+         * @description kept-out: it was given back and could not be reset; unreached: no cluster has it, and it cannot be used, for the reason in problem
          * @enum {string}
          */
-        state: 'free' | 'in-use' | 'kept-out';
+        state: 'free' | 'in-use' | 'kept-out' | 'unreached';
         /** @description <namespace>/<cluster> that has it, or had it; empty: none */
         cluster: string;
         machine: string;
@@ -5082,6 +5082,8 @@ export interface components {
       since: string;
       /** @enum {string} */
       state: 'waiting' | 'running' | 'failed' | 'ready' | 'not-ready' | 'lost';
+      /** @description Whether a node with an action in progress is Ready; absent: as its state shows */
+      ready?: boolean;
       /** @description Why it is not Ready, in one sentence; empty when nothing is wrong */
       reason: string;
       /** @description Version of its kubelet, e.g. v1.34.4; empty until its agent reported it */

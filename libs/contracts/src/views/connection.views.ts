@@ -102,7 +102,11 @@ export const ConnectionView = z
           address: z.string(),
           zone: z.string(),
           spec: z.string(),
-          state: z.enum(['free', 'in-use', 'kept-out']).describe('kept-out: it was given back and could not be reset'),
+          state: z
+            .enum(['free', 'in-use', 'kept-out', 'unreached'])
+            .describe(
+              'kept-out: it was given back and could not be reset; unreached: no cluster has it, and it cannot be used, for the reason in problem',
+            ),
           cluster: z.string().describe('<namespace>/<cluster> that has it, or had it; empty: none'),
           machine: z.string(),
           lastNamespace: z

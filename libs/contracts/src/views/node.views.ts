@@ -37,6 +37,10 @@ export const NodeProgressView = z
     stage: NodeStage.describe('The latest stage of its life that it reached'),
     since: time.describe('When it reached the stage, or when its state changed after that'),
     state: z.enum(NODE_STATES),
+    ready: z
+      .boolean()
+      .optional()
+      .describe('Whether a node with an action in progress is Ready; absent: as its state shows'),
     reason: z.string().describe('Why it is not Ready, in one sentence; empty when nothing is wrong'),
     version: z.string().describe('Version of its kubelet, e.g. v1.34.4; empty until its agent reported it'),
   })

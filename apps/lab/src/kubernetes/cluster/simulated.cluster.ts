@@ -71,6 +71,11 @@ export interface ListenRequest {
 export interface KubeletChange {
   readonly running: boolean;
   readonly runtimeHangs?: boolean;
+  /** It runs, and its container runtime does not. */
+  readonly runtimeStopped?: boolean;
+  /** The configuration of its pod network is gone. */
+  readonly networkLost?: boolean;
+  readonly diskFull?: boolean;
   readonly version?: string;
   /** What the kubelet registers when it starts and has no Node; absent: nothing. */
   readonly registration?: NodeRegistration;
@@ -259,19 +264,32 @@ export class SimulatedCluster {
   }
 
   /** A stopped kubelet renews nothing: after the grace period its node counts as lost. `version` is what a restarted kubelet reports. */
-  setKubelet(node: string, { running, runtimeHangs = false, version, registration }: KubeletChange): void {
+  setKubelet(node: string, change: KubeletChange): void {
+    const { running, version, registration } = change;
     const { kubelets } = this.world;
     if (this.store.get(NODES, undefined, node) === undefined)
       return this.setKubeletWithoutNode(node, running, registration);
     const changed = kubelets.setRunning(node, running, this.clock.now());
-    const hungChanged = kubelets.setRuntimeHangs(node, runtimeHangs);
+    const lacksChanged = this.setLacks(node, change);
     if (changed && !running) this.fleet.keepLastHeartbeat(node);
     if (version !== undefined) this.fleet.setKubeletVersion(node, version);
-    if (!changed && !hungChanged) return;
+    if (!changed && !lacksChanged) return;
     for (const controller of [NODE_CONTROLLER, STATIC_PODS]) this.manager.look(controller, node);
     this.manager.look(LEADER_ELECTION, 'all');
     for (const key of podKeysOnNode(this.world, node)) this.manager.look(KUBELET, key);
     this.changed();
+  }
+
+  /** What the kubelet lacks to be Ready; true when that changed something. */
+  private setLacks(node: string, change: KubeletChange): boolean {
+    const { runtimeHangs = false, runtimeStopped = false, networkLost = false, diskFull = false } = change;
+    const { kubelets } = this.world;
+    return [
+      kubelets.setRuntimeHangs(node, runtimeHangs),
+      kubelets.setRuntimeStopped(node, runtimeStopped, this.clock.now()),
+      kubelets.setNetworkLost(node, networkLost),
+      kubelets.setDiskFull(node, diskFull),
+    ].includes(true);
   }
 
   /** A kubelet whose Node was deleted registers it again when it starts, and not before: one that runs only logs that it has none. */

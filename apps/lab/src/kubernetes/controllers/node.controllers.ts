@@ -38,6 +38,8 @@ export const nodeController = ({ store, pods, kubelets, clock, delays }: World):
       stoppedMs: kubelets.stoppedMs(name),
       networkReady: kubelets.hasNetwork(name),
       runtimeHangs: kubelets.runtimeHangs(name),
+      runtimeStoppedMs: kubelets.runtimeStoppedMs(name),
+      diskFull: kubelets.isDiskFull(name),
       monitorGraceMs: delays.nodeMonitorGraceMs,
       now: timestamp(nowMs),
       nowMs,
@@ -77,7 +79,9 @@ export const kubeletController = ({ store, pods, kubelets, clock, delays }: Worl
   plan: (key) => {
     const pod = byKey(store, PODS, key);
     const node = pod === undefined ? undefined : store.get(NODES, undefined, pod.spec.nodeName ?? '');
-    if (pod === undefined || node === undefined || kubelets.stoppedMs(node.metadata.name) !== undefined) return [];
+    if (pod === undefined || node === undefined) return [];
+    const { name } = node.metadata;
+    if (kubelets.stoppedMs(name) !== undefined || kubelets.runtimeStoppedMs(name) !== undefined) return [];
     const nowMs = clock.now();
     const placed = pods.onNode(node.metadata.name);
     const { uid, deletionTimestamp } = pod.metadata;

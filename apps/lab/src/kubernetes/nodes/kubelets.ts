@@ -7,13 +7,30 @@ export interface KubeletsState {
   readonly networkNodes: readonly string[];
   /** Nodes whose container runtime does not answer; absent: none. */
   readonly hungNodes?: readonly string[];
+  /** Nodes whose kubelet runs without a container runtime, and since when; absent: none. */
+  readonly runtimeStopped?: Readonly<Record<string, number>>;
+  /** Nodes that have lost the configuration of their network; absent: none. */
+  readonly networkLost?: readonly string[];
+  /** Nodes whose disk is full; absent: none. */
+  readonly diskFull?: readonly string[];
 }
+
+/** Sets the presence of a value; true when that changed something. */
+const put = (values: Set<string>, value: string, present: boolean): boolean => {
+  if (present === values.has(value)) return false;
+  if (present) values.add(value);
+  else values.delete(value);
+  return true;
+};
 
 /** Which kubelets run and which nodes have a network: what no API object shows. */
 export class Kubelets {
   private readonly stopped: Map<string, number>;
   private readonly networkNodes: Set<string>;
   private readonly hungNodes: Set<string>;
+  private readonly runtimeStopped: Map<string, number>;
+  private readonly networkLost: Set<string>;
+  private readonly fullNodes: Set<string>;
   private readonly seen = new Map<string, number>();
   private networkDeclared: boolean;
 
@@ -21,6 +38,9 @@ export class Kubelets {
     this.stopped = new Map(Object.entries(state.stopped));
     this.networkNodes = new Set(state.networkNodes);
     this.hungNodes = new Set(state.hungNodes);
+    this.runtimeStopped = new Map(Object.entries(state.runtimeStopped ?? {}));
+    this.networkLost = new Set(state.networkLost);
+    this.fullNodes = new Set(state.diskFull);
     this.networkDeclared = state.networkDeclared;
   }
 
@@ -42,14 +62,38 @@ export class Kubelets {
 
   /** True when that changed something. */
   setRuntimeHangs(node: string, hangs: boolean): boolean {
-    if (hangs === this.hungNodes.has(node)) return false;
-    if (hangs) this.hungNodes.add(node);
-    else this.hungNodes.delete(node);
+    return put(this.hungNodes, node, hangs);
+  }
+
+  /** Since when its kubelet runs without a container runtime; undefined: it does not. */
+  runtimeStoppedMs(node: string): number | undefined {
+    return this.runtimeStopped.get(node);
+  }
+
+  /** True when that changed something. */
+  setRuntimeStopped(node: string, stopped: boolean, nowMs: number): boolean {
+    if (!stopped) return this.runtimeStopped.delete(node);
+    if (this.runtimeStopped.has(node)) return false;
+    this.runtimeStopped.set(node, nowMs);
     return true;
   }
 
+  /** True when that changed something. */
+  setNetworkLost(node: string, lost: boolean): boolean {
+    return put(this.networkLost, node, lost);
+  }
+
+  isDiskFull(node: string): boolean {
+    return this.fullNodes.has(node);
+  }
+
+  /** True when that changed something. */
+  setDiskFull(node: string, full: boolean): boolean {
+    return put(this.fullNodes, node, full);
+  }
+
   hasNetwork(node: string): boolean {
-    return this.networkDeclared || this.networkNodes.has(node);
+    return (this.networkDeclared || this.networkNodes.has(node)) && !this.networkLost.has(node);
   }
 
   /** A plugin's configuration stays on its node when its pod goes: the network stays too. */
@@ -67,6 +111,9 @@ export class Kubelets {
     this.stopped.delete(node);
     this.networkNodes.delete(node);
     this.hungNodes.delete(node);
+    this.runtimeStopped.delete(node);
+    this.networkLost.delete(node);
+    this.fullNodes.delete(node);
   }
 
   /** When this was first asked: a kubelet's own memory of a pod's arrival or deletion, lost with the process as a kubelet's is. */
@@ -87,6 +134,9 @@ export class Kubelets {
       networkDeclared: this.networkDeclared,
       networkNodes: [...this.networkNodes],
       hungNodes: [...this.hungNodes],
+      runtimeStopped: Object.fromEntries(this.runtimeStopped),
+      networkLost: [...this.networkLost],
+      diskFull: [...this.fullNodes],
     };
   }
 }

@@ -14,6 +14,9 @@ export interface NodeWorld {
   readonly stoppedMs: number | undefined;
   readonly networkReady: boolean;
   readonly runtimeHangs: boolean;
+  /** Since when its kubelet runs without a container runtime; absent: it does not. */
+  readonly runtimeStoppedMs?: number | undefined;
+  readonly diskFull?: boolean;
   readonly monitorGraceMs: number;
   readonly now: string;
   readonly nowMs: number;
@@ -22,26 +25,35 @@ export interface NodeWorld {
 const NOT_READY = 'node.kubernetes.io/not-ready';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
+const DISK_PRESSURE = 'node.kubernetes.io/disk-pressure';
 /** The taints that the node controller owns; all others are left alone. */
-const OWN_TAINTS = [NOT_READY, UNREACHABLE, UNSCHEDULABLE];
+const OWN_TAINTS = [NOT_READY, UNREACHABLE, UNSCHEDULABLE, DISK_PRESSURE];
+/** A kubelet takes its runtime for down when it has not listed containers for 30 s: three quarters of the default grace period. */
+const RUNTIME_SHARE_OF_GRACE = 0.75;
 
 /** What kubelet and node controller together make of a node: its conditions, its taints, and the pods that may not stay. */
 export const planNodeLifecycle = (world: NodeWorld): readonly Operation[] => {
   const { node, stoppedMs, nowMs, monitorGraceMs } = world;
   const lostMs = stoppedMs === undefined ? undefined : stoppedMs + monitorGraceMs;
+  const downMs = runtimeDownMs(world);
   const next = tainted(withReady(world, lostMs !== undefined && lostMs <= nowMs), world.now);
   return [
     replace(NODES, next, 'its conditions follow its kubelet'),
     ...announce(node, next),
     ...(lostMs !== undefined && lostMs > nowMs ? [again(lostMs)] : []),
+    ...(downMs !== undefined && downMs > nowMs ? [again(downMs)] : []),
     ...evict({ ...world, node: next }),
     ...markUnready(world, next),
   ];
 };
 
-const lackOf = ({ runtimeHangs, networkReady }: NodeWorld): Lack | undefined => {
-  if (runtimeHangs) return 'runtime';
-  return networkReady ? undefined : 'network';
+/** When its kubelet says that the container runtime is down; undefined: that runs. */
+const runtimeDownMs = ({ runtimeStoppedMs, monitorGraceMs }: NodeWorld): number | undefined =>
+  runtimeStoppedMs === undefined ? undefined : runtimeStoppedMs + monitorGraceMs * RUNTIME_SHARE_OF_GRACE;
+
+const lackOf = (world: NodeWorld): Lack | undefined => {
+  if (world.runtimeHangs || (runtimeDownMs(world) ?? Infinity) <= world.nowMs) return 'runtime';
+  return world.networkReady ? undefined : 'network';
 };
 
 const withReady = (world: NodeWorld, lost: boolean): Node => {
@@ -50,7 +62,7 @@ const withReady = (world: NodeWorld, lost: boolean): Node => {
   if (stoppedMs !== undefined && !lost) return node;
   const conditions = lost
     ? unknown(node.status?.conditions ?? [], now)
-    : known(node.status?.conditions ?? [], lackOf(world), now);
+    : known(node.status?.conditions ?? [], { lack: lackOf(world), diskFull: world.diskFull === true, now });
   return { ...node, status: { ...node.status, conditions } };
 };
 
@@ -67,31 +79,45 @@ const unknown = (conditions: readonly Condition[], now: string): readonly Condit
         },
   );
 
-const HEALTHY: readonly (readonly [string, string, string])[] = [
-  ['MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
-  ['DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
-  ['PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+type Word = readonly [type: string, status: 'True' | 'False', reason: string, message: string];
+
+/** What a kubelet says beside Ready. */
+const wordsOf = (diskFull: boolean): readonly Word[] => [
+  ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+  diskFull
+    ? ['DiskPressure', 'True', 'KubeletHasDiskPressure', 'kubelet has disk pressure']
+    : ['DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'],
+  ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
 ];
 
-const known = (conditions: readonly Condition[], lack: Lack | undefined, now: string): readonly Condition[] => {
+interface Kubelet {
+  readonly lack: Lack | undefined;
+  readonly diskFull: boolean;
+  readonly now: string;
+}
+
+const known = (conditions: readonly Condition[], { lack, diskFull, now }: Kubelet): readonly Condition[] => {
   const ready = readyCondition(lack, now);
   const heartbeat = conditions.find(({ type }) => type === 'Ready')?.lastHeartbeatTime ?? now;
-  const healthy = HEALTHY.map(([type, reason, message]): Condition => ({
+  const others = wordsOf(diskFull).map(([type, status, reason, message]): Condition => ({
     type,
-    status: 'False',
+    status,
     reason,
     message,
     lastHeartbeatTime: heartbeat,
     lastTransitionTime: now,
   }));
   // Heartbeat times are computed when a client asks; storing each would be a write for nothing.
-  return [...healthy, { ...ready, lastHeartbeatTime: heartbeat }].reduce(withCondition, conditions);
+  return [...others, { ...ready, lastHeartbeatTime: heartbeat }].reduce(withCondition, conditions);
 };
 
 const tainted = (node: Node, now: string): Node => {
   const ready = conditionOf(node, 'Ready')?.status ?? 'Unknown';
   const desired: Taint[] = [
     ...(node.spec.unschedulable === true ? [{ key: UNSCHEDULABLE, effect: 'NoSchedule' } as const] : []),
+    ...(conditionOf(node, 'DiskPressure')?.status === 'True'
+      ? [{ key: DISK_PRESSURE, effect: 'NoSchedule' } as const]
+      : []),
     ...(ready === 'True' ? [] : both(ready === 'Unknown' ? UNREACHABLE : NOT_READY)),
   ];
   const present = node.spec.taints ?? [];

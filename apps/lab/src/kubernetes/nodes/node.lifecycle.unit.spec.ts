@@ -76,6 +76,25 @@ describe('A node', () => {
     expect(isReady(nodeAfter(world({ node: hung, atMs: 6_000 })))).toBe(true);
   });
 
+  it('is NotReady when its kubelet has found its container runtime stopped for 30 s, not before', () => {
+    const early = planNodeLifecycle(world({ runtimeStoppedMs: startMs, atMs: 29_999 }));
+    const down = nodeAfter(world({ runtimeStoppedMs: startMs, atMs: 30_000 }));
+
+    expect(early).toContainEqual({ do: 'again', atMs: startMs + 30_000 });
+    expect(isReady(nodeAfter(world({ runtimeStoppedMs: startMs, atMs: 29_999 })))).toBe(true);
+    expect(conditionOf(down, 'Ready')).toMatchObject({ status: 'False', reason: 'KubeletNotReady' });
+    expect(isReady(nodeAfter(world({ node: down, atMs: 31_000 })))).toBe(true);
+  });
+
+  it('stays Ready while its disk is full, with DiskPressure and a taint against new pods', () => {
+    const full = nodeAfter(world({ diskFull: true, atMs: 5_000 }));
+    const freed = nodeAfter(world({ node: full, atMs: 6_000 }));
+
+    expect([isReady(full), conditionOf(full, 'DiskPressure')?.status]).toEqual([true, 'True']);
+    expect(taints(full)).toEqual(['node.kubernetes.io/disk-pressure:NoSchedule']);
+    expect([conditionOf(freed, 'DiskPressure')?.status, taints(freed)]).toEqual(['False', []]);
+  });
+
   it('does not change while nothing happens to it, however late it is', () => {
     const settled = nodeAfter(world({}));
 
