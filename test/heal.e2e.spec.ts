@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { EventType, NodeList, StoredEvent } from '@fairlead/contracts';
+import type { ClusterManifestView, EventType, NodeList, StoredEvent } from '@fairlead/contracts';
 import { KubernetesClient } from '@fairlead/kubernetes';
 import { eventually } from '@fairlead/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -51,7 +51,28 @@ describe('a cluster whose pools have health checks', () => {
     const { items } = (await system.lab<{ items: readonly LabMachine[] }>('GET', '/v1/machines')).body;
     return items.find((machine) => machine.name === name)!.id;
   };
-  const power = async (name: string, action: 'power-cut' | 'start'): Promise<void> => {
+  const exec = (node: string, ...command: string[]): Promise<string> =>
+    fairlead('node', 'exec', 'shop', node, '--', ...command);
+  const faults = async (...items: readonly object[]): Promise<void> => {
+    expect((await system.lab('PUT', '/v1/faults', { items })).status).toBe(200);
+  };
+  /** As pools, nodes and conditions show it. */
+  const shown = async (
+    name: string,
+  ): Promise<{ readonly ready: boolean; readonly line: string; readonly pool: number }> => {
+    const list = await nodes();
+    const { pool = '', ready = true } = list.find((one) => one.name === name) ?? {};
+    const lines = (await fairlead('node', 'list', 'shop')).split('\n');
+    const { body } = await system.call<ClusterManifestView>('GET', `${path}/manifest`);
+    return {
+      ready,
+      line: lines.find((line) => line.startsWith(name)) ?? '',
+      pool: body.status?.pools.find((one) => one.name === pool)?.readyReplicas ?? -1,
+    };
+  };
+  const untilReady = (name: string): Promise<unknown> =>
+    eventually(nodes, (list) => list.find((one) => one.name === name)?.ready === true, { withinMs: TIMEOUT_MS });
+  const power = async (name: string, action: 'power-cut' | 'start' | 'reboot'): Promise<void> => {
     expect((await system.lab('POST', `/v1/machines/${await idOf(name)}/power`, { action })).status).toBe(200);
   };
 
@@ -64,6 +85,7 @@ describe('a cluster whose pools have health checks', () => {
       NODES_WATCH_INTERVAL_MS: '400',
       NODE_WITHOUT_MACHINE_LIMIT_MS: '20000',
       JOB_ACK_WAIT_MS: '1000',
+      LAB_NODE_MONITOR_GRACE_MS: '3000',
     };
     system = await startSystem({ light: true, env });
     const spec = {
@@ -173,6 +195,129 @@ describe('a cluster whose pools have health checks', () => {
         (await since(done.meta.seq, 'DesiredVersionsSet')).find(({ data }) => 'node' in data && data.node === sick),
       );
       expect(withdrawn.data).toMatchObject({ changesAllowed: false });
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'reboots a node whose kubelet was stopped after another difference of its software, and shows it as not Ready meanwhile',
+    async () => {
+      const [victim = ''] = await readyNodes('batch');
+      const before = await lastSeq();
+      await exec(victim, 'apt-mark', 'unhold', 'kubelet');
+      await exec(victim, 'systemctl', 'restart', 'fairlead-agent');
+      await until('NodeDiverged', before, victim);
+      await exec(victim, 'systemctl', 'stop', 'kubelet');
+      const down = await until('NodeNotReady', before, victim);
+      expect(down.data).toMatchObject({ reason: 'KubernetesNotReady' });
+      const requested = await until('RemediationRequested', down.meta.seq);
+      expect(requested.data).toMatchObject({ node: victim, action: 'reboot', reason: { condition: 'NotReady' } });
+      const done = await until('RemediationSucceeded', requested.meta.seq);
+      expect(done.data).toMatchObject({ node: victim, action: 'reboot' });
+      await untilReady(victim);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows a node whose kubelet is stopped as not Ready wherever it shows nodes, until the kubelet runs again',
+    async () => {
+      const [plain = ''] = await readyNodes('plain');
+      const before = await lastSeq();
+      await exec(plain, 'systemctl', 'stop', 'kubelet');
+      await until('NodeNotReady', before, plain);
+      expect(await shown(plain)).toMatchObject({ ready: false, line: expect.stringContaining('NotReady'), pool: 0 });
+      const told = await fairlead('cluster', 'describe', 'shop');
+      expect(told).toContain('NodesReady is False since');
+      expect(told).toContain(plain);
+      await exec(plain, 'systemctl', 'start', 'kubelet');
+      await untilReady(plain);
+      expect(await shown(plain)).toMatchObject({ ready: true, pool: 1 });
+      expect(await since(before, 'NodeNotReady')).toHaveLength(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows a node whose container runtime is stopped as not Ready, and Ready again when that runs',
+    async () => {
+      const [plain = ''] = await readyNodes('plain');
+      const before = await lastSeq();
+      await exec(plain, 'systemctl', 'stop', 'containerd');
+      const down = await until('NodeNotReady', before, plain);
+      expect(down.data).toMatchObject({
+        reason: 'KubernetesNotReady',
+        message: expect.stringContaining('container runtime is down'),
+      });
+      expect(await shown(plain)).toMatchObject({ ready: false, pool: 0 });
+      await exec(plain, 'systemctl', 'start', 'containerd');
+      await untilReady(plain);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows a node whose kubelet crashes at each start, for lack of a container runtime, as not Ready until it starts',
+    async () => {
+      const [plain = ''] = await readyNodes('plain');
+      const before = await lastSeq();
+      await exec(plain, 'systemctl', 'stop', 'containerd');
+      await exec(plain, 'systemctl', 'restart', 'kubelet');
+      const down = await until('NodeNotReady', before, plain);
+      expect(down.data).toMatchObject({ reason: 'KubernetesNotReady' });
+      expect(await shown(plain)).toMatchObject({ ready: false, pool: 0 });
+      await exec(plain, 'systemctl', 'start', 'containerd');
+      await untilReady(plain);
+      expect(await since(before, 'NodeNotReady')).toHaveLength(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'reboots a node that has lost its pod network',
+    async () => {
+      const [victim = ''] = await readyNodes('batch');
+      const before = await lastSeq();
+      await faults({ kind: 'network-lost', machine: victim, times: 1 });
+      const down = await until('NodeNotReady', before, victim);
+      expect(down.data).toMatchObject({ message: expect.stringContaining('cni plugin not initialized') });
+      const done = await until('RemediationSucceeded', down.meta.seq);
+      expect(done.data).toMatchObject({ node: victim, action: 'reboot' });
+      await untilReady(victim);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'shows a node whose disk is full as Kubernetes does: Ready, with DiskPressure, until there is room again',
+    async () => {
+      const [plain = ''] = await readyNodes('plain');
+      const before = await lastSeq();
+      await faults({ kind: 'disk-full', machine: plain });
+      const full = await until('NodePressureChanged', before, plain);
+      expect(full.data).toMatchObject({ conditions: ['DiskPressure'] });
+      expect(await shown(plain)).toMatchObject({ ready: true, line: expect.stringContaining('DiskPressure') });
+      await faults();
+      const freed = await until('NodePressureChanged', full.meta.seq, plain);
+      expect(freed.data).toMatchObject({ conditions: [] });
+      expect((await shown(plain)).line).not.toContain('DiskPressure');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'contradicts what an agent has reported last, where only the list of Nodes shows that its kubelet is stopped',
+    async () => {
+      const [plain = ''] = await readyNodes('plain');
+      const before = await lastSeq();
+      await exec(plain, 'systemctl', 'stop', 'fairlead-agent', 'kubelet');
+      const contradicted = await until('NodeReadinessContradicted', before, plain);
+      expect(contradicted.data).toMatchObject({ message: expect.stringContaining('stopped posting node status') });
+      expect(await shown(plain)).toMatchObject({ ready: false, pool: 0 });
+      expect(await since(before, 'NodeNotReady')).toEqual([]);
+      await power(plain, 'reboot');
+      await until('NodeReadinessConfirmed', contradicted.meta.seq, plain);
+      await untilReady(plain);
     },
     TIMEOUT_MS,
   );
