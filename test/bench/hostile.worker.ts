@@ -41,7 +41,10 @@ const readers: { readonly [Kind in Attack['kind']]: (attack: Extract<Attack, { k
     const { message } = (await askUserGate(gate, look)) as { readonly message?: string };
     return message ?? 'it holds';
   },
-  index: async ({ text }) => `${(await versionsIn(text, 'chart', 'https://charts.example.org')).length} versions`,
+  index: async ({ text }) => {
+    const at = { repository: 'https://charts.example.org', chart: 'chart' };
+    return `${(await versionsIn(Buffer.from(text), at, new AbortController().signal)).length} versions`;
+  },
   cluster: async ({ kubeconfig }) => {
     try {
       const cluster = await apis.of({ uid: 'uid', cluster: 'default/hostile', kubeconfig });
