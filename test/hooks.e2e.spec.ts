@@ -300,7 +300,9 @@ describe('hooks of a cluster', () => {
       expect((await system.lab<{ items: readonly object[] }>('GET', '/v1/machines')).body.items).toEqual([]);
       const held = await system.call<Shown>('GET', `${path}?minSeq=${failed.meta.seq}`);
       const why = held.body.conditions.find(({ type }) => type === 'HookBlocked');
-      expect(why?.message ?? '').toMatch(/paused by hook strict \(AfterClusterDelete\) since .*: no; next attempt/);
+      expect(why?.message ?? '').toMatch(
+        /paused by hook strict \(AfterClusterDelete\) since .*: no \(attempt \d+, next at /,
+      );
       script.set('AfterClusterDelete', []);
       await until(({ type }) => type === 'ClusterDeleted');
       expect(await ofHooks('BeforeClusterDelete')).toEqual(['HookSucceeded']);

@@ -44,6 +44,7 @@ export const LONG_STORIES = [
   'test/upgrade',
   'test/version',
   'test/virtual-addresses',
+  'test/waiting',
   'test/watch',
 ];
 /** The story of what one machine holds takes a quarter of an hour. */

@@ -75,10 +75,13 @@ export const clusterMethods = (access: Access, client: FairleadClient): Pick<Api
       access,
       client.GET('/ns/{namespace}/clusters/{cluster}/kubeconfig/oidc', { ...at(address), parseAs: 'text' }),
     ),
-  operations: (address, minSeq = 0) =>
-    allItemsOf(access, (query) =>
+  operations: async (address, minSeq = 0) => {
+    const operations = await allItemsOf(access, (query) =>
       client.GET('/ns/{namespace}/clusters/{cluster}/operations', {
         params: { path: { ...address }, query: { ...query, minSeq } },
       }),
-    ),
+    );
+    // An earlier gateway does not say what can be done.
+    return operations.map((operation) => ({ ...{ nextActions: [] }, ...operation }));
+  },
 });

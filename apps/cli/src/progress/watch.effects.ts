@@ -188,7 +188,7 @@ const untilReached = async <View>(
   try {
     screen.show(view);
     while (!watched.until(view)) {
-      await Promise.race([newest.past(seq), reading, ...(againMs === undefined ? [] : [pause(againMs, ended)])]);
+      await untilChanged({ newest, seq, reading, againMs, ended });
       const after = Math.max(newest.seq, seq);
       const next = await unlessEnded(box(readOnceShown(watched, after, ended)), stopped);
       if (next === undefined) return undefined;
@@ -203,6 +203,25 @@ const untilReached = async <View>(
     await reading.catch((error: unknown) => {
       if (!stopped.aborted) throw error;
     });
+  }
+};
+
+interface Changing {
+  readonly newest: Newest;
+  readonly seq: number;
+  readonly reading: Promise<void>;
+  readonly againMs: number | undefined;
+  readonly ended: AbortSignal;
+}
+
+/** Until there is a newer event, or it is time to look again. */
+const untilChanged = async ({ newest, seq, reading, againMs, ended }: Changing): Promise<void> => {
+  const over = new AbortController();
+  const again = againMs === undefined ? [] : [pause(againMs, AbortSignal.any([ended, over.signal]))];
+  try {
+    await Promise.race([newest.past(seq), reading, ...again]);
+  } finally {
+    over.abort();
   }
 };
 

@@ -554,6 +554,22 @@ describe('a removal that waits for a hook', () => {
   });
 });
 
+describe('a removal that waits for pods', () => {
+  it('names them at its node, until it is drained', () => {
+    const blocked = nodeFact('NodeDrainBlocked', 'demo-w-1', {
+      ...{ since: '2026-01-01T00:00:00.000Z', left: 1 },
+      pods: [{ pod: 'default/web-1', reason: 'the budget default/web allows no disruption' }],
+    });
+    const reasonAfter = (...facts: readonly Fact[]): unknown =>
+      world([...CREATE, nodeFact('NodeRemovalRequested', 'demo-w-1'), ...facts]).views.at(-1)?.nodes[0]?.reason;
+    expect(reasonAfter(blocked)).toBe(
+      'demo-w-1 cannot be drained yet: 1 pod left, such as default/web-1 (the budget default/web allows no disruption)',
+    );
+    const drained = nodeFact('NodeDrained', 'demo-w-1', { evictedPods: 1, dead: false });
+    expect(reasonAfter(blocked, drained)).toBe('');
+  });
+});
+
 describe('a host that does not answer', () => {
   it('shows each try at the step that reaches it, until it is reached', () => {
     const facts = [...upTo('VmsCreated'), balanced];
