@@ -1,5 +1,6 @@
 import {
   AGENT_MESSAGE_MAX_BYTES,
+  GATE_MANIFEST_LENGTH_MAX,
   gateJobOf,
   hookOutcomeOf,
   nextRunAfter,
@@ -70,7 +71,7 @@ export const ENTRANCES: readonly Entrance[] = [
     file: 'libs/contracts/src/gate.jobs.ts',
     what: 'the Job of a gate',
     shapes: WORST_YAML,
-    lengthMax: 256 * KIB,
+    lengthMax: GATE_MANIFEST_LENGTH_MAX,
     feed: gateJobOf,
   },
   {
