@@ -42,6 +42,7 @@ export const LONG_STORIES = [
   'test/templates',
   'test/two-steps',
   'test/upgrade',
+  'test/upgrade-failures',
   'test/version',
   'test/virtual-addresses',
   'test/waiting',

@@ -72,7 +72,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'abort <cluster>',
-    summary: 'Abort an upgrade; nodes in progress are finished or left failed',
+    summary: 'Abort an upgrade; nodes in progress are finished, and failed ones that are Ready take pods again',
     examples: [['fairlead upgrade abort demo --reason "wrong version"', 'Abort; changes that were made stay']],
     goesOn: false,
     reason: 'optional',
@@ -87,7 +87,7 @@ const COMMANDS: readonly SteeringDefinition[] = [
   },
   {
     usage: 'skip <cluster> <node>',
-    summary: 'Skip a node in this upgrade',
+    summary: 'Skip a worker in this upgrade',
     examples: [
       ['fairlead upgrade skip demo demo-w-2-k3x9q --reason "it will be replaced"', 'Skip a node; the others continue'],
     ],

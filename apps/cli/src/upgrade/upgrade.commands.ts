@@ -5,7 +5,7 @@ import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { duration } from '../command/parsers.js';
 import type { Session } from '../command/session.js';
-import { CliFailure } from '../failures.js';
+import { CliFailure, usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
 import { planText } from './plan.text.js';
@@ -90,7 +90,7 @@ const addStart = (parent: Command, io: Io): void => {
     usage: 'start <cluster>',
     summary: 'Plan an upgrade, and run it after approval',
     description:
-      'Plan an upgrade, show the plan, and ask for approval of its hash. Then follow the rollout node by node; Ctrl-C stops following, not the rollout. Without a terminal, the plan waits for "fairlead upgrade approve".',
+      'Plan an upgrade, show the plan, and ask for approval of its hash. Then follow the rollout node by node; Ctrl-C stops following, not the rollout. Without a terminal, --yes is required.',
     examples: [
       ['fairlead upgrade start demo --to v1.35.4', 'Show the plan, confirm it, and follow the rollout'],
       [
@@ -118,12 +118,16 @@ export const runUpgrade = async (
   options: RunOptions,
 ): Promise<Answer> => {
   const { api, io } = session;
+  if (options.yes !== true && io.ask === undefined)
+    throw usageFailure(
+      'There is no terminal for the approval of the plan; nothing was changed',
+      `See the plan with "fairlead upgrade plan ${at.cluster}", then give --yes.`,
+    );
   const asked = { dryRun: false, idempotencyKey: options.idempotencyKey ?? randomUUID() };
   const upgrade = await planned(session, at, await api.requestUpgrade(at, request, asked));
   io.err(`${planText(upgrade)}\n\n`);
   orFail(upgrade);
-  if (options.yes !== true && upgrade.phase === 'Planned' && (await approval(session, at, upgrade)) === 'later')
-    return summaryAnswer(upgrade);
+  if (options.yes !== true && upgrade.phase === 'Planned') await approved(session, at, upgrade);
   await api.steerUpgrade(at, upgrade.id, { action: 'approve', planHash: upgrade.planHash ?? '' });
   return watched(session, at, upgrade.id, options);
 };
@@ -135,15 +139,12 @@ const waitsForApproval = (at: ClusterAt, upgrade: UpgradeView): string =>
   `${howToApprove(at, upgrade)}, or give it up with "fairlead upgrade abort ${at.cluster}".`;
 
 /** A "no" gives the plan up, so that it blocks nothing. */
-const approval = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeView): Promise<'now' | 'later'> => {
-  if (io.ask === undefined) {
-    io.err(`There is no terminal for the approval. ${howToApprove(at, upgrade)}; or use --yes.\n`);
-    return 'later';
-  }
-  const answer = await io.ask('Run this plan? [y/N] ').catch((error: unknown) => {
+const approved = async ({ api, io }: Session, at: ClusterAt, upgrade: UpgradeView): Promise<void> => {
+  const asked = io.ask?.('Run this plan? [y/N] ') ?? Promise.resolve('');
+  const answer = await asked.catch((error: unknown) => {
     throw io.interrupts.first.aborted ? leftPlanned(at, upgrade) : error;
   });
-  if (/^y(es)?$/i.test(answer.trim())) return 'now';
+  if (/^y(es)?$/i.test(answer.trim())) return;
   await api.steerUpgrade(at, upgrade.id, { action: 'abort', reason: 'its plan was not approved' });
   throw new CliFailure('failed', {
     code: 'cli.not-approved',

@@ -149,11 +149,11 @@ describe('upgrade start', () => {
     expect(stderr).toContain('fairlead upgrade abort demo');
   });
 
-  it('leaves the plan to be approved where no one can be asked', async () => {
-    const { code, stderr, stdout } = await ask(['upgrade', 'start', 'demo', '--reboot']);
-    expect([code, gateway.asked('POST', `${ONE}/approve`).length]).toEqual([0, 0]);
-    expect(stderr).toContain(`fairlead upgrade approve demo --plan ${HASH}`);
-    expect(stdout).toContain('is Planned');
+  it('requests nothing without a terminal and without --yes, and ends with 2', async () => {
+    const before = gateway.asked('POST', `${ROOT}/upgrades`).length;
+    const { code, stderr } = await ask(['upgrade', 'start', 'demo', '--reboot']);
+    expect([code, gateway.asked('POST', `${ROOT}/upgrades`).length - before]).toEqual([2, 0]);
+    expect(stderr).toContain('There is no terminal for the approval of the plan; nothing was changed');
   });
 
   it('that halts ends with 9, and what can be done', async () => {

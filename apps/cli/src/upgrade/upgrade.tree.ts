@@ -47,7 +47,7 @@ export const nodeWords = ({ phase, step, waitsFor }: UpgradeNode): string => {
 const failureBranch = (node: UpgradeNode): readonly Branch[] => {
   const { failure, attemptsMax, phase } = node;
   if (failure === '' || phase === 'Done') return [];
-  const count = attemptsMax === 0 ? '' : ` (${attemptWords(node)})`;
+  const count = attemptsMax <= 1 ? '' : ` (${attemptWords(node)})`;
   return [
     {
       mark: phase === 'Failed' || phase === 'LeftFailed' ? 'failed' : 'trouble',

@@ -62,6 +62,7 @@ const nodeFacts = (node: NodeDoc): NodeFacts => ({
   role: node.role,
   isReady: isReady(node),
   isLost: node.isLost,
+  ...(node.isBeingChanged === true ? { isBeingChanged: true as const } : {}),
   ...(node.away === undefined ? {} : { away: { since: node.away.since, message: nodeProgress(node).reason } }),
   ...(node.moved === undefined ? {} : { moved: node.moved }),
   ...(node.drain === undefined ? {} : { drain: node.drain }),

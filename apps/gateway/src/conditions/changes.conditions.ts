@@ -1,4 +1,4 @@
-import { unsignedSentence, type ConditionReason } from '@fairlead/contracts';
+import { newestVersion, unsignedSentence, type ConditionReason } from '@fairlead/contracts';
 import { heldAttempts } from '../lifecycle/held.hooks.js';
 import type { ConditionFacts, NodeFacts } from './condition.facts.js';
 import {
@@ -26,17 +26,27 @@ export const upgrading: Read = (facts) => {
       return found({ status: 'True', reason: 'UpgradeHalted', message: text, since, calls: 'Degraded' });
     if (CHANGING.has(phase))
       return found({ status: 'True', reason: 'UpgradeRunning', message: text, since, calls: 'Maintaining' });
-    if (phase === 'Planned') return { ...isNot(since), reason: 'AwaitingApproval', message: text };
+    if (phase === 'Planned')
+      return found({
+        status: 'True',
+        reason: 'AwaitingApproval',
+        message: `${text}. Nothing else begins meanwhile. Read it and approve it ("fairlead upgrade status ${facts.name}"), or end it with "fairlead upgrade abort ${facts.name}"`,
+        since,
+        calls: 'Maintaining',
+      });
   }
+  const all = versionsOf(staying(facts));
+  // Workers may stay behind on purpose; after an upgrade that was aborted they were not meant to.
   const mixed = [
     versionsOf(staying(facts).filter(isControlPlane)),
     versionsOf(staying(facts).filter((node) => !isControlPlane(node))),
+    ...(upgrade?.phase === 'Aborted' ? [all] : []),
   ].find((versions) => versions.length > 1);
   if (mixed === undefined) return isNot(upgrade?.since ?? facts.marks.ready ?? facts.createdAt);
   return found({
     status: 'True',
     reason: 'MixedVersions',
-    message: `nodes of one role have kubelets of several versions: ${mixed.join(', ')}. Finish the upgrade with "fairlead upgrade start"`,
+    message: `nodes have kubelets of several versions: ${mixed.join(', ')}. Finish the upgrade with "fairlead upgrade start ${facts.name} --to ${newestVersion(all) ?? '<version>'}"`,
     since: upgrade?.since ?? changedAt,
     calls: 'Maintaining',
   });

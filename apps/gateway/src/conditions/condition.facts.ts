@@ -20,6 +20,8 @@ export interface NodeFacts {
   /** Kubernetes calls it Ready, and its agent reports. */
   readonly isReady: boolean;
   readonly isLost: boolean;
+  /** Its agent has announced a change of its software, and has not called it Ready since. */
+  readonly isBeingChanged?: true;
   /** Its machine is gone, missing or stopped, as its provider said; absent: it is not. */
   readonly away?: { readonly since: string; readonly message: string };
   /** Its private address changed after it had joined; absent: it did not. */

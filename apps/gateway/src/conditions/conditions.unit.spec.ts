@@ -304,6 +304,7 @@ const TABLE: readonly Row[] = [
     'WaitingForConnection',
   ]),
   row('is upgraded', upgrade('Running'), ['Maintaining', 'UpgradeRunning', 'Upgrading']),
+  row('has a plan that waits for an approval', upgrade('Planned'), ['Maintaining', 'AwaitingApproval', 'Upgrading']),
   row('has kubelets of several versions', { nodes: instead(node('w-1', { kubelet: 'v1.33.13' })) }, [
     'Maintaining',
     'MixedVersions',
@@ -535,6 +536,34 @@ describe('a condition', () => {
     ]);
     expect(available(upgrade('Halted')).slice(0, 3)).toEqual(['Degraded', 'False', 'QuorumLost']);
     expect(available({}).slice(0, 3)).toEqual(['Degraded', 'False', 'QuorumLost']);
+  });
+
+  it('Available never advises a restore of etcd where only the change of a control plane is not done', () => {
+    const nodes = [node('cp-1', { ...away, isBeingChanged: true }), node('w-1')];
+    for (const phase of ['Halted', 'Aborted'] as const) {
+      const { reason, message } = of({ nodes, ...upgrade(phase) }, 'Available');
+      expect([reason, message]).toEqual([
+        'ControlPlanesNotReady',
+        expect.stringMatching(/^the change of cp-1 is not done: .+ See "fairlead upgrade status \S+"$/),
+      ]);
+      expect(message).not.toContain('snapshot');
+    }
+    const lost = [node('cp-1', { ...away, isBeingChanged: true, isLost: true }), node('w-1')];
+    expect(of({ nodes: lost, ...upgrade('Halted') }, 'Available').reason).toBe('QuorumLost');
+  });
+
+  it('NodesReady of nodes that an upgrade changes names the upgrade, not their hosts', () => {
+    const nodes = instead(node('w-1', { ...away, isBeingChanged: true }));
+    expect(of({ nodes, ...upgrade('Running') }, 'NodesReady').message).toMatch(
+      /^being changed: w-1\. See "fairlead upgrade status/,
+    );
+  });
+
+  it('Upgrading of an upgrade that was aborted among its nodes names the version to finish with', () => {
+    const nodes = instead(node('w-1', { kubelet: 'v1.33.13' }));
+    expect(of({ nodes, ...upgrade('Aborted') }, 'Upgrading').message).toMatch(
+      /Finish the upgrade with "fairlead upgrade start \S+ --to v\d+\.\d+\.\d+"$/,
+    );
   });
 
   it('CertificatesValid is False while a kubelet has not renewed its certificate in time', () => {

@@ -1,4 +1,4 @@
-import type { NodeFacts } from './condition.facts.js';
+import type { ConditionFacts, NodeFacts } from './condition.facts.js';
 import {
   earliestOf,
   found,
@@ -13,6 +13,20 @@ import {
   whenNodesAreAway,
   type Read,
 } from './condition.reading.js';
+
+/** Its software is being changed, or that failed: its agent reports, and does not call it Ready before the change is done. */
+const isChanging = ({ isReady, isLost, isBeingChanged }: NodeFacts): boolean =>
+  !isReady && !isLost && isBeingChanged === true;
+
+const seeUpgrade = ({ name }: ConditionFacts): string => `See "fairlead upgrade status ${name}"`;
+
+/** A node that an upgrade changes is not Ready meanwhile, and that is no reason to look at its host. */
+const notReady = (facts: ConditionFacts, away: readonly NodeFacts[]): string => {
+  const names = named(away.map(({ name }) => name));
+  return away.every(isChanging)
+    ? `being changed: ${names}. ${seeUpgrade(facts)}`
+    : `not Ready: ${names}. Look at the host and its kubelet`;
+};
 
 export const available: Read = (facts) => {
   const { nodes, marks } = facts;
@@ -32,10 +46,20 @@ export const available: Read = (facts) => {
       since: away[0] ?? since,
       calls: 'Maintaining',
     });
+  // A node whose change is not done is not Ready for Fairlead, whatever Kubernetes says of it: nothing of that is a reason for a restore.
+  const changing = controlPlanes.filter(isChanging);
+  if (ready.length + changing.length >= quorum)
+    return found({
+      status: 'False',
+      reason: 'ControlPlanesNotReady',
+      message: `the change of ${named(changing.map(({ name }) => name))} is not done: the Kubernetes API may answer nevertheless ("kubectl get --raw /readyz"). ${seeUpgrade(facts)}`,
+      since: away[controlPlanes.length - quorum] ?? since,
+      calls: whenNodesAreAway(facts),
+    });
   return found({
     status: 'False',
     reason: 'QuorumLost',
-    message: `${ready.length} of ${controlPlanes.length} control planes are Ready, and ${quorum} are needed: the Kubernetes API may not answer. Repair a control plane, or restore etcd from a snapshot`,
+    message: `${ready.length} of ${controlPlanes.length} control planes are Ready, and ${quorum} are needed: the Kubernetes API may not answer. Repair a control plane first. Restore etcd from a snapshot only if too few of its members can be repaired`,
     since: away[controlPlanes.length - quorum] ?? since,
     calls: 'Degraded',
   });
@@ -49,7 +73,7 @@ export const controlPlaneReady: Read = (facts) => {
   return found({
     status: 'False',
     reason: 'ControlPlanesNotReady',
-    message: `not Ready: ${named(away.map(({ name }) => name))}. Look at the host and its kubelet`,
+    message: notReady(facts, away),
     since: earliestOf(timesOf(away), since),
     calls: whenNodesAreAway(facts),
   });
@@ -68,7 +92,7 @@ export const nodesReady: Read = (facts) => {
     message:
       lost.length > 0
         ? `no heartbeat from ${names(lost)}. Check that the machine runs and reaches NATS`
-        : `not Ready: ${names(away)}. Look at the host and its kubelet`,
+        : notReady(facts, away),
     since: earliestOf(timesOf(away), since),
     calls: whenNodesAreAway(facts),
   });

@@ -66,6 +66,8 @@ export interface NodeDoc extends MachinePlan {
   readonly metadata?: NodeMetadata;
   /** It failed for good, and is kept until a retry or its removal. */
   readonly isKept?: boolean;
+  /** Its agent has announced a change of its software, and has not called it Ready since; absent: it has not. */
+  readonly isBeingChanged?: true;
   readonly isLost: boolean;
   /** When the last heartbeat came of one that is lost; absent: not recorded. */
   readonly silentSince?: string;
@@ -211,6 +213,8 @@ const pass = (doc: NodeDoc, milestone: Milestone, time: string): NodeDoc =>
 
 const withoutRemediation = ({ remediation: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
+const withoutChange = ({ isBeingChanged: _past, ...doc }: NodeDoc): NodeDoc => doc;
+
 const withoutDrain = ({ drain: _past, ...doc }: NodeDoc): NodeDoc => doc;
 
 /** What its health check leads to. */
@@ -247,7 +251,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'WorkerJoined':
       return pass(doc, 'joined', time);
     case 'NodeReady':
-      return pass(ready(doc, event), 'ready', time);
+      return pass(ready(withoutChange(doc), event), 'ready', time);
     case 'NodeLabelsSet':
       return { ...doc, metadata: { labels: event.data.labels, taints: event.data.taints } };
     case 'NodeLost':
@@ -394,9 +398,12 @@ const returned = (doc: NodeDoc, event: StoredEvent<ReadinessEvent>): NodeDoc => 
 /** What its agent and the list of Nodes have against it, or no more. */
 const listed = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
   switch (event.type) {
-    case 'NodeNotReady':
+    case 'NodeNotReady': {
+      const changing = event.data.reason === 'SoftwareChange' ? { isBeingChanged: true as const } : {};
+      return { ...withoutChange(withReadiness(doc, event)), ...changing, reason: event.data.message };
+    }
     case 'NodeReadinessContradicted':
-      return { ...withReadiness(doc, event), reason: event.data.message };
+      return { ...withoutChange(withReadiness(doc, event)), reason: event.data.message };
     case 'NodeMissing':
       return { ...withReadiness(doc, event), reason: 'Kubernetes has no Node object of it' };
     case 'NodeReturned':

@@ -159,7 +159,9 @@ const decided = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     }
     case 'UpgradePlanned': {
       const { plan, planHash } = event.data;
-      return { ...doc, plan, planHash, findings: plan.findings, message: PLANNED[doc.mode] };
+      const asks = doc.mode !== 'dry-run' && plan.findings.some(({ severity }) => severity === 'ask');
+      const mode = asks ? 'ask' : doc.mode;
+      return { ...doc, plan, planHash, findings: plan.findings, message: PLANNED[mode] };
     }
     case 'UpgradeApproved':
       return { ...doc, approvedBy: actor, message: ABOUT_TO_BEGIN };

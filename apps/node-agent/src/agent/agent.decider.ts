@@ -83,8 +83,12 @@ const divergenceOf = (revision: number, differences: readonly Difference[]): str
     ...differences.map(({ item, what, observed, desired }) => `${item}/${what}: ${observed} -> ${desired}`),
   ].join('\n');
 
-const sentence = (differences: readonly Difference[]): string =>
-  differences.map(({ what, observed, desired }) => `${what} is ${observed}, desired ${desired}`).join('; ');
+/** What changes, by package; the id of a change says nothing to a reader, unless nothing else is known. */
+const sentence = (differences: readonly Difference[]): string => {
+  const named = differences.filter(({ item }) => item !== 'change');
+  if (named.length === 0) return 'a change of the node begins';
+  return `changing ${named.map(({ what, observed, desired }) => `${what} ${observed} to ${desired}`).join(', ')}`;
+};
 
 export const revisionOf = (standing: Standing): number => (standing.status === 'new' ? 0 : standing.revision);
 

@@ -6,6 +6,8 @@ export interface PhaseRecord {
   readonly status: 'started' | 'done' | 'failed';
   /** Tries for the record's revision, the one under way included. */
   readonly attempts: number;
+  /** Why the last one failed; absent: none did, or its end is not known. */
+  readonly message?: string | undefined;
 }
 
 /** What the node remembers of a change, on its disk, before and after each phase. */
@@ -29,7 +31,14 @@ export type NextStep =
   /** It is done, without another look; `before`: by a boot that was not ordered here. */
   | { readonly do: 'confirm'; readonly phase: ChangePhase; readonly attempt: number; readonly before?: true }
   | { readonly do: 'finish' }
-  | { readonly do: 'stop'; readonly phase: ChangePhase; readonly reason: string };
+  /** `isInterrupted`: the last attempt was cut off, e.g. by a power cut, and nothing has stated its failure. */
+  | {
+      readonly do: 'stop';
+      readonly phase: ChangePhase;
+      readonly attempt: number;
+      readonly reason: string;
+      readonly isInterrupted: boolean;
+    };
 
 const ETCD_PHASES: Readonly<Record<EtcdChange['step'], ChangePhase>> = {
   stop: 'etcd-stop',
@@ -97,6 +106,14 @@ const isSatisfied = ({ unlessBooted }: NodeChange, { bootIdBefore }: ChangeRecor
   return unlessBooted.bootId !== id && Date.parse(at) > Date.parse(unlessBooted.since);
 };
 
+const INTERRUPTED = 'the last attempt was interrupted: the host or the agent stopped meanwhile';
+
+const stopped = (phase: ChangePhase, { phases }: ChangeRecord): NextStep => {
+  const { attempts = 0, status, message = INTERRUPTED } = phases[phase] ?? {};
+  const reason = `${phase} failed ${attempts} times: ${message}`;
+  return { do: 'stop', phase, attempt: attempts, reason, isInterrupted: status === 'started' };
+};
+
 /** What comes next. The same question gets the same answer after a crash: a phase that was begun is run again. */
 export const nextStep = (change: NodeChange, record: ChangeRecord, boot: Boot): NextStep => {
   const phase = phasesOf(change).find((one) => record.phases[one]?.status !== 'done');
@@ -105,8 +122,7 @@ export const nextStep = (change: NodeChange, record: ChangeRecord, boot: Boot): 
   if (phase === 'reboot' && isSatisfied(change, record, boot))
     return { do: 'confirm', phase, attempt: 1, before: true };
   if (phase === 'reboot' && hasBooted(record, boot)) return { do: 'confirm', phase, attempt: Math.max(1, attempts) };
-  if (attempts >= CHANGE_ATTEMPTS_MAX)
-    return { do: 'stop', phase, reason: `${phase} was tried ${attempts} times for revision ${record.revision}` };
+  if (attempts >= CHANGE_ATTEMPTS_MAX) return stopped(phase, record);
   return { do: 'run', phase, attempt: attempts + 1 };
 };
 
@@ -125,8 +141,8 @@ export const began = (record: ChangeRecord, phase: ChangePhase, bootId: string):
 export const succeeded = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
   withPhase(record, phase, { status: 'done', attempts: record.phases[phase]?.attempts ?? 1 });
 
-export const failed = (record: ChangeRecord, phase: ChangePhase): ChangeRecord =>
-  withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1 });
+export const failed = (record: ChangeRecord, phase: ChangePhase, message: string): ChangeRecord =>
+  withPhase(record, phase, { status: 'failed', attempts: record.phases[phase]?.attempts ?? 1, message });
 
 /** Whether kubeadm or the kubelet were begun more than once for this revision: how far an earlier attempt came is unknown. */
 export const isRepeated = ({ phases }: ChangeRecord): boolean =>

@@ -24,6 +24,8 @@ import type { PhaseParts } from './phase.task.js';
 import { restoreStaticPods } from './static.pods.js';
 
 const ITEM = 'change';
+/** Of a failure that is remembered on the disk of the host. */
+const MESSAGE_LENGTH_MAX = 2_000;
 /** An operation has at most six phases. */
 const STEPS_MAX = 10;
 
@@ -66,13 +68,30 @@ export class NodeChanges {
         await store.write({ change: finished(record) });
         return undefined;
       }
-      if (step.do === 'stop')
-        return { item: ITEM, command: commandOf(step.phase, change, this.options.profile) ?? '', message: step.reason };
+      if (step.do === 'stop') return this.stopped(step, change, record);
       const outcome = await this.take(step, { change, revision, software, record, bootId, ensureRest });
       record = outcome.record;
       if (outcome.failure !== undefined) return outcome.failure;
     }
     throw new Error(`a change of more than ${STEPS_MAX} steps`);
+  }
+
+  /** Nothing more is tried for this revision. An attempt that was cut off is stated as the failure that it is. */
+  private async stopped(step: Stop, change: NodeChange, record: ChangeRecord): Promise<Failed> {
+    const { phase, attempt, reason: message } = step;
+    const command = commandOf(phase, change, this.options.profile);
+    if (step.isInterrupted) {
+      await this.report(change.id, record.revision, {
+        phase,
+        attempt,
+        command,
+        status: 'failed',
+        tookMs: null,
+        message,
+      });
+      await this.keep(failed(record, phase, message));
+    }
+    return { item: ITEM, command: command ?? '', message };
   }
 
   /** When the host booted is asked only where it matters. */
@@ -129,7 +148,7 @@ export class NodeChanges {
       await this.report(change.id, revision, { ...common, status: 'failed', tookMs, message });
       const { change: kept } = await this.options.store.read();
       return {
-        record: await this.keep(failed(kept ?? record, phase)),
+        record: await this.keep(failed(kept ?? record, phase, message.slice(-MESSAGE_LENGTH_MAX))),
         failure: { item: ITEM, command: common.command ?? phase, message },
       };
     }
@@ -165,6 +184,8 @@ export class NodeChanges {
     return say([{ type: 'NodeChangeProgressed', data: { ...identity, revision, change, ...progress } }]);
   }
 }
+
+type Stop = Extract<NextStep, { readonly do: 'stop' }>;
 
 interface Task {
   readonly change: NodeChange;

@@ -5,7 +5,11 @@ import type { ChangeRecord } from './change.decider.js';
 
 const PATH = '/var/lib/fairlead/change.json';
 
-const PhaseRecord = z.strictObject({ status: z.enum(['started', 'done', 'failed']), attempts: z.int().min(0) });
+const PhaseRecord = z.strictObject({
+  status: z.enum(['started', 'done', 'failed']),
+  attempts: z.int().min(0),
+  message: z.string().optional(),
+});
 const Record = z.strictObject({
   id: z.string(),
   revision: z.int(),

@@ -27,14 +27,26 @@ describe('the phases of a change', () => {
 
   it('are given up after three tries, until someone asks again [Cluster API 28]', () => {
     let record = recordFor(undefined, 'c', 2);
-    for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage');
-    expect(nextStep(change(), record, { id: 'b' })).toMatchObject({ do: 'stop', phase: 'stage' });
+    for (let attempt = 1; attempt <= 3; attempt += 1) record = failed(began(record, 'stage', 'b'), 'stage', 'no space');
+    expect(nextStep(change(), record, { id: 'b' })).toMatchObject({
+      do: 'stop',
+      phase: 'stage',
+      reason: 'stage failed 3 times: no space',
+      isInterrupted: false,
+    });
     expect(nextStep(change(), recordFor(record, 'c', 3), { id: 'b' })).toMatchObject({ do: 'run', attempt: 1 });
     expect(nextStep(change(), recordFor(record, 'other', 3), { id: 'b' })).toMatchObject({ do: 'run', attempt: 1 });
   });
 
+  it('are given up after a third try that was cut off, too, and that is no known failure', () => {
+    let record = recordFor(undefined, 'c', 2);
+    for (let attempt = 1; attempt <= 3; attempt += 1) record = began(record, 'kubeadm', 'b');
+    const stage = { ...record, phases: { ...record.phases, stage: { status: 'done' as const, attempts: 1 } } };
+    expect(nextStep(change(), stage, { id: 'b' })).toMatchObject({ do: 'stop', attempt: 3, isInterrupted: true });
+  });
+
   it('keep what is done when someone asks again', () => {
-    const record = failed(began(succeeded(recordFor(undefined, 'c', 2), 'stage'), 'kubeadm', 'b'), 'kubeadm');
+    const record = failed(began(succeeded(recordFor(undefined, 'c', 2), 'stage'), 'kubeadm', 'b'), 'kubeadm', 'no');
     expect(nextStep(change(), recordFor(record, 'c', 3), { id: 'b' })).toMatchObject({ do: 'run', phase: 'kubeadm' });
   });
 
@@ -337,7 +349,9 @@ describe('a change of a control plane', () => {
         message: 'exit code 1: etcdserver: no leader',
       });
     const ran = host.commands.length;
-    expect((await host.changes().ensure(desired(), host.bootId, nothing))?.message).toContain('was tried 3 times');
+    expect((await host.changes().ensure(desired(), host.bootId, nothing))?.message).toBe(
+      'kubeadm failed 3 times: exit code 1: etcdserver: no leader',
+    );
     expect(host.commands.length).toBe(ran);
     expect(reported(host.facts).filter((line) => line.startsWith('stage'))).toEqual([
       'stage started 1',

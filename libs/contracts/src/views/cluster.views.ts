@@ -86,6 +86,7 @@ export const CONDITION_REASONS = [
   'NodesFailed',
   'UpgradeHalted',
   'UpgradeRunning',
+  'AwaitingApproval',
   'MixedVersions',
   'NodesAdding',
   'NodesRemoving',
