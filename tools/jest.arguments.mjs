@@ -50,16 +50,19 @@ export const LONG_STORIES = [
 ];
 /** The story of what one machine holds takes a quarter of an hour. */
 export const LARGE_STORY = 'test/large';
+/** The story of a machine that has nothing else runs `npm test` twice. */
+export const MACHINE_STORY = 'test/fresh-machine';
 const fileOf = (story) => `**/${story}.e2e.spec.ts`;
 /** The other stories: they wait so much for the product that two at a time fit on two cores. */
 export const SHORT = [
   '--maxWorkers=2',
   ...ENDED_BY_FORCE,
   '**/*.e2e.spec.ts',
-  ...[...LONG_STORIES, LARGE_STORY].map((story) => `!${fileOf(story)}`),
+  ...[...LONG_STORIES, LARGE_STORY, MACHINE_STORY].map((story) => `!${fileOf(story)}`),
 ];
 export const LONG = [...ONE_BY_ONE, ...LONG_STORIES.map(fileOf)];
 export const LARGE = [...ONE_BY_ONE, fileOf(LARGE_STORY)];
+export const MACHINE = [...ONE_BY_ONE, fileOf(MACHINE_STORY)];
 /** The story whose sample of events becomes all of them. */
 export const CRASHES = [...ONE_BY_ONE, fileOf('test/crash')];
 

@@ -1,9 +1,9 @@
 // What `npm test` leaves out, in the order of what each shows: lint and the other checks, all seeds of the simulations, long stories, stories of real Kubernetes on real
-// hosts where this machine can have them, the most that one machine holds, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and reports it.
+// hosts where this machine can have them, the most that one machine holds, both commands on a minimal machine, and kills at every event. `--minutes <n>` begins nothing that would probably end later, and reports it.
 // It ends with the plain line `N passed, N failed[, N skipped]`.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CRASHES, LARGE, LONG, SEEDED } from './jest.arguments.mjs';
+import { CRASHES, LARGE, LONG, MACHINE, SEEDED } from './jest.arguments.mjs';
 import {
   checked,
   checkSteps,
@@ -50,6 +50,7 @@ const PARTS = [
   { title: 'stories: the long ones', minutes: 24, run: () => jestWithRerun('stories: the long ones', LONG) },
   ...(REAL_STORIES.length > 0 ? [{ title: 'stories: real hosts', minutes: 0, run: realHosts }] : []),
   { title: 'stories: the large one', minutes: 18, run: () => jestWithRerun('stories: the large one', LARGE) },
+  { title: 'both commands on a minimal machine', minutes: 35, run: () => jestWithRerun('a minimal machine', MACHINE) },
   {
     title: 'kills at every event',
     minutes: 22,

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { minimalMachine, obstacleToMinimalMachine } from './system/minimal.machine.js';
+import { FIRST_START_TIMEOUT_MS, Newcomer, ORDINARY, SECOND_START_TIMEOUT_MS } from './system/newcomer.js';
+
+/** As long as CI may take. */
+const TEST_TIMEOUT_MS = 5_400_000;
+
+const obstacle = obstacleToMinimalMachine();
+if (obstacle !== undefined) process.stderr.write(`\n!!! NOT CHECKED on a minimal machine: ${obstacle}\n\n`);
+const when = obstacle === undefined ? describe : describe.skip;
+
+when("a machine with Debian's required packages, Node.js and npm, and nothing else", () => {
+  let newcomer: Newcomer;
+
+  afterEach(() => newcomer.leaves());
+
+  describe.each([
+    ['root', undefined],
+    ['an ordinary user', ORDINARY],
+  ] as const)('as %s', (_who, identity) => {
+    beforeEach(async () => {
+      newcomer = new Newcomer(identity, minimalMachine());
+      await newcomer.clones();
+    }, FIRST_START_TIMEOUT_MS);
+
+    it(
+      'becomes a Ready cluster by "npm start" and leaves nothing running',
+      async () => {
+        const first = await newcomer.starts(FIRST_START_TIMEOUT_MS);
+        expect(first).toEqual({ code: 0, output: expect.stringContaining('The cluster demo is Ready.') });
+        expect(newcomer.leftovers()).toEqual([]);
+      },
+      FIRST_START_TIMEOUT_MS + SECOND_START_TIMEOUT_MS,
+    );
+
+    it(
+      'passes "npm test"',
+      async () => {
+        const { code, output } = await newcomer.npm(['test'], TEST_TIMEOUT_MS);
+        expect(output.trimEnd().split('\n').slice(-40).join('\n')).toMatch(
+          /^\d{4,} passed, 0 failed(, \d+ skipped)?$/m,
+        );
+        expect(code).toBe(0);
+        expect(newcomer.leftovers()).toEqual([]);
+      },
+      TEST_TIMEOUT_MS + SECOND_START_TIMEOUT_MS,
+    );
+  });
+});
