@@ -54,7 +54,7 @@ export class Host {
     return this.record.networkLostBootId === this.record.bootId;
   }
 
-  /** Until it boots again, when its network plugin writes its configuration anew. */
+  /** Until it boots again, when its network plugin writes its configuration again. */
   loseNetwork(): void {
     this.record.networkLostBootId = this.record.bootId;
     this.changed();

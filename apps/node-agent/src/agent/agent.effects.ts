@@ -244,7 +244,7 @@ export class AgentLoop {
     await this.memory.write({ certificates: text });
   }
 
-  /** The host is looked at again when Kubernetes changes its mind: it is how to tell why, and what is found is not from before. */
+  /** The host is looked at again when Kubernetes changes its mind: the differences show why, and none of them is from before. */
   private see(view: NodeView | undefined): void {
     const before = this.lastReady;
     this.view = view;
