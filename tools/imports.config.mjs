@@ -150,7 +150,7 @@ const LAYERS = {
     'lifecycle',
     'migrations',
   ],
-  revoker: ['adapters', 'revocations'],
+  revoker: ['adapters', 'revocations', 'connections'],
 };
 
 const SPECS = String.raw`\.(spec|features|fixtures)\.ts$`;
