@@ -196,7 +196,7 @@ const failuresOf = ({ log }: RolloutSimulation): readonly StoredEvent<'Operation
       event.type === 'OperationFailed' && event.data.nextAttemptAt === null,
   );
 
-/** What is left behind on a node that somebody would have to find and undo. */
+/** What is left behind on a node that an operator would have to find and undo. */
 const leftOn = ({ model }: RolloutSimulation, node: string): readonly string[] => {
   const { cordoned, ready, desired, software } = model.nodes[node]!;
   const differs = Object.entries(desired.software).some(([what, version]) => software[what] !== version);

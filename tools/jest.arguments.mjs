@@ -78,6 +78,7 @@ export const SEEDED = seeded([
   'kubeconfigs',
   'machines',
   'node-actions',
+  'partly.upgraded',
   'pause',
   'pool-status',
   'pools',

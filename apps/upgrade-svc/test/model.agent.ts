@@ -168,7 +168,7 @@ const progressFailed = (node: ModelNode, id: string, { at, message }: AgentFailu
   },
 });
 
-/** One more attempt that fails; after the last of a revision the agent does nothing, and while it stages it tries again for ever. */
+/** One more attempt that fails; after the last of a revision the agent does nothing, and while it stages it tries again without a limit. */
 const failStep = (node: ModelNode, id: string, failure: AgentFailure): AgentStep | undefined =>
   node.attempts >= (failure.at === 'stage' ? STAGE_ATTEMPTS : CHANGE_ATTEMPTS_MAX)
     ? undefined

@@ -55,7 +55,7 @@ export interface UpgradeDoc {
   readonly leftFailed: readonly string[];
   /** What the hook says that holds it; absent: none does. */
   readonly held?: string;
-  /** Who aborted it, and why; absent: nobody has. */
+  /** Who aborted it, and why; absent: it was not aborted by an operator. */
   readonly abortedBy?: { readonly actor: string; readonly reason: string };
 }
 
