@@ -4,6 +4,7 @@ export declare const LONG_STORIES: readonly string[];
 export declare const SHORT: readonly string[];
 export declare const LONG: readonly string[];
 export declare const LARGE: readonly string[];
+export declare const MACHINE: readonly string[];
 export declare const CRASHES: readonly string[];
 export declare const SEEDED: readonly string[];
 export declare const QUICK: readonly string[];
