@@ -30,6 +30,8 @@ export interface Pause {
   readonly reason: string;
 }
 
+export const pauseSentence = ({ reason, by }: Pause): string => `${reason === '' ? 'no reason given' : reason} (${by})`;
+
 /** A pause of the world ends with its cause; one of a person or a probe when someone says so. */
 export const endsByItself = (by: PausedBy): boolean => by === 'window' || by === 'gate';
 
@@ -128,6 +130,6 @@ export const refuseBeside = (
   action: string,
 ): Refusal => {
   const { id, phase, pause } = upgrade;
-  const state = pause === null ? phase : `${phase}: ${pause.reason} (${pause.by})`;
+  const state = pause === null ? phase : `${phase}: ${pauseSentence(pause)}`;
   return refuse('upgrade.open', { namespace, cluster, upgrade: id, action, state, wayOn: wayOn(upgrade, cluster) });
 };

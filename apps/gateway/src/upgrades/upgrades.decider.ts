@@ -147,8 +147,8 @@ const request = (state: UpgradesState, command: RequestUpgrade): readonly Upgrad
   if (latest?.id === request.upgradeId || over.has(request.upgradeId)) return nothing;
   if (latest !== undefined && isGivenUp(latest, command)) return nothing;
   if (latest !== undefined && isOpen(latest)) {
-    // The same request of the same person is a repetition, e.g. after an answer that was lost.
-    if (isRepetition(latest, command)) return nothing;
+    // The same request of the same person is a repetition, e.g. after an answer that was lost; but not of what is given up.
+    if (latest.phase !== 'Aborting' && isRepetition(latest, command)) return nothing;
     return refuseBeside(latest, { namespace, cluster: name }, 'upgrade');
   }
   return (

@@ -134,6 +134,8 @@ describe('a request for an upgrade', () => {
       `Unable to upgrade. The upgrade ${upgradeId} is not finished (Halted). Fix the cause and retry it (fairlead upgrade retry demo), or end it (fairlead upgrade abort demo).`,
     ]);
     expect(told([...paused, upgradeFact('RolloutResumed')])).toContain('(Running)');
+    const unexplained = upgradeFact('RolloutPaused', { by: 'user', reason: '' });
+    expect(told([...running, unexplained])).toContain('(Paused: no reason given (user))');
   });
 
   it('is a repetition with the same id, or with the same request of the same person while it is open', () => {
@@ -148,6 +150,12 @@ describe('a request for an upgrade', () => {
       .thenNothing();
     given(...planned)
       .when(request({ ...otherId, actor: 'user/somebody-else' } as never))
+      .thenRefused('upgrade.open');
+  });
+
+  it('is no repetition of one that is being aborted: its plan would be shown, and could not be approved', () => {
+    given(...running, upgradeFact('UpgradeAbortRequested', { reason: '' }))
+      .when(request({ ...otherId } as never))
       .thenRefused('upgrade.open');
   });
 

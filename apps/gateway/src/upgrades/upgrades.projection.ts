@@ -14,7 +14,7 @@ import {
 } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { operationStatesAfter, type OperationStates } from './operation.state.js';
-import { upgradePhaseAfter, type PausedBy, type UpgradeMode } from '../lifecycle/upgrade.phase.js';
+import { pauseSentence, upgradePhaseAfter, type PausedBy, type UpgradeMode } from '../lifecycle/upgrade.phase.js';
 
 /** A gate that does not hold now. */
 export interface ClosedGate {
@@ -203,13 +203,13 @@ const rolled = (doc: UpgradeDoc, event: StoredEvent): UpgradeDoc => {
     case 'RolloutStarted':
       return { ...withoutHeld(doc), startedAt: time, message: '' };
     case 'UpgradePauseRequested':
-      return { ...doc, message: `no further node begins: ${event.data.reason}` };
+      return { ...doc, message: ['no further node begins', event.data.reason].filter(Boolean).join(': ') };
     case 'RolloutPaused':
       return doc.phase === 'Aborting'
         ? doc
         : {
             ...doc,
-            message: [event.data.reason, `(${event.data.by})`].filter(Boolean).join(' '),
+            message: pauseSentence(event.data),
             pausedBy: event.data.by,
           };
     case 'UpgradeResumeRequested':

@@ -259,9 +259,16 @@ const pauseMessage = (known: Known): string => {
   return until === null ? upgrade.message : `${upgrade.message}; its window is closed until ${until}`;
 };
 
+/** Events recommend commands for `<cluster>`, whatever its name. */
+const forCluster = ({ cluster }: UpgradeDoc, text: string): string => text.replaceAll('<cluster>', cluster);
+
+const findingsOf = (upgrade: UpgradeDoc): UpgradeView['findings'] =>
+  upgrade.findings.map((finding) => ({ ...finding, help: forCluster(upgrade, finding.help) }));
+
 const nextActionsOf = (known: Known): readonly string[] => {
   const { upgrade } = known;
-  if (upgrade.phase !== 'Paused') return [...upgrade.nextActions, ...endEmulation(known)];
+  if (upgrade.phase !== 'Paused')
+    return [...upgrade.nextActions.map((action) => forCluster(upgrade, action)), ...endEmulation(known)];
   const end = `end it here, so that the cluster may be changed otherwise: "fairlead upgrade abort ${upgrade.cluster}"`;
   if (!isPausedBySomebody(upgrade)) return ['wait: it goes on by itself', end];
   const until = closedUntil(known);
@@ -312,7 +319,7 @@ const summaryOf = (known: Known, nodes: readonly UpgradeNodeView[]): UpgradeSumm
     cluster: upgrade.cluster,
     mode: upgrade.mode,
     phase: upgrade.phase,
-    message: upgrade.message === '' ? surgeMessage(known) : pauseMessage(known),
+    message: upgrade.message === '' ? surgeMessage(known) : forCluster(upgrade, pauseMessage(known)),
     target: upgrade.target,
     actor: upgrade.actor,
     requestedAt: upgrade.requestedAt,
@@ -344,7 +351,7 @@ export const upgradeView = (rows: UpgradeRows, nowMs: number): UpgradeView => {
     pools: upgrade.pools === null ? null : [...upgrade.pools],
     controlPlane: upgrade.controlPlane,
     overrides: [...upgrade.overrides],
-    findings: [...upgrade.findings],
+    findings: findingsOf(upgrade),
     planHash: upgrade.planHash,
     plan: upgrade.plan,
     approvedBy: upgrade.approvedBy,

@@ -1,4 +1,11 @@
-import type { Fact, PlanOperation, UpgradeNodeView, UpgradeView } from '@fairlead/contracts';
+import {
+  NEXT_ACTIONS,
+  UPGRADE_FINDINGS,
+  type Fact,
+  type PlanOperation,
+  type UpgradeNodeView,
+  type UpgradeView,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { CREATE, inLog, nodeFact, rowsOf, world } from '../story.fixtures.js';
 import {
@@ -210,6 +217,33 @@ describe('an upgrade', () => {
       'Running',
       'Completed',
     ]));
+
+  it('that is paused without a reason says so, and by whom', () =>
+    expect(
+      phases([
+        ...begun,
+        upgradeFact('UpgradePauseRequested', { reason: '' }),
+        upgradeFact('RolloutPaused', { by: 'user', reason: '' }),
+      ]).slice(-2),
+    ).toEqual(['Running: no further node begins', 'Paused: no reason given (user)']));
+
+  it('that has halted or was rejected names its cluster in every command that it recommends', () => {
+    const halted = viewAfter([
+      ...begun,
+      upgradeFact('RolloutHalted', {
+        rule: 'E2',
+        cause: { operation: 'change', target: 'demo-w-1', message: 'no' },
+        nodes: ['demo-w-1'],
+        nextActions: Object.values(NEXT_ACTIONS),
+      }),
+    ]);
+    expect(halted.nextActions[0]).toBe('fix the cause, and retry: "fairlead upgrade retry demo"');
+    const { help } = UPGRADE_FINDINGS['B4.none'];
+    const finding = { rule: 'B4', severity: 'refuse' as const, facts: {}, sentence: 'no snapshot', help };
+    const rejected = viewAfter([upgradeRequested(), upgradeFact('UpgradeRejected', { findings: [finding] })]);
+    expect(rejected.findings).toMatchObject([{ help: 'Take one: "fairlead etcd snapshot demo --wait".' }]);
+    expect(JSON.stringify([halted, rejected])).not.toContain('<cluster>');
+  });
 
   it('that is paused before its start waits for the hook that holds it once it is resumed, and does not run', () => {
     const ofHook = { hook: 'board', point: 'BeforeUpgrade', attempt: 1 };
