@@ -128,8 +128,8 @@ const textTricks = (genuine: string): readonly Trick[] => {
     { does: 'an alias bomb', text: `${bomb}\n${genuine}`, says: 'it has YAML aliases' },
     { does: 'a tag', text: genuine.replace('kind: Config', 'kind: !!js/function Config'), says: 'YAML' },
     {
-      does: 'ten megabytes',
-      text: `#${'x'.repeat(10 * 1024 * 1024)}\n${genuine}`,
+      does: 'two megabytes',
+      text: `#${'x'.repeat(2 * 1_048_576)}\n${genuine}`,
       says: 'longer than 32768 bytes',
     },
     { does: 'collections in collections', text: '['.repeat(30_000), says: 'YAML' },

@@ -54,7 +54,7 @@ describe('fairlead application', () => {
 
   it('register sends nothing but settings, whatever other options are given', async () => {
     gateway.on('PUT', GRAFANA, { body: view() });
-    const { code, stdout } = await register('--output', 'json', '--namespace', 'team-a');
+    const { code, stdout } = await register('--output', 'json');
     expect([code, JSON.parse(stdout).name]).toEqual([0, 'grafana']);
     const [sent] = gateway.asked('PUT', GRAFANA);
     expect(Object.keys(sent?.body as object).toSorted()).toEqual(['chart', 'keep', 'range', 'repository']);

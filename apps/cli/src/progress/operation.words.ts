@@ -68,14 +68,14 @@ export const summaryOf = (operation: OperationView): string => {
       return DONE[courseOf(operation)];
     case 'Failed':
     case 'Rejected':
+    case 'Cancelled':
     case 'Superseded':
       return `${phase}${again}${reason === '' ? '' : ` (${reason})`}`;
   }
 };
 
 export const isOver = ({ phase }: OperationView): boolean => phase !== 'Running';
-export const hasFailed = ({ phase }: OperationView): boolean =>
-  phase === 'Failed' || phase === 'Rejected' || phase === 'Superseded';
+export const hasFailed = ({ phase }: OperationView): boolean => phase !== 'Running' && phase !== 'Succeeded';
 
 /** Of an operation that is over, nothing is tried again, whatever was intended. */
 export const attemptIn = (operation: OperationView, failure: Failure, nowMs: number): string =>

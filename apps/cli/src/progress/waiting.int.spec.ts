@@ -147,7 +147,7 @@ describe('waiting', () => {
     const { code, stderr } = await ask(create);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      'Error: kubeadm init on demo-cp-1 failed: timed out waiting for the condition [InitControlPlaneFailedReason]',
+      'Error: kubeadm init on demo-cp-1 failed: timed out waiting for the condition [ControlPlaneInitFailed]',
     );
     expect(stderr).toContain('  Continue from the failed step: fairlead cluster retry demo\n');
     expect(stderr).toContain('  Delete the cluster: fairlead cluster delete demo\n');

@@ -19,6 +19,7 @@ const ENDED = {
   Succeeded: 'done',
   Failed: 'failed',
   Rejected: 'rejected',
+  Cancelled: 'cancelled',
   Superseded: 'superseded',
   Running: 'running',
 } as const;

@@ -29,7 +29,9 @@ import { makeKubeconfigs } from '../../../../libs/kubernetes/src/kubeconfig.fixt
 import { CREATE, nodeFact, uid as storyUid } from '../story.fixtures.js';
 
 const gateway = useGateway(async () => {
-  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', { body: request('demo') });
+  const { body } = await gateway.ask<ClusterView>('POST', '/ns/default/clusters', {
+    body: request('demo', { serviceType: 'multi' }),
+  });
   uid = body.uid;
   expect((await gateway.ask('GET', `${path}?minSeq=${body.lastSeq}`)).status).toBe(200);
 });

@@ -32,14 +32,13 @@ export class ConnectionCommands {
 
   async register(name: ConnectionName, request: ConnectionRequest, caller: Caller): Promise<Decided<ConnectionsState>> {
     const { token, secret = token, keys = {}, ...settings } = request.settings;
-    const { provider, region, zone, moved, quota } = request;
-    const { users, granted } = await this.checks.pass(name, { request, settings, secret, keys });
-    const { namespaces = granted } = request;
+    const { provider, region, zone, moved, namespaces, quota } = request;
+    const { users, since } = await this.checks.pass(name, { request, settings, secret, keys });
     // Nothing is sealed for a request that is refused: the secret that there is stays. And sealed before it is stated: whoever reacts to the event finds the secret.
     for (const [key, value] of Object.entries(keys))
       await this.secrets.put(connectionSecretRef(name, key), value, SHARED);
     const sealed = secret === undefined ? undefined : await this.seal(name, secret);
-    const data = { name, provider, region, zone, settings, sealed, users, moved, namespaces, quota };
+    const data = { name, provider, region, zone, settings, sealed, users, since, moved, namespaces, quota };
     return orRefuse(
       await this.handle(connections, CONNECTIONS_STREAM, { type: 'RegisterConnection', data }, causeOf(caller)),
     );
@@ -51,8 +50,8 @@ export class ConnectionCommands {
     { namespaces, quota }: ConnectionChange,
     caller: Caller,
   ): Promise<Decided<ConnectionsState>> {
-    await this.checks.namespacesKnown(namespaces);
-    const command = { type: 'ChangeConnection', data: { name, namespaces, quota } } as const;
+    const since = await this.checks.namespacesKnown(namespaces);
+    const command = { type: 'ChangeConnection', data: { name, namespaces, quota, since } } as const;
     return orRefuse(await this.handle(connections, CONNECTIONS_STREAM, command, causeOf(caller)));
   }
 

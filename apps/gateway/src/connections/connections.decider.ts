@@ -1,5 +1,6 @@
 import {
   refuse,
+  SHARED_WITH_ALL,
   sshAddress,
   SshSettings,
   withQuotaChange,
@@ -38,13 +39,19 @@ export type RegisterConnection = Command<
       readonly name: ConnectionName;
       readonly sealed: SecretRef | undefined;
       readonly users: Users;
+      readonly since: NamespacesSince;
       readonly moved: boolean;
     }
 >;
 /** Its settings and its secret stay. */
 export type ChangeConnection = Command<
   'ChangeConnection',
-  { readonly name: ConnectionName; readonly namespaces: string[] | undefined; readonly quota: QuotaChange | undefined }
+  {
+    readonly name: ConnectionName;
+    readonly namespaces: string[] | undefined;
+    readonly quota: QuotaChange | undefined;
+    readonly since: NamespacesSince;
+  }
 >;
 /** `usedBy`: the clusters that stand on the connection. */
 export type RemoveConnection = Command<
@@ -71,13 +78,22 @@ export type AcceptHost = Command<
 
 interface Registered extends ConnectionSettings, Grant {
   readonly secretRef: SecretRef | null;
+  /** Sequence of the event that registered it last. */
+  readonly seq: number;
 }
+
+/** The namespaces that there are, each with the sequence of its creation. */
+export type NamespacesSince = ReadonlyMap<string, number>;
 
 /** A new connection is granted to the default namespace only; sharing it is explicit. */
 const FIRST_GRANT = ['default'];
 
-const grantOf = (before: Registered | undefined, { namespaces, quota }: Grant): Grant => {
-  const kept = before === undefined ? FIRST_GRANT : before.namespaces;
+/** A grant ends with its namespace: it is not one of a namespace that was created again under the same name. */
+const grantsOf = ({ namespaces, seq }: Registered, since: NamespacesSince): string[] | undefined =>
+  namespaces?.filter((one) => one === SHARED_WITH_ALL || (since.get(one) ?? Infinity) < seq);
+
+const grantOf = (before: Registered | undefined, { namespaces, quota }: Grant, since: NamespacesSince): Grant => {
+  const kept = before === undefined ? FIRST_GRANT : grantsOf(before, since);
   const granted = namespaces === undefined ? kept : [...new Set(namespaces)].sort();
   const bounded = quota ?? before?.quota;
   return {
@@ -127,27 +143,30 @@ const acceptHost = (state: ConnectionsState, { data }: AcceptHost): readonly Con
 };
 
 const register = (state: ConnectionsState, { data }: RegisterConnection): readonly ConnectionFact[] | Refusal => {
-  const { name, sealed, users, moved, namespaces, quota, ...place } = data;
+  const { name, sealed, users, moved, namespaces, since, quota, ...place } = data;
   const before = state.get(name);
   const refusal = before && orphaning(name, { before, after: place, moved }, users);
   if (refusal !== undefined) return refusal;
   const secretRef = sealed ?? before?.secretRef ?? null;
-  const settings = { ...place, ...grantOf(before, { namespaces, quota }) };
+  const settings = { ...place, ...grantOf(before, { namespaces, quota }, since) };
   // A new secret under the same reference is news for infra-svc, so it is stated although nothing else changed.
-  if (sealed === undefined && before !== undefined && sameJson(before, { ...settings, secretRef })) return nothing;
+  if (sealed === undefined && isSame(before, { ...settings, secretRef })) return nothing;
   return [{ type: 'ConnectionRegistered', data: { name, ...settings, secretRef } }];
 };
 
 const changed = (state: ConnectionsState, { data }: ChangeConnection): readonly ConnectionFact[] | Refusal => {
-  const { name, namespaces, quota: change = {} } = data;
+  const { name, namespaces, since, quota: change = {} } = data;
   const before = state.get(name);
   if (before === undefined) return refuse('connection.not-found', { connection: name });
   const quota = withQuotaChange(before.quota ?? {}, change);
   // A quota without limits is none.
-  const { quota: _before, ...settings } = { ...before, ...grantOf(before, { namespaces }) };
+  const { quota: _before, seq: _seq, ...settings } = { ...before, ...grantOf(before, { namespaces }, since) };
   const after = Object.keys(quota).length === 0 ? settings : { ...settings, quota };
-  return sameJson(before, after) ? nothing : [{ type: 'ConnectionRegistered', data: { name, ...after } }];
+  return isSame(before, after) ? nothing : [{ type: 'ConnectionRegistered', data: { name, ...after } }];
 };
+
+const isSame = (before: Registered | undefined, after: Omit<Registered, 'seq'>): boolean =>
+  before !== undefined && sameJson(before, { ...after, seq: before.seq });
 
 /** All connections; registering one again replaces its settings. */
 export const connections: Decider<
@@ -196,7 +215,7 @@ export const connections: Decider<
   evolve: (state, event) => {
     if (event.type === 'ConnectionRegistered') {
       const { name, ...registered } = event.data;
-      return new Map(state).set(name, registered);
+      return new Map(state).set(name, { ...registered, seq: event.meta.seq });
     }
     if (event.type !== 'ConnectionRemoved') return state;
     const left = new Map(state);

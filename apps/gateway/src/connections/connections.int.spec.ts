@@ -16,6 +16,8 @@ import { NOWHERE, request, SECRET_CANARY, useGateway } from '../gateway.fixtures
 const gateway = useGateway();
 
 const lab = { provider: 'lab', region: 'lab-1', settings: { endpoint: 'http://127.0.0.1:1' } };
+/** A cluster whose workers use another connection than its control planes. */
+const MULTI = { serviceType: 'multi' };
 const put = (name: string, body: unknown) =>
   gateway.ask<Omit<ConnectionView, 'kind'> & Omit<ErrorView, 'kind'>>('PUT', `/connections/${name}`, { body });
 const registered = async (name: string) =>
@@ -305,7 +307,7 @@ describe('a connection', () => {
   it('in use cannot be pointed at another provider or endpoint, which would orphan its machines, nor lose its secret to the attempt', async () => {
     await put('based', { ...lab, settings: { ...lab.settings, token: 'first' } });
     const worker = [{ connection: 'based', count: 1, spec: 's' }];
-    const made = await gateway.ask('POST', '/ns/default/clusters', { body: request('on-based', { worker }) });
+    const made = await gateway.ask('POST', '/ns/default/clusters', { body: request('on-based', { worker, ...MULTI }) });
     await gateway.ask('GET', `/ns/default/clusters/on-based?minSeq=${made.headers.get('x-fairlead-seq')}`);
     const hosts = [{ name: 'rack-1', address: '198.51.100.11' }];
     for (const [field, body] of [
@@ -352,7 +354,9 @@ describe('a connection', () => {
     for (const connection of ['private', 'implicit']) {
       const worker = [{ connection, count: 1, spec: 's' }];
       const path = '/ns/tenant/clusters';
-      const { status, body } = await gateway.ask<ErrorView>('POST', path, { body: request('thief', { worker }) });
+      const { status, body } = await gateway.ask<ErrorView>('POST', path, {
+        body: request('thief', { worker, ...MULTI }),
+      });
       expect([status, body.reason, body.field]).toEqual([403, 'connection.not-granted', 'worker[0].connection']);
     }
     expect((await put('private', { ...lab, namespaces: ['default', 'nowhere'] })).body.reason).toBe(
@@ -362,7 +366,7 @@ describe('a connection', () => {
     expect(shared.body.namespaces).toEqual(['default', 'tenant']);
     expect((await put('private', { ...lab, zone: 'lab-1b' })).body.namespaces).toEqual(['default', 'tenant']);
     const worker = [{ connection: 'private', count: 1, spec: 's' }];
-    const made = await gateway.ask('POST', '/ns/tenant/clusters', { body: request('guest', { worker }) });
+    const made = await gateway.ask('POST', '/ns/tenant/clusters', { body: request('guest', { worker, ...MULTI }) });
     expect(made.status).toBe(202);
   });
 
@@ -419,7 +423,7 @@ describe('a connection', () => {
       'The quota of namespace bounded is 1 clusters: 1 are taken, and 1 more are desired',
     );
     await put('small', { ...lab, quota: { nodes: 1 } });
-    const onSmall = request('on-small', { worker: [{ connection: 'small', count: 2, spec: 's' }] });
+    const onSmall = request('on-small', { worker: [{ connection: 'small', count: 2, spec: 's' }], ...MULTI });
     const refused = await gateway.ask<ErrorView>('POST', '/ns/default/clusters', { body: onSmall });
     expect([refused.status, refused.body.reason]).toEqual([409, 'quota.exceeded']);
   });
@@ -472,7 +476,7 @@ describe('a connection', () => {
   it('cannot be removed while a cluster stands on it', async () => {
     await put('used', lab);
     const worker = [{ connection: 'used', count: 1, spec: 's' }];
-    const made = await gateway.ask('POST', '/ns/default/clusters', { body: request('user', { worker }) });
+    const made = await gateway.ask('POST', '/ns/default/clusters', { body: request('user', { worker, ...MULTI }) });
     await gateway.ask('GET', `/ns/default/clusters/user?minSeq=${made.headers.get('x-fairlead-seq')}`);
     const { status, body } = await gateway.ask<ErrorView>('DELETE', '/connections/used');
     expect([status, body.message]).toEqual([409, "The connection 'used' is used by default/user"]);

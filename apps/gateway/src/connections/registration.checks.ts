@@ -12,6 +12,7 @@ import { networkInterfaces } from 'node:os';
 import { Registry } from '../common/registry.js';
 import { SETTINGS, type Settings } from '../config.js';
 import { refuseAny } from '../http/refused.js';
+import type { NamespacesSince } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
 import { unreachableNats, type Reach } from './nats.reach.js';
@@ -30,9 +31,11 @@ export interface RegistrationRequest {
 /** What a registration that passed is decided with. */
 export interface Passed {
   readonly users: Users;
-  /** The namespaces that may use the connection now; undefined: it is new, or was registered before there were grants. */
-  readonly granted: string[] | undefined;
+  readonly since: NamespacesSince;
 }
+
+const sinceOf = ({ namespaces }: Registered): NamespacesSince =>
+  new Map([...namespaces].map(([name, { since }]) => [name, since]));
 
 /** Looks at a connection before anything of it is sealed or stated. */
 @Injectable()
@@ -54,12 +57,14 @@ export class RegistrationChecks {
     const users = await this.queries.users(name);
     const known = await this.registry.latest();
     refuseAny(besideKnown(known, { name, users, registration }));
-    return { users, granted: known.connections.get(name)?.namespaces };
+    return { users, since: sinceOf(known) };
   }
 
-  /** Throws Refused with those of the namespaces that there are not. */
-  async namespacesKnown(namespaces: readonly string[] | undefined): Promise<void> {
-    refuseAny(strangers(await this.registry.latest(), namespaces));
+  /** The namespaces that there are; throws Refused with those of the request that there are not. */
+  async namespacesKnown(namespaces: readonly string[] | undefined): Promise<NamespacesSince> {
+    const known = await this.registry.latest();
+    refuseAny(strangers(known, namespaces));
+    return sinceOf(known);
   }
 
   /** The clusters that stand on the connection, and the secrets that go with it. */

@@ -39,7 +39,7 @@ describe('a body below the base of CB-Ladybug', () => {
   });
 
   it.each([
-    ['POST', 'ns/a/clusters', ['body']],
+    ['POST', 'ns/a/clusters', ['body', 'defaults']],
     ['POST', 'ns/a/clusters/b/nodes', ['body']],
     ['GET', 'ns/a/clusters', ['query']],
     ['GET', 'ns/a/clusters/b', ['query']],

@@ -149,10 +149,12 @@ describe('a namespace that was deleted and created again', () => {
       const { body } = await gateway.ask<ConnectionList>('GET', '/connections', { token });
       expect(body.items.map(({ name }) => name)).not.toContain('leased');
       const made = await gateway.ask<ErrorView>('POST', '/ns/granted/clusters', {
-        body: request('x', { worker }),
+        body: request('x', { worker, serviceType: 'multi' }),
         token,
       });
       expect([made.status, made.body.reason]).toEqual([422, 'connection.unknown']);
+      const limited = await gateway.ask('PATCH', '/connections/leased', { body: { quota: { clusters: 9 } } });
+      expect([limited.status, limited.body['namespaces']]).toEqual([200, ['default']]);
       const again = await gateway.ask('PUT', '/connections/leased', { body: { ...lab, zone } });
       expect([again.status, again.body['namespaces']]).toEqual([200, ['default']]);
     }

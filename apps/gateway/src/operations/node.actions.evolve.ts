@@ -106,7 +106,7 @@ export const endOfActed = (
   const message = messageOf(nodes);
   if (all.every(isSatisfied)) return { phase: 'Succeeded', message };
   const isCancelled = all.every((one) => isSatisfied(one) || one.why === 'Cancelled');
-  return { phase: isCancelled ? 'Superseded' : 'Failed', message };
+  return { phase: isCancelled ? 'Cancelled' : 'Failed', message };
 };
 
 export const COURSES = {

@@ -449,11 +449,7 @@ const ADVANCES: { readonly [T in EventType]?: Advance<T> } = {
   InfrastructureStepFailed: stepFailed,
   BootstrapStepFailed: stepFailed,
   NodeRemovalCancelled: (doc, { meta, data }) =>
-    mapRunning(
-      doc,
-      removes(data.node),
-      ended('Superseded', meta.time, { message: 'it was cancelled: the node stays' }),
-    ),
+    mapRunning(doc, removes(data.node), ended('Cancelled', meta.time, { message: 'the node stays' })),
   NodeDrained: (doc, event) => marks(removes(event.data.node))(doc, event),
   NodeRemoved: (doc, event) => marks(removes(event.data.node))(doc, event),
   VmDeleted: machineDeleted,

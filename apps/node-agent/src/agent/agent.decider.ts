@@ -87,7 +87,10 @@ const divergenceOf = (revision: number, differences: readonly Difference[]): str
 const sentence = (differences: readonly Difference[]): string => {
   const named = differences.filter(({ item }) => item !== 'change');
   if (named.length === 0) return 'a change of the node begins';
-  return `changing ${named.map(({ what, observed, desired }) => `${what} ${observed} to ${desired}`).join(', ')}`;
+  const words = named.map(
+    ({ item, what, observed, desired }) => `${what === 'service' ? item : what} ${observed} to ${desired}`,
+  );
+  return `changing ${words.join(', ')}`;
 };
 
 export const revisionOf = (standing: Standing): number => (standing.status === 'new' ? 0 : standing.revision);

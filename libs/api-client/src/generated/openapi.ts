@@ -5036,7 +5036,7 @@ export interface components {
       /** @description How often the operation has been retried so far, including this retry */
       retries: number;
       /** @enum {string} */
-      phase: 'Running' | 'Succeeded' | 'Failed' | 'Rejected' | 'Superseded';
+      phase: 'Running' | 'Succeeded' | 'Failed' | 'Rejected' | 'Cancelled' | 'Superseded';
       uid: string;
       actor: string;
       /** @description RFC 3339, UTC */

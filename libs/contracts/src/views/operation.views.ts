@@ -24,7 +24,7 @@ export const OPERATION_KINDS = [
 export const OperationKind = z.enum(OPERATION_KINDS);
 export type OperationKind = z.infer<typeof OperationKind>;
 
-export const OPERATION_PHASES = ['Running', 'Succeeded', 'Failed', 'Rejected', 'Superseded'] as const;
+export const OPERATION_PHASES = ['Running', 'Succeeded', 'Failed', 'Rejected', 'Cancelled', 'Superseded'] as const;
 export const OperationPhase = z.enum(OPERATION_PHASES);
 export type OperationPhase = z.infer<typeof OperationPhase>;
 
