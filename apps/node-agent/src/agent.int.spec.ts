@@ -385,7 +385,9 @@ describe('an agent at a real log', () => {
     await eventuallyPasses(() => expect(heartbeatOf(config)?.ready).toBe(true));
     expect(await typesOf(config)).toEqual(['NodeInitialized']);
     await expectTypes(config, 'NodeInitialized', 'NodeNotReady', 'NodeInitialized');
-    expect((await eventsOf(config))[1]?.data).toMatchObject({ message: 'changing container-runtime not running to running' });
+    expect((await eventsOf(config))[1]?.data).toMatchObject({
+      message: 'changing container-runtime not running to running',
+    });
     expect(host.active.has('containerd')).toBe(true);
   });
 
