@@ -125,6 +125,7 @@ export const kubernetesFeatures = (name: string, { startCluster, makeApi }: Kube
         internalIp: expect.stringMatching(/^[0-9.]+$/),
         ready: true,
         message: 'kubelet is posting ready status',
+        pressures: [],
         kubeletVersion: under.version,
         containerRuntime: 'containerd://1.7.24',
         unschedulable: false,

@@ -47,7 +47,7 @@ describe('a server with a certificate of an authority of its own', () => {
 
   it('streams its events', async () => {
     const io = fakeIo({ env: { ...env(), FAIRLEAD_CA_FILE: own } });
-    const following = run(['events', 'demo', '--follow'], io);
+    const following = run(['events', 'demo', '--follow', '--since', '0'], io);
     await eventually(() => io.stdout().includes('ClusterAccepted'));
     io.pressCtrlC();
     expect((await following).stdout).toContain('ClusterAccepted');
