@@ -215,6 +215,12 @@ export type Check =
   | { readonly outcome: 'rejected'; readonly findings: readonly Finding[] }
   | { readonly outcome: 'planned'; readonly plan: UpgradePlan };
 
+/** A path from a version that could not be read is refused in any case; what hides the version says more than the path (A4). */
+const withoutUnknownPath = ({ facts }: PlanInput, stops: readonly Finding[]): readonly Finding[] => {
+  const others = stops.filter(({ rule }) => rule !== 'A4');
+  return oldestApiServer(versionsIn(facts)) === undefined && others.length > 0 ? others : stops;
+};
+
 /** Facts and a request become a plan, or the findings for which there can be none. Pure: a dry run and a run get the same. */
 export const planUpgrade = (input: PlanInput): Check => {
   const path = pathOf(input);
@@ -222,6 +228,6 @@ export const planUpgrade = (input: PlanInput): Check => {
   const { overridden } = input.request;
   const findings = [...path.findings, ...findingsOf(input, plan)];
   const stops = stopping(findings, overridden);
-  if (stops.length > 0) return { outcome: 'rejected', findings: [...stops] };
+  if (stops.length > 0) return { outcome: 'rejected', findings: [...withoutUnknownPath(input, stops)] };
   return { outcome: 'planned', plan: { ...plan, findings: [...withOverrides(findings, overridden)] } };
 };

@@ -228,6 +228,17 @@ describe('a plan', () => {
     expect(applied).toMatchObject({ kubernetes: from, emulatedVersion: null });
   });
 
+  it('is refused for what could not be read, and not for its path, where that hides the present version', () => {
+    const facts = factsOf(modelOf(3, 1, '1.34.4'), AT);
+    const unread = [{ what: 'nodes', rule: 'B2', message: 'etcdserver: no leader' }] as const;
+    const hidden = { facts: { ...facts, nodes: [], unread } };
+    const rulesWith = (...overridden: RolloutRequest['overridden']): readonly string[] =>
+      rejectedBy(inputOf(modelOf(3, 1, '1.34.4'), { ...to('v1.35.4'), overridden }, {}, hidden));
+    expect(rulesWith()).toContain('B2');
+    expect(rulesWith()).not.toContain('A4');
+    expect(rulesWith('B2')).not.toEqual([]); // An override opens no way from an unknown version.
+  });
+
   it('is refused when a node that gets files does not reach their source, and only then (B9)', () => {
     const model = modelOf(1, 2, '1.33.13');
     const source = { at: AT, address: 'http://mirror/', failure: 'no route to host', releases: null };
