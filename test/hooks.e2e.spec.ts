@@ -275,7 +275,7 @@ describe('hooks of a cluster', () => {
       const shown = await system.call<Shown>('GET', `${path}?minSeq=${blocked.meta.seq}`);
       const condition = shown.body.conditions.find(({ type }) => type === 'HookBlocked');
       expect(condition?.message ?? '').toMatch(
-        /paused by hook strict \(BeforeNodeDrain of .*\) since .*: a backup runs; next/,
+        /paused by hook strict \(BeforeNodeDrain of .*\) since .*: a backup runs \(attempt \d+, next at /,
       );
       await until(({ type }) => type === 'VmDeleted');
       await until(({ type, data }) => type === 'HookSucceeded' && 'point' in data && data.point === 'AfterNodeDelete');

@@ -36,7 +36,7 @@ describe('an append while NATS elects a leader of the log', () => {
     expect([appended.kind, requests()]).toEqual(['appended', 3]);
   });
 
-  it('begins a batch again: what was published before the election was taken by nobody', async () => {
+  it('begins a batch again: what was published before the election reached no server', async () => {
     const { store, batches } = electing(1);
     await store.append(STREAM, START, facts(2), CAUSE);
     expect(batches).toHaveLength(2);
