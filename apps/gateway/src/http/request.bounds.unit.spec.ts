@@ -1,23 +1,27 @@
 import { PROVIDER_SETTINGS } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import * as z from 'zod';
 import { gatewayModule } from '../gateway.module.js';
 import { readSettings } from '../config.js';
 import { unboundedIn } from './request.bounds.fixtures.js';
+import { UNKNOWN } from './validation.pipe.js';
 
 type Class = new (...args: never[]) => object;
 const controllers = Reflect.getMetadata('controllers', gatewayModule(readSettings({}))) as readonly Class[];
 
-/** Every schema at a parameter of a route, by its place. */
-const requestSchemas = (): ReadonlyMap<string, z.ZodType> => {
+/** Every schema at a parameter of a route, by its place; with `kind`, only those of that kind. */
+const requestSchemas = (kind?: RouteParamtypes): ReadonlyMap<string, z.ZodType> => {
   const found = new Map<string, z.ZodType>();
   for (const controller of controllers) {
     for (const method of Object.getOwnPropertyNames(controller.prototype)) {
       const args = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
         Readonly<Record<string, { readonly schema?: z.ZodType }>> | undefined;
       Object.entries(args ?? {}).forEach(([index, { schema }]) => {
-        if (schema !== undefined) found.set(`${controller.name}.${method} ${index.split(':')[1] ?? ''}`, schema);
+        const [type, position = ''] = index.split(':');
+        if (schema === undefined || (kind !== undefined && Number(type) !== kind)) return;
+        found.set(`${controller.name}.${method} ${position}`, schema);
       });
     }
   }
@@ -56,6 +60,16 @@ describe('the schemas of requests', () => {
     // What is no longer there needs no explanation.
     const places = new Set(unbounded.map((one) => one.replace(/ \(\w+\)$/, '')));
     expect(Object.keys(CHECKED_ELSEWHERE).filter((one) => !places.has(one))).toEqual([]);
+  });
+});
+
+describe('the paths of routes', () => {
+  it('answer a name that cannot be one with a refusal, whatever it is the name of', () => {
+    const names = [...requestSchemas(RouteParamtypes.PARAM).values()].flatMap((schema) =>
+      schema instanceof z.ZodObject ? Object.keys(schema.shape as object) : [],
+    );
+    expect(names.length).toBeGreaterThan(100);
+    expect([...new Set(names)].filter((name) => !Object.hasOwn(UNKNOWN, name))).toEqual([]);
   });
 });
 

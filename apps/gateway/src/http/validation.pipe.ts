@@ -1,4 +1,4 @@
-import { nearestOf, refuse, type Refusal } from '@fairlead/contracts';
+import { EXEC_LIMITS, nearestOf, refuse, type Refusal } from '@fairlead/contracts';
 import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import * as z from 'zod';
 import { issueWords } from './issue.words.js';
@@ -74,7 +74,7 @@ export const parseBody = <Schema extends z.ZodType>(schema: Schema, body: unknow
 };
 
 /** What a path parameter that cannot be a name is the name of: nothing. */
-const UNKNOWN = {
+export const UNKNOWN = {
   namespace: 'namespace.unknown',
   cluster: 'cluster.unknown',
   node: 'node.unknown',
@@ -88,6 +88,12 @@ const UNKNOWN = {
   pool: 'pool.unknown',
   template: 'template.unknown',
   request: 'etcd.request-unknown',
+  snapshot: 'etcd.snapshot-unknown',
+  credential: 'autoscaler.credential-unknown',
+  execution: 'node.exec-unknown',
+  orphan: 'connection.orphan-unknown',
+  secret: 'hook.secret-unknown',
+  hook: 'hook.holds-nothing',
 } as const;
 
 type PathParameter = keyof typeof UNKNOWN;
@@ -97,7 +103,8 @@ const isPathParameter = (name: PropertyKey): name is PathParameter => Object.has
 const unknownName = (issues: readonly Issue[], params: Readonly<Record<string, string>>): Refusal => {
   const name = issues[0]?.path[0] ?? '';
   if (!isPathParameter(name)) throw new Error(`no refusal says that ${String(name)} is unknown`);
-  return refuse(UNKNOWN[name], { ...params, id: params[name] ?? '' });
+  const said = { ...params, id: params[name] ?? '', seconds: EXEC_LIMITS.keptSeconds, about: '' };
+  return refuse(UNKNOWN[name], said);
 };
 
 /** Checks bodies, queries and paths by the zod schema at each parameter; global, since a schema alone only documents. */
