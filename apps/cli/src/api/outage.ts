@@ -38,7 +38,7 @@ export class Outage {
     if (this.failures === 1) this.since = { time: new Date(this.io.now()).toISOString(), ms: this.clock() };
     if (this.failures === SAID_AFTER)
       this.io.err(
-        `The gateway does not answer since ${this.since.time} (${words}); reconnecting for up to ${formatDuration(OUTAGE_MAX_MS)} ...\n`,
+        `The gateway has not answered since ${this.since.time} (${words}); reconnecting for up to ${formatDuration(OUTAGE_MAX_MS)} ...\n`,
       );
     return this.clock() - this.since.ms < OUTAGE_MAX_MS;
   }

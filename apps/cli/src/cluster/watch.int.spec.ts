@@ -114,7 +114,7 @@ describe('cluster describe --watch', () => {
     const io = fakeIo({ isLive: true });
     const running = ask(['cluster', 'describe', 'demo', '--watch'], io);
     await eventually(() => io.drawn().some((frame) => frame.includes('Create machines')));
-    await gateway.restart(() => eventually(() => io.stderr().includes('The gateway does not answer since')));
+    await gateway.restart(() => eventually(() => io.stderr().includes('The gateway has not answered since')));
     reach('ready');
     await eventually(() => io.drawn().at(-1)?.startsWith('✔ default/demo  Ready') === true);
     io.pressCtrlC();

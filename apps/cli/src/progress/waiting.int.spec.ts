@@ -84,7 +84,7 @@ describe('waiting', () => {
     reach('machines');
     await eventually(() => io.stderr().includes('Shared resources: done'));
     await gateway.restart(async () => {
-      await eventually(() => io.stderr().includes('The gateway does not answer since 2026-11-21T09:00:00.000Z'));
+      await eventually(() => io.stderr().includes('The gateway has not answered since 2026-11-21T09:00:00.000Z'));
       reach('ready');
     });
     const { code, stdout, stderr } = await running;
@@ -115,7 +115,7 @@ describe('waiting', () => {
     const running = ask([...create, ...options], io);
     await eventually(() => gateway.listeners === 1);
     await gateway.restart(async () => {
-      await eventually(() => io.stderr().includes('The gateway does not answer since'));
+      await eventually(() => io.stderr().includes('The gateway has not answered since'));
       if (code === 130) io.pressCtrlC();
       expect((await running).code).toBe(code);
     });

@@ -1,4 +1,4 @@
-import type { ClusterLifeState, ConditionReason, ConditionView } from '@fairlead/contracts';
+import { reasonCodeOf, type ClusterLifeState, type ConditionReason, type ConditionView } from '@fairlead/contracts';
 import type { ConditionFacts, NodeFacts } from './condition.facts.js';
 
 /** A condition as it is now, and which state of life it calls for; absent: none. */
@@ -52,7 +52,8 @@ export const stage =
   ({ marks, phase, reason, message, changedAt, createdAt }) => {
     const passedAt = marks[mark];
     if (passedAt !== undefined) return holds(passedAt);
-    if (phase === 'Failed') return { status: 'False', reason, message, lastTransitionTime: changedAt };
+    if (phase === 'Failed')
+      return { status: 'False', reason: reasonCodeOf(reason), message, lastTransitionTime: changedAt };
     return { status: 'Unknown', reason: 'InProgress', message, lastTransitionTime: createdAt };
   };
 

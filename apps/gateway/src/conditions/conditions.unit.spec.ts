@@ -144,7 +144,7 @@ const TABLE: readonly Row[] = [
   row('is paused', { pause: { reason: 'why', since: minutesAgo(60) } }, ['Paused', 'ClusterPaused', 'Paused']),
   row('has failed', { phase: 'Failed', reason: 'JoinWorkerFailedReason', marks: {} }, [
     'Failed',
-    'JoinWorkerFailedReason',
+    'WorkerJoinFailed',
     'Ready',
   ]),
   row('is requested', { phase: 'Pending', marks: {}, nodes: [] }, ['Provisioning', 'InProgress', 'Ready']),
