@@ -23,7 +23,7 @@ const HTTPS = /^https:\/\/\S+$/;
 const CHART = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
 /** No control characters. */
-const PLAIN = /^\P{Cc}*$/u;
+const PLAIN = /^[^\x00-\x1f\x7f-\x9f]*$/u;
 
 const plain = (max: number) => z.string().max(max).regex(PLAIN, 'no control characters');
 

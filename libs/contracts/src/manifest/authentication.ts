@@ -15,8 +15,8 @@ const CA_LENGTH_MAX = 32_768;
 
 /** What both Go and a browser read the same way; kube-apiserver takes no user, query or fragment. */
 const ISSUER = /^https:\/\/([A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?(\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*)?$/;
-/** No control characters and no spaces at the ends. */
-const PLAIN = /^[^\p{Cc}\s]([^\p{Cc}]*[^\p{Cc}\s])?$/u;
+/** No control characters and no spaces at the ends, without the classes of Unicode, which not every reader of the API document knows. */
+const PLAIN = /^[^\x00-\x1f\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]*[^\x00-\x1f\x7f-\x9f\s])?$/u;
 /** A scope-token of OAuth 2.0 (RFC 6749), and nothing that a program could take for an option. */
 const SCOPE = /^[\x21\x23-\x2c\x2e-\x5b\x5d-\x7e][\x21\x23-\x5b\x5d-\x7e]*$/;
 const CERTIFICATES = /^\s*(-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/;
