@@ -78,7 +78,7 @@ describe('a world that fails', () => {
         machine: 'boot-w-*',
         message: 'InsufficientInstanceCapacity in lab-1a',
       });
-      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'CreateMCISFailedReason' });
+      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'MachineCreationFailed' });
       expect(view.status.message).toContain('InsufficientInstanceCapacity in lab-1a');
       const after = await retried('boot');
       expect(after.filter(({ type }) => type === 'VmCreated').length).toBeGreaterThanOrEqual(1);
@@ -91,7 +91,7 @@ describe('a world that fails', () => {
     'an SSH that never comes fails the create and names the node; retry goes on from there',
     async () => {
       const { view, end } = await failing('deaf', { kind: 'ssh-never', machine: 'deaf-w-*' });
-      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'SetupBoostrapFailedReason' });
+      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'BootstrapFailed' });
       expect(view.status.message).toMatch(/deaf-w-1/);
       expect(end.type === 'ClusterFailed' && end.data.node).toMatch(/^deaf-w-1/);
       const after = await retried('deaf');
@@ -110,7 +110,7 @@ describe('a world that fails', () => {
         command: 'kubeadm init*',
         message: 'error execution phase wait-control-plane',
       });
-      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'InitControlPlaneFailedReason' });
+      expect(view.status).toMatchObject({ phase: 'Failed', reason: 'ControlPlaneInitFailed' });
       expect(view.status.message).toContain('error execution phase wait-control-plane');
       const after = await retried('stuck');
       expect(after.some(({ type }) => type === 'HostReached' || type === 'VmCreated')).toBe(false);

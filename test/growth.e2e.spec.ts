@@ -93,7 +93,7 @@ describe('growth that fails', () => {
       expect((await add('keep')).status).toBe(202);
       await after(second, ({ type }) => type === 'NodesFailed');
       const shown = await view();
-      expect(shown.status).toMatchObject({ phase: 'Provisioned', reason: 'SetupBoostrapFailedReason' });
+      expect(shown.status).toMatchObject({ phase: 'Provisioned', reason: 'BootstrapFailed' });
       expect((await system.call('POST', `${path}/nodes/abandon`)).status).toBe(202);
       await after(second, ({ type }) => type === 'VmDeleted');
       await provisioned(nodes + 1);
@@ -147,7 +147,7 @@ describe('growth that fails', () => {
       const seq = await lastSeq();
       expect((await system.call('DELETE', path)).status).toBe(202);
       await after(seq, ({ type }) => type === 'VmDeletionFailed');
-      expect((await view()).status).toMatchObject({ phase: 'Deleting', reason: 'DeleteMCISFailedReason' });
+      expect((await view()).status).toMatchObject({ phase: 'Deleting', reason: 'MachineDeletionFailed' });
       await system.lab('DELETE', '/v1/faults');
       expect((await system.call('POST', `${path}/retry`)).status).toBe(202);
       await after(seq, ({ type }) => type === 'ClusterDeleted');

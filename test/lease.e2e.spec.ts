@@ -75,7 +75,7 @@ describe('a cluster with an end', () => {
       expect((await put('denied', { endsAt: fromNow(HOUR_MS) })).status).toBe(202);
       await until('denied', ({ type }) => type === 'ClusterFailed');
       const { status, conditions } = await view('denied');
-      expect(status).toMatchObject({ phase: 'Failed', reason: 'ReserveMachinesFailedReason' });
+      expect(status).toMatchObject({ phase: 'Failed', reason: 'ReserveMachinesFailed' });
       expect(status.message).toContain('not enough capacity in lab-1 until Christmas');
       expect(conditions.find(({ type }) => type === 'Reserved')?.message).toContain('not enough capacity');
       expect(await sizes()).toEqual([]);
