@@ -15,7 +15,20 @@ export interface Task {
   readonly data: JsonObject;
   /** Its concurrency groups: services limit how many tasks of a group run at a time. Absent: none. */
   readonly groups?: readonly string[];
+  /**
+   * What an exclusive task touches, e.g. `request/r-1`: it waits only for exclusive tasks with one of the same locks, and for those
+   * without any. The same for as long as its key is desired. Absent: it waits for every exclusive task of its cluster.
+   */
+  readonly locks?: readonly string[];
 }
+
+/** What is known of a task before its state is. */
+type Admission = Pick<Task, 'groups' | 'locks'>;
+
+const admissionOf = ({ groups, locks }: Admission): Admission => ({
+  ...(groups === undefined ? {} : { groups }),
+  ...(locks === undefined ? {} : { locks }),
+});
 
 /** An attempt at a task that failed. */
 export interface TaskFailure {
@@ -85,6 +98,7 @@ export interface TaskRef {
   readonly now: string;
   /** As they were when it became desired. */
   readonly groups?: readonly string[];
+  readonly locks?: readonly string[];
   /** Only of a finalizer, which follows from no state. */
   readonly finalizer?: Task;
 }
@@ -111,6 +125,7 @@ export interface Origin {
   readonly index: number;
   /** As in TaskRef. */
   readonly groups?: readonly string[];
+  readonly locks?: readonly string[];
 }
 
 /** The process's memory of one cluster: what is known, what is desired, and what the last event asks for. */
@@ -165,16 +180,15 @@ export const desiredTask = <State>(
 
 type At = Pick<TaskRef, 'seq' | 'now'>;
 
-type Named = Pick<Task, 'type' | 'key' | 'groups'>;
+type Named = Pick<Task, 'type' | 'key' | 'groups' | 'locks'>;
 
 const publish = (
   reconciler: { readonly name: string },
   generation: string,
-  { type, key, groups }: Named,
+  { type, key, ...asked }: Named,
   { seq, now }: At,
 ): JobReaction => {
-  const asked = groups === undefined ? {} : { groups };
-  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq, now, ...asked };
+  const ref: TaskRef = { reconciler: reconciler.name, generation, key, seq, now, ...admissionOf(asked) };
   return job(type, ref);
 };
 
@@ -213,15 +227,8 @@ const reconcile = <State>(
   const { id: eventId, correlationId } = meta;
   const origins = [
     ...tasks.flatMap(({ key }) => (published.has(key) ? [[key, before.origins[key]!] as const] : [])),
-    ...fresh.map(({ type, key, groups }, index) => {
-      const origin: Origin = {
-        type,
-        eventId,
-        correlationId,
-        ...at,
-        index,
-        ...(groups === undefined ? {} : { groups }),
-      };
+    ...fresh.map(({ type, key, ...asked }, index) => {
+      const origin: Origin = { type, eventId, correlationId, ...at, index, ...admissionOf(asked) };
       return [key, origin] as const;
     }),
   ];

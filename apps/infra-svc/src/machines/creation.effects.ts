@@ -13,7 +13,7 @@ import { batchOfRequest } from './additions.js';
 import { AnswerDeadline } from './answer.deadline.effects.js';
 import type { TaskData } from './machines.decider.js';
 import { desiredMachine, groupOf, loadBalancerOf, machineOf, providerIdOf } from './machines.planner.js';
-import { missingOf, targetsOf, type Cluster } from './machines.state.js';
+import { missingOf, targetsOf, type Cluster, type Machines } from './machines.state.js';
 import { BALANCE_POLICY, clusterOf, CREATE_POLICY, refOf, type MachinesTask } from './machines.task.js';
 import { keyRefOf } from '../resources/resources.planner.js';
 import { Placement, type PreparedConnection } from './placement.effects.js';
@@ -154,7 +154,9 @@ export class CreationEffects {
           continue;
         }
         taken.set(machine.providerId, machine.name);
-        await task.record({ type: 'RecordMachine', data: { uid: cluster.uid, machine } });
+        const after = await task.record({ type: 'RecordMachine', data: { uid: cluster.uid, machine } });
+        const other = holderOf(after, machine);
+        if (other !== undefined) failures.push(reportedAs(plan.name, machine, other));
       }
     } catch (error) {
       throw late.signal.aborted ? late.signal.reason : (failures[0] ?? error);
@@ -204,7 +206,15 @@ const machineFrom = (
   const own = keyRefOf(open.connection.name, answer.sshKey, keyRef);
   const machine = machineOf(plan, answer, { provider: open.connection.provider, keyRef: own });
   const other = taken.get(machine.providerId);
-  return other === undefined
-    ? machine
-    : failure(plan.name, `the provider reports it as ${machine.providerId}, which is machine ${other}`);
+  return other === undefined ? machine : reportedAs(plan.name, machine, other);
 };
+
+const reportedAs = (name: NodeName, { providerId }: Machine, other: NodeName): WorldFailure =>
+  failure(name, `the provider reports it as ${providerId}, which is machine ${other}`);
+
+/** The machine that another request recorded meanwhile with the same provider ID. */
+const holderOf = (state: Machines, { name, providerId }: Machine): NodeName | undefined =>
+  state.status === 'absent'
+    ? undefined
+    : Object.values(state.cluster.created).find((other) => other.providerId === providerId && other.name !== name)
+        ?.name;

@@ -156,7 +156,8 @@ const announcement = (cluster: Cluster, batch: string | null): readonly Machines
 const recordMachine = ({ status, cluster }: PresentMachines, machine: Machine): readonly MachinesFact[] => {
   if (status === 'leaving' || cluster.created[machine.name] !== undefined) return nothing;
   const plan = cluster.planned.find(({ name }) => name === machine.name);
-  if (plan === undefined) return nothing;
+  const isTaken = Object.values(cluster.created).some(({ providerId }) => providerId === machine.providerId);
+  if (plan === undefined || isTaken) return nothing;
   const created = { ...cluster.created, [machine.name]: machine };
   const made: MachinesFact = { type: 'VmCreated', data: { uid: cluster.uid, machine } };
   return [made, ...announcement({ ...cluster, created }, batchOf(cluster.additions, plan))];

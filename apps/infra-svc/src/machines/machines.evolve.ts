@@ -7,6 +7,7 @@ import {
   replacementIn,
   type EventData,
   type HookPoint,
+  type MachinePlan,
   type NodeName,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -114,12 +115,22 @@ const failed = (state: PresentMachines): Machines => {
   }
 };
 
+const plannedFor = (
+  cluster: Cluster,
+  machines: readonly MachinePlan[],
+  requestId: string,
+): Readonly<Record<string, string>> => ({
+  ...cluster.plannedFor,
+  ...Object.fromEntries(machines.map(({ name }) => [name, requestId])),
+});
+
 const planned = (cluster: Cluster, { data, meta }: StoredEvent<'VmsPlanned'>): Cluster => {
   const workers = data.machines.filter(({ role }) => role === 'worker');
   const pools = new Set(workers.filter(({ surge }) => surge === undefined).map(({ pool }) => pool));
   return {
     ...cluster,
     planned: [...cluster.planned, ...data.machines],
+    ...(data.requestId === undefined ? {} : { plannedFor: plannedFor(cluster, data.machines, data.requestId) }),
     surges: withPlannedSurge(cluster.surges, data.machines),
     additions: withPlannedRequest(cluster.additions, data),
     workersEver: cluster.workersEver + workers.length,
@@ -138,6 +149,7 @@ const without = (cluster: Cluster, gone: NodeName): Cluster => {
     ...cluster,
     created: withoutKey(cluster.created, gone),
     planned: cluster.planned.filter(({ name }) => name !== gone),
+    ...(cluster.plannedFor === undefined ? {} : { plannedFor: withoutKey(cluster.plannedFor, gone) }),
     announced: withoutKey(cluster.announced, gone),
     drained: cluster.drained.filter((name) => name !== gone),
     surges: plan === undefined ? cluster.surges : withoutMachineOf(cluster.surges, plan),

@@ -79,6 +79,7 @@ describe('the tasks of a cluster', () => {
         reason: '5 machines are named and not running',
         data: {},
         groups: ['connection lab'],
+        locks: ['machines cluster'],
       },
     ]);
   });

@@ -42,6 +42,8 @@ export interface Cluster {
   readonly run: number;
   /** Machines that are named and not deleted. */
   readonly planned: readonly MachinePlan[];
+  /** The request that a machine was planned for, by its name; of no other machines. Absent: there are none. */
+  readonly plannedFor?: Readonly<Record<string, string>>;
   /** Those of them that run, by name. */
   readonly created: Readonly<Record<string, Machine>>;
   /** Names that a VmsCreated has announced to the other services. */

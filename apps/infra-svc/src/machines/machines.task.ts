@@ -7,7 +7,7 @@ import type { Cluster, Machines } from './machines.state.js';
 /** A task of `machinesReconciler`, as its handler gets it. */
 export type MachinesTask = TaskContext<Machines, MachinesCommand, TaskData>;
 
-/** An attempt that only asks a provider. One task of a cluster runs at a time: a deletion never meets a creation under way. */
+/** An attempt that only asks a provider. Tasks that touch the same wait for each other: locks.planner.ts says what each one touches. */
 export const VALIDATE_POLICY: Partial<TaskPolicy> = {
   exclusive: true,
   attemptsMax: 6,

@@ -10,6 +10,7 @@ import type { Task } from '@fairlead/event-sourcing';
 import { batchOfRequest, isMadeAgain, isReconsidered, isWaiting, type NodesRequest } from './additions.js';
 import { withGroups } from './groups.planner.js';
 import type { TaskData } from './machines.decider.js';
+import { withLocks } from './locks.planner.js';
 import { likeOf } from './machines.planner.js';
 import { inactiveOf, isStarted, leaseOfCluster, startOf } from './reservations.planner.js';
 import {
@@ -159,8 +160,8 @@ const machinesOf = (cluster: Cluster): readonly Task[] => [
 ];
 
 /**
- * The whole order in one place. One of these tasks runs at a time, so a deletion never meets a
- * creation under way. Between the request for the cluster's deletion and its dismantling nothing is done: its nodes still run.
+ * The whole order in one place. Tasks that touch the same run one after the other, so a deletion never meets the
+ * creation of what it deletes. Between the request for the cluster's deletion and its dismantling nothing is done: its nodes still run.
  */
 const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
   switch (state.status) {
@@ -182,7 +183,7 @@ const orderOf = (state: PresentMachines, now: string): readonly Task[] => {
 
 /** What has to be done now for a cluster. */
 export const tasksOf = (state: Machines, now: string): readonly Task[] =>
-  state.status === 'absent' ? [] : orderOf(state, now).map(withGroups(state.cluster));
+  state.status === 'absent' ? [] : orderOf(state, now).map(withGroups(state.cluster)).map(withLocks(state.cluster));
 
 const deletionsIn = (state: Machines): readonly Deletion[] => {
   if (state.status === 'absent') return [];

@@ -69,7 +69,10 @@ export const jobPattern = (type: string): string => `job:${type}`;
 export const taskPattern = (type: string): string => `task:${type}`;
 
 export interface TaskPolicy extends JobPolicy {
-  /** No other exclusive task of the cluster runs meanwhile. Without it only the task itself runs at most once at a time. */
+  /**
+   * No other exclusive task of the cluster runs meanwhile, or, where the task has `locks`, none that could touch the same. Without it
+   * only the task itself runs at most once at a time.
+   */
   readonly exclusive: boolean;
   /** Once begun it runs to its end although it is withdrawn; only a new generation aborts it. For effects that must not be left half-way. */
   readonly finishes: boolean;

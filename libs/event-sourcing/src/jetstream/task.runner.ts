@@ -27,8 +27,10 @@ const LOG_BEHIND_AGAIN_MS = 100;
 const LOOK_EVERY_MS = 5_000;
 /** How many tasks are remembered that found their lease held. */
 const BLOCKED_MAX = 1_000;
-/** The lease of all exclusive tasks of a cluster. */
+/** The lease of an exclusive task that waits for all others of its cluster. */
 const EXCLUSIVE = 'exclusive';
+/** Begins the name of a lease of what an exclusive task touches. */
+const LOCK = 'lock ';
 
 /** The task is given back and delivered again after this time; not a failure. */
 export type RequeueAfter = JobLater;
@@ -75,8 +77,8 @@ export interface TaskRunnerOptions {
 interface Running {
   readonly reconciler: AnyReconciler;
   readonly job: TaskJob;
-  /** The name of its lease. */
-  readonly lease: string;
+  /** The names of its leases. */
+  readonly leases: readonly string[];
   /** Withdrawing it does not abort it. */
   readonly finishes: boolean;
   readonly withdrawn: AbortController;
@@ -94,6 +96,43 @@ class Withdrawn extends Error {}
 const clusterKeyOf = ({ namespace, cluster }: Pick<Job, 'namespace' | 'cluster'>): string => `${namespace}/${cluster}`;
 
 const requeueAfter = (delayMs: number, reason: string): RequeueAfter => ({ kind: 'later', delayMs, reason });
+
+/** In one order everywhere, so that of tasks that want the same ones at least one gets them all. */
+const leasesOf = ({ key, locks }: TaskRef, exclusive: boolean): readonly string[] => {
+  if (!exclusive) return [key];
+  return locks === undefined ? [EXCLUSIVE] : [...new Set(locks)].sort().map((name) => `${LOCK}${name}`);
+};
+
+const isForeign = (names: readonly string[], other: string): boolean =>
+  names.includes(EXCLUSIVE) ? other.startsWith(LOCK) : other === EXCLUSIVE;
+
+const together = (leases: readonly Lease[]): Lease => ({
+  signal: AbortSignal.any(leases.map(({ signal }) => signal)),
+  release: async () => {
+    await Promise.all(leases.map((lease) => lease.release()));
+  },
+});
+
+/**
+ * All of them, or none. A task with locks and one that waits for all others first take their leases and then look for each other's, so
+ * that at most one of them begins.
+ */
+const acquireAll = async (leases: TaskLeases, scope: string, names: readonly string[]): Promise<Lease | undefined> => {
+  const acquired: Lease[] = [];
+  for (const name of names) {
+    const lease = await leases.acquire(scope, name);
+    if (lease === undefined) {
+      await together(acquired).release();
+      return undefined;
+    }
+    acquired.push(lease);
+  }
+  const all = together(acquired);
+  const isExclusive = names.some((name) => name === EXCLUSIVE || name.startsWith(LOCK));
+  if (!isExclusive || !(await leases.held(scope)).some((other) => isForeign(names, other))) return all;
+  await all.release();
+  return undefined;
+};
 
 /**
  * Around every task: take its lease, look in the log whether it is desired, run its handler, abort it when it is withdrawn, and state
@@ -131,8 +170,8 @@ export class TaskRunner {
     handler: TaskHandler,
   ): Promise<RequeueAfter | undefined> {
     const job = queued as TaskJob;
-    const name = exclusive ? EXCLUSIVE : job.data.key;
-    const lease = await this.options.leases.acquire(clusterKeyOf(job), name);
+    const names = leasesOf(job.data, exclusive);
+    const lease = await acquireAll(this.options.leases, clusterKeyOf(job), names);
     if (lease === undefined) {
       this.blocked.set(job.id, true);
       return { ...requeueAfter(BUSY_AGAIN_MS, 'another task or delivery holds the lease'), isBlocked: true };
@@ -140,7 +179,7 @@ export class TaskRunner {
     if (this.blocked.delete(job.id)) this.options.afterOther?.();
     const reconciler = this.reconcilerOf(job);
     const withdrawn = new AbortController();
-    const running = { reconciler, job, lease: name, finishes, withdrawn, recording: 0, hasEnded: false };
+    const running = { reconciler, job, leases: names, finishes, withdrawn, recording: 0, hasEnded: false };
     try {
       return await this.whileDesired(running, context, lease, handler);
     } finally {
@@ -239,7 +278,7 @@ export class TaskRunner {
       requeueAfter,
       record: (command) => this.record(running, command),
       othersAtWork: async () =>
-        (await this.options.leases.held(clusterKeyOf(running.job))).filter((name) => name !== running.lease),
+        (await this.options.leases.held(clusterKeyOf(running.job))).filter((name) => !running.leases.includes(name)),
     };
   }
 

@@ -142,6 +142,37 @@ describe('the runner of tasks', () => {
     expect(names).toEqual(['Join/w-3', 'Join/w-2']);
   });
 
+  it('lets exclusive tasks with locks wait only for those that touch the same', async () => {
+    const { tasks } = await runner(NOW, reached('w-1'), reached('w-2'), reached('w-3'));
+    const names: string[] = [];
+    const run = (node: string, locks: readonly string[], handler: TaskHandler = ran(names)) =>
+      tasks.run(jobOf(`Join/${node}`, { locks }), context, { exclusive: true }, handler);
+    await run('w-1', ['request/r-1', 'balancer'], async () => {
+      expect(await run('w-2', ['balancer', 'plan'])).toMatchObject({ kind: 'later', isBlocked: true });
+      expect(await run('w-3', ['plan'])).toBeUndefined();
+    });
+    await run('w-2', ['balancer', 'plan']);
+    expect(names).toEqual(['Join/w-3', 'Join/w-2']);
+  });
+
+  it('lets an exclusive task without locks wait for those with locks, and them for it', async () => {
+    const { tasks, leases } = await runner(NOW, reached('w-1'), reached('w-2'));
+    const names: string[] = [];
+    const alone = (handler = ran(names)) => tasks.run(jobOf('Join/w-1'), context, { exclusive: true }, handler);
+    const locked = (handler = ran(names)) =>
+      tasks.run(jobOf('Join/w-2', { locks: ['plan'] }), context, { exclusive: true }, handler);
+    await alone(async () => {
+      expect(await locked()).toMatchObject({ isBlocked: true });
+    });
+    await locked(async () => {
+      expect(await alone()).toMatchObject({ isBlocked: true });
+    });
+    expect([names, await leases.held('default/demo')]).toEqual([[], []]);
+    await alone();
+    await locked();
+    expect(names).toEqual(['Join/w-1', 'Join/w-2']);
+  });
+
   it.each([
     ['aborts a task that is withdrawn', {}, [joined('w-1')], true],
     ['lets a task that finishes run to its end although it is withdrawn', { finishes: true }, [joined('w-1')], false],

@@ -1,0 +1,120 @@
+import { CONNECTIONS_STREAM, type Fact, type NodeName } from '@fairlead/contracts';
+import { STATE_FACTS } from '@fairlead/event-sourcing';
+import type { Job } from '@fairlead/event-sourcing/jetstream';
+import { MemoryLeases } from '@fairlead/event-sourcing/memory.leases';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { FakeCloud, FakeProvider } from '../../test/fake.provider.js';
+import { LAB, nodeSet, registered, requested, UID } from '../../test/fixtures.js';
+import { MemoryLog } from '../../test/memory.log.js';
+import {
+  contextOf,
+  MemoryProcesses,
+  MemorySecrets,
+  ownNamespaceStream,
+  requestStream,
+  startReplica,
+  type Replica,
+} from '../../test/memory.service.js';
+import { machineName } from './machines.planner.js';
+
+const asked = (requestId: string, count: number): Fact => ({
+  type: 'NodesRequested',
+  data: { uid: UID, requestId, workers: [nodeSet(count)], onFailure: 'rollback' },
+});
+const worker = (index: number): NodeName => machineName('demo', UID, 'worker', index);
+
+/** A provider that says nothing of the machines of a request until it is told to. */
+describe('a machine that a provider makes slowly', () => {
+  let log: MemoryLog;
+  let cloud: FakeCloud;
+  let processes: MemoryProcesses;
+  let replica: Replica;
+  let underWay: Promise<unknown>;
+  let answer: () => void;
+  let isSlow: boolean;
+
+  const deliver = (job: Job): ReturnType<Replica['deliver']> =>
+    replica.deliver(job, contextOf(1, new AbortController().signal));
+  const next = (): readonly Job[] => processes.next();
+  /** All that follows, until nothing does; jobs that are given back are returned. */
+  const settle = async (): Promise<readonly Job[]> => {
+    const givenBack: Job[] = [];
+    for (let jobs = next(); jobs.length > 0; jobs = next())
+      for (const job of jobs) if ((await deliver(job)) !== undefined) givenBack.push(job);
+    return givenBack;
+  };
+  const announced = (): readonly NodeName[] =>
+    log.events.flatMap((event) => (event.type === 'VmsCreated' ? event.data.machines.map(({ name }) => name) : []));
+  const keysOf = (jobs: readonly Job[]): readonly unknown[] => jobs.map(({ data }) => data['key']);
+
+  beforeEach(async () => {
+    log = new MemoryLog();
+    cloud = new FakeCloud();
+    processes = new MemoryProcesses(log);
+    isSlow = false;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    let isAsked = (): void => undefined;
+    const wasAsked = new Promise<void>((resolve) => (isAsked = resolve));
+    const after = async (operation: string): Promise<void> => {
+      if (operation !== 'create machines' || !isSlow) return;
+      isSlow = false;
+      isAsked();
+      await answered;
+    };
+    const provider = new FakeProvider(cloud, { before: async () => undefined, after });
+    const kinds = new Map([['lab', { name: 'lab', open: () => provider }]]);
+    replica = startReplica({ log, secrets: new MemorySecrets(), kinds }, new MemoryLeases().of('replica'));
+    await log.say(ownNamespaceStream, {
+      type: 'NamespaceCreated',
+      data: { name: 'default' as never, description: '' },
+    });
+    await log.say(CONNECTIONS_STREAM, registered({ name: LAB }));
+    await log.say(requestStream, requested());
+    await settle();
+    await log.say(requestStream, asked('slow', 1));
+    for (const job of next()) await deliver(job);
+    isSlow = true;
+    const [ensure, ...others] = next().filter(({ type }) => type !== STATE_FACTS);
+    expect([ensure?.data['key'], others]).toEqual(['EnsureMachines/request/slow', []]);
+    underWay = deliver(ensure!);
+    await wasAsked;
+  });
+
+  it('holds up no other request of its cluster', async () => {
+    await log.say(requestStream, asked('fast', 2));
+    expect(await settle()).toEqual([]);
+    expect(announced().slice(5)).toEqual([worker(4), worker(5)]);
+    answer();
+    await underWay;
+    await settle();
+    expect(announced().slice(5)).toEqual([worker(4), worker(5), worker(3)]);
+  });
+
+  it('is deleted once it is made when its request was given up meanwhile, and not before', async () => {
+    await log.say(requestStream, { type: 'NodesAbandoned', data: { uid: UID, requestId: 'slow', nodes: [] } });
+    const waiting = await settle();
+    expect(keysOf(waiting)).toEqual([`DeleteMachine/${worker(3)}`]);
+    expect(cloud.machines.has(worker(3))).toBe(true);
+    answer();
+    await underWay;
+    for (const job of waiting) await deliver(job);
+    await settle();
+    expect([cloud.machines.has(worker(3)), log.events.map(({ type }) => type).includes('VmDeleted')]).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  it('is waited for by the deletion of its cluster', async () => {
+    await log.say(requestStream, { type: 'ClusterDeletionRequested', data: { uid: UID } });
+    await log.say({ ...requestStream, context: 'bootstrap' }, { type: 'ClusterDismantled', data: { uid: UID } });
+    const waiting = await settle();
+    expect(keysOf(waiting)).toEqual(['DeleteCluster']);
+    expect(cloud.deletedUids.size).toBe(0);
+    answer();
+    await underWay.catch(() => undefined);
+    for (const job of waiting) await deliver(job);
+    expect(log.events.at(-1)?.type).toBe('ClusterDeleted');
+    expect(cloud.machines.size).toBe(0);
+  });
+});
