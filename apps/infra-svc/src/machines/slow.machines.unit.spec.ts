@@ -80,7 +80,7 @@ describe('a machine that a provider makes slowly', () => {
     await wasAsked;
   });
 
-  it('holds up no other request of its cluster', async () => {
+  it('holds up no other request of its cluster [ORBITER 35]', async () => {
     await log.say(requestStream, asked('fast', 2));
     expect(await settle()).toEqual([]);
     expect(announced().slice(5)).toEqual([worker(4), worker(5)]);
