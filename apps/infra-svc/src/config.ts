@@ -24,6 +24,10 @@ const Environment = z.object({
   CATALOGUE_ADDRESSES_ALLOWED: addressRanges.describe(
     'Ranges besides public addresses that chart repositories may be at',
   ),
+  AGENT_NATS_URLS: z
+    .string()
+    .optional()
+    .describe('Where agents find NATS, separated by commas: no network of pods or services may contain it'),
   REALM_ADDRESSES_ALLOWED: addressRanges.describe('Ranges besides public addresses that identity realms may be at'),
 });
 
@@ -55,6 +59,8 @@ export interface Settings {
   readonly catalogueAddressesAllowed: readonly AddressRange[];
   /** Besides public addresses: where identity realms may be. */
   readonly realmAddressesAllowed: readonly AddressRange[];
+  /** Where agents find NATS; empty: that is not known here. */
+  readonly agentNatsUrls: readonly string[];
   /** However many clusters wait for a realm, a replica looks at it no more often. */
   readonly realmFreshForMs: number;
   /** A look at a realm may take so long. */
@@ -80,6 +86,7 @@ export const readSettings = (env: Readonly<Record<string, string | undefined>>):
     catalogueIntervalMs: parsed.CATALOGUE_INTERVAL_MS,
     catalogueAddressesAllowed: parsed.CATALOGUE_ADDRESSES_ALLOWED,
     realmAddressesAllowed: parsed.REALM_ADDRESSES_ALLOWED,
+    agentNatsUrls: parsed.AGENT_NATS_URLS?.split(',') ?? [],
     realmFreshForMs: REALM_FRESH_FOR_MS,
     realmTimeoutMs: REALM_TIMEOUT_MS,
     resourcesPollMs: RESOURCES_POLL_MS,

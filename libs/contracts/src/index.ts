@@ -84,6 +84,7 @@ export * from './network/desired.network.js';
 export * from './network/firewall.js';
 export * from './network/network.paths.js';
 export * from './network/sshd.js';
+export * from './network/addresses.js';
 export * from './own-hosts.js';
 export * from './pause.js';
 export * from './pause.request.js';

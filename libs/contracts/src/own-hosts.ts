@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { HostProfile } from './hosts.js';
 import { NodeName, SecretRef } from './ids.js';
 import { limitedRecord } from './limited.record.js';
+import { addressInUrl, isSameAddress, normalAddress } from './network/addresses.js';
 import type { RefusalCode } from './refusals.js';
 import { faultsOf, type CodeOfForm, type SettingFault } from './setting-faults.js';
 
@@ -80,7 +81,14 @@ export const OwnHost = z.strictObject({
   name: NodeName.describe(
     'What the host is called in the inventory; it stays the same host whatever its address becomes',
   ),
-  address: address.describe('Where it is reached, and the address of the node it becomes'),
+  address: address.describe(
+    'Where it is reached over SSH; without privateAddress also the address of the node it becomes',
+  ),
+  privateAddress: address
+    .optional()
+    .describe(
+      'The address that an interface of the host has, where address is another one (1:1 NAT, a network for administration): nodes, etcd and pods use it',
+    ),
   port: port.default(22),
   user: user.default('root'),
   zone: labelValue.default('').describe('Machines of a cluster are spread over zones'),
@@ -142,27 +150,46 @@ interface Fault {
   readonly code: RefusalCode;
 }
 
+/** The address that the host has itself: of the node it becomes, its etcd member, and what other nodes connect to. */
+export const nodeAddressOf = ({ address, privateAddress }: Pick<OwnHost, 'address' | 'privateAddress'>): string =>
+  privateAddress ?? address;
+
+/** Every address that leads to the host, once. */
+export const addressesOf = (host: Pick<OwnHost, 'address' | 'privateAddress'>): readonly string[] => [
+  ...new Set([host.address, nodeAddressOf(host)]),
+];
+
 /** Places of hosts that have what an earlier one has. */
-const repeated = (hosts: readonly OwnHost[], field: 'name' | 'address'): readonly Fault[] =>
-  hosts.flatMap((host, at) => {
-    const first = hosts.findIndex((other) => other[field].toLowerCase() === host[field].toLowerCase());
-    return first === at
-      ? []
-      : [
-          {
-            path: ['hosts', at, field],
-            message: `${host[field]} is the ${field} of hosts[${first}] as well`,
-            code: 'connection.host-repeated',
-          },
-        ];
+const repeatedNames = (hosts: readonly OwnHost[]): readonly Fault[] =>
+  hosts.flatMap(({ name }, at) => {
+    const first = hosts.findIndex((other) => other.name.toLowerCase() === name.toLowerCase());
+    const message = `${name} is the name of hosts[${first}] as well`;
+    return first === at ? [] : [{ path: ['hosts', at, 'name'], message, code: 'connection.host-repeated' }];
   });
+
+/** An address leads to one host, whichever field it is in. */
+const repeatedAddresses = (hosts: readonly OwnHost[]): readonly Fault[] => {
+  const owners = new Map<string, number>();
+  return hosts.flatMap((host, at) =>
+    (['address', 'privateAddress'] as const).flatMap((field): readonly Fault[] => {
+      const value = host[field];
+      if (value === undefined) return [];
+      const first = owners.get(normalAddress(value)) ?? at;
+      owners.set(normalAddress(value), first);
+      const message = `${value} is an address of hosts[${first}] as well`;
+      return first === at ? [] : [{ path: ['hosts', at, field], message, code: 'connection.host-repeated' }];
+    }),
+  );
+};
 
 export const apiAddressesOf = ({ apiAddress = [] }: Pick<Settings, 'apiAddress'>): readonly string[] =>
   typeof apiAddress === 'string' ? [apiAddress] : apiAddress;
 
 const sharedAddressFaults = (addresses: readonly string[], hosts: readonly OwnHost[]): readonly Fault[] =>
   addresses
-    .filter((shared, at) => [...hosts.map(({ address: own }) => own), ...addresses.slice(0, at)].includes(shared))
+    .filter((shared, at) =>
+      [...hosts.flatMap(addressesOf), ...addresses.slice(0, at)].some((other) => isSameAddress(other, shared)),
+    )
     .map((shared) => ({
       path: ['apiAddress'],
       message: `${shared} is taken: it must be no host's, and stand there once`,
@@ -197,7 +224,7 @@ const apiFaults = (settings: Settings): readonly Fault[] => {
 /** Settings of an `ssh` connection: hosts that are there already, an inventory from which clusters take and give back. */
 export const SshSettings = Shape.superRefine((settings, context) => {
   const { hosts } = settings;
-  const faults = [...repeated(hosts, 'name'), ...repeated(hosts, 'address'), ...apiFaults(settings)];
+  const faults = [...repeatedNames(hosts), ...repeatedAddresses(hosts), ...apiFaults(settings)];
   for (const { path, message, code } of faults)
     context.addIssue({ code: 'custom', path: [...path], message, params: { code } });
 });
@@ -212,3 +239,29 @@ const codeOfForm: CodeOfForm = (path) => {
 /** Everything that is wrong with the settings of an `ssh` connection, each with its place; empty: nothing. */
 export const sshSettingFaults = (settings: unknown): readonly SettingFault[] =>
   faultsOf(SshSettings, settings, codeOfForm);
+
+/** An address that a cluster on the connection needs, and who has it, in words. */
+export interface KnownAddress {
+  readonly address: string;
+  readonly owner: string;
+}
+
+/** Every address that the settings of an `ssh` connection name and its nodes use: none of a cluster's own may be one of them. */
+export const inventoryAddresses = (connection: string, settings: SshSettings): readonly KnownAddress[] => {
+  const { hosts, apiEndpoint, profile } = settings;
+  const urls = [
+    { url: apiEndpoint, owner: `apiEndpoint of connection ${connection}` },
+    { url: profile?.source?.kind === 'files' ? profile.source.location : undefined, owner: 'the software mirror' },
+    { url: profile?.imageRepository, owner: 'the image repository' },
+  ];
+  return [
+    ...hosts.flatMap((host) =>
+      addressesOf(host).map((address) => ({ address, owner: `host ${host.name} of connection ${connection}` })),
+    ),
+    ...apiAddressesOf(settings).map((address) => ({ address, owner: `apiAddress of connection ${connection}` })),
+    ...urls.flatMap(({ url, owner }) => {
+      const address = url === undefined ? undefined : addressInUrl(url);
+      return address === undefined ? [] : [{ address, owner }];
+    }),
+  ];
+};

@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { apiAddressesOf, SshSettings, sshSettingFaults } from './own-hosts.js';
+import {
+  addressesOf,
+  apiAddressesOf,
+  inventoryAddresses,
+  nodeAddressOf,
+  SshSettings,
+  sshSettingFaults,
+} from './own-hosts.js';
 import { settingRefusal } from './setting-faults.js';
 
 const hosts = [
@@ -21,6 +28,30 @@ describe('the settings of your own hosts', () => {
     });
   });
 
+  it('name the address of a node, where the host is reached at another one', () => {
+    const [host] = SshSettings.parse({ hosts: [{ ...hosts[0], privateAddress: '10.77.0.2' }] }).hosts;
+    expect(nodeAddressOf(host!)).toBe('10.77.0.2');
+    expect(addressesOf(host!)).toEqual(['198.51.100.11', '10.77.0.2']);
+    expect(addressesOf(SshSettings.parse({ hosts }).hosts[0]!)).toEqual(['198.51.100.11']);
+  });
+
+  it('name every address that pods and services must leave alone', () => {
+    const settings = SshSettings.parse({
+      hosts: [{ ...hosts[0], privateAddress: '10.77.0.2' }],
+      apiEndpoint: '[fd00::7]:6443',
+      profile: {
+        source: { kind: 'files', location: 'https://user@10.9.9.9:8443/k8s' },
+        imageRepository: 'registry.example.org/k8s',
+      },
+    });
+    expect(inventoryAddresses('site', settings).map(({ address }) => address)).toEqual([
+      '198.51.100.11',
+      '10.77.0.2',
+      'fd00::7',
+      '10.9.9.9',
+    ]);
+  });
+
   it('may name one shared address, or one for each cluster', () => {
     expect(apiAddressesOf({})).toEqual([]);
     expect(apiAddressesOf({ apiAddress: '198.51.100.10' })).toEqual(['198.51.100.10']);
@@ -30,6 +61,41 @@ describe('the settings of your own hosts', () => {
   it.each([
     ['no hosts', { hosts: [] }, ['hosts']],
     ['an address twice', { hosts: [...hosts, { name: 'rack-3', address: '198.51.100.11' }] }, ['hosts[2].address']],
+    [
+      'an address twice, in another spelling',
+      {
+        hosts: [
+          { name: 'six-1', address: 'fd00:0::1' },
+          { name: 'six-2', address: 'FD00::0001' },
+        ],
+      },
+      ['hosts[1].address'],
+    ],
+    [
+      "a host's privateAddress as the address of another one",
+      {
+        hosts: [
+          { ...hosts[0], privateAddress: '10.77.0.2' },
+          { name: 'rack-2', address: '10.77.0.2' },
+        ],
+      },
+      ['hosts[1].address'],
+    ],
+    [
+      'a privateAddress twice',
+      {
+        hosts: [
+          { ...hosts[0], privateAddress: '10.77.0.2' },
+          { ...hosts[1], privateAddress: '10.77.0.2' },
+        ],
+      },
+      ['hosts[1].privateAddress'],
+    ],
+    [
+      "a host's privateAddress for the API",
+      { hosts: [{ ...hosts[0], privateAddress: '10.77.0.2' }], apiAddress: '10.77.0.2' },
+      ['apiAddress'],
+    ],
     ['a name twice', { hosts: [...hosts, { name: 'rack-1', address: '198.51.100.13' }] }, ['hosts[2].name']],
     ['a setting that there is not', { hosts, apiAdress: '198.51.100.10' }, ['apiAdress']],
     ['one in a host', { hosts: [{ ...hosts[0], adress: 'x' }] }, ['hosts[0].adress']],

@@ -165,9 +165,12 @@ const ownEnv = (service: ServiceName, surroundings: Surroundings): Readonly<Reco
           : { NATS_NODE_SIGNING_FILE: surroundings.nats.nodeSigningFile }),
       };
     case 'infra-svc':
-      return surroundings.lab?.identityPort === undefined
-        ? {}
-        : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) };
+      return {
+        AGENT_NATS_URLS: surroundings.nats.url,
+        ...(surroundings.lab?.identityPort === undefined
+          ? {}
+          : { REALM_ADDRESSES_ALLOWED: identityAddress(surroundings.lab.identityPort) }),
+      };
     case 'upgrade-svc':
       return {};
   }

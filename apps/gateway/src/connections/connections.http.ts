@@ -100,6 +100,8 @@ export class ConnectionsHttp {
       'connection.host-name-invalid',
       'connection.host-repeated',
       'connection.api-address-taken',
+      'connection.api-address-in-use',
+      'connection.outside-network',
       'connection.api-endpoint-invalid',
       'connection.api-port-taken',
       'connection.api-ambiguous',

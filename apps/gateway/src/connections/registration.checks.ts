@@ -15,6 +15,7 @@ import { refuseAny } from '../http/refused.js';
 import type { NamespacesSince } from './connections.decider.js';
 import { ConnectionQueries } from './connections.queries.js';
 import { settingRefusals, suspectSettings } from './connections.rules.js';
+import { inventoryFaults } from './inventory.rules.js';
 import { unreachableNats, type Reach } from './nats.reach.js';
 import { foreignKeys, keyRefsOf, orphaning, secretMissing, type Users } from './registration.rules.js';
 
@@ -53,7 +54,10 @@ export class RegistrationChecks {
     refuseAny(suspectSettings(settings).map((field) => refuse('connection.secret-in-settings', { field }, field)));
     refuseAny(settingRefusals(name, provider, settings));
     refuseAny(foreignKeys(name, { provider, settings }));
-    if (provider === 'ssh') refuseAny(unreachableNats(name, settings, this.reach()));
+    if (provider === 'ssh') {
+      const reach = this.reach();
+      refuseAny([...unreachableNats(name, settings, reach), ...inventoryFaults(name, settings, reach)]);
+    }
     const users = await this.queries.users(name);
     const known = await this.registry.latest();
     refuseAny(besideKnown(known, { name, users, registration }));

@@ -1,8 +1,12 @@
 import {
-  apiAddressesOf,
   CONTROL_PLANE_POOL,
   durationMs,
+  inventoryAddresses,
+  isInNetwork,
+  isIpv6Address,
+  isSameAddress,
   nearestOf,
+  nodeAddressOf,
   refuse,
   SshSettings,
   type DeclaredSpec,
@@ -42,19 +46,6 @@ const NODE_PORTS: readonly { readonly from: number; readonly to: number; readonl
 ];
 
 const INTERVAL_MS = { min: 1_000, max: 60_000 } as const;
-
-const same = (one: string, other: string): boolean =>
-  ipaddr.parse(one).toNormalizedString() === ipaddr.parse(other).toNormalizedString();
-
-/** Whether an address is in a network that was validated before; one of the other family is not. */
-const isIn = (address: string, cidr: string): boolean => {
-  if (!ipaddr.isValidCIDR(cidr)) return false;
-  const [network, prefix] = ipaddr.parseCIDR(cidr);
-  const parsed = ipaddr.parse(address);
-  return parsed.kind() === network.kind() && parsed.match(network, prefix);
-};
-
-const isIpv6 = (text: string): boolean => text.includes(':');
 
 const poolFault = (spec: Addressed, pool: string, field: string): readonly Refusal[] => {
   const known = [CONTROL_PLANE_POOL, ...spec.pools.map(({ name }) => name)];
@@ -110,9 +101,9 @@ const familyFaults = (
   field: string,
 ): readonly Refusal[] => {
   const registered = connections.get(connection);
-  const hosts = inventoryOf(registered)?.hosts.map((host) => host.address) ?? [];
+  const hosts = inventoryOf(registered)?.hosts.map(nodeAddressOf) ?? [];
   const addresses = registered?.provider === 'nspawn' ? [NSPAWN_ADDRESS] : hosts;
-  const node = addresses.find((host) => isIpv6(host) !== isIpv6(address));
+  const node = addresses.find((host) => isIpv6Address(host) !== isIpv6Address(address));
   return node === undefined ? [] : [refuse('address.family', { address, connection, node }, `${field}.address`)];
 };
 
@@ -122,15 +113,12 @@ const takenBy = (
   { connections, taken }: AddressSurroundings,
   names: readonly string[],
 ): string | undefined => {
-  const owners = names.flatMap((name): readonly (readonly [string, string])[] => {
+  const owners = names.flatMap((name) => {
     const settings = inventoryOf(connections.get(name));
-    if (settings === undefined) return [];
-    return [
-      ...settings.hosts.map((host) => [host.address, `host ${host.name} of connection ${name}`] as const),
-      ...apiAddressesOf(settings).map((api) => [api, `apiAddress of connection ${name}`] as const),
-    ];
+    return settings === undefined ? [] : inventoryAddresses(name, settings);
   });
-  return [...taken, ...owners].find(([has]) => ipaddr.isValid(has) && same(has, address))?.[1];
+  const all = [...owners, ...[...taken].map(([has, owner]) => ({ address: has, owner }))];
+  return all.find((known) => isSameAddress(known.address, address))?.owner;
 };
 
 const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroundings): readonly Refusal[] => {
@@ -138,12 +126,12 @@ const addressFaults = (spec: Addressed, at: number, surroundings: AddressSurroun
   const { name, address, holders } = virtualAddresses[at]!;
   const field = `spec.virtualAddresses[${at}]`;
   const before = virtualAddresses.slice(0, at);
-  const first = before.find((other) => same(other.address, address));
+  const first = before.find((other) => isSameAddress(other.address, address));
   const range = ipaddr.parse(address).range();
   const within = [
     { cidr: network.podCidr, what: 'pods' },
     { cidr: network.serviceCidr, what: 'services' },
-  ].find(({ cidr }) => isIn(address, cidr));
+  ].find(({ cidr }) => isInNetwork(address, cidr));
   const names = [...new Set(holders.flatMap((pool) => connectionOf(spec, pool) ?? []))];
   const owner = takenBy(address, surroundings, names);
   return [
@@ -208,7 +196,7 @@ const transportFaults = (
       : []),
     ...portFaults(transport, before, apiPortOf(spec, surroundings), field),
     ...backends.flatMap((pool, place) => poolFault(spec, pool, `${field}.backends[${place}]`)),
-    ...(allow.some((network) => isIpv6(network) === isIpv6(address))
+    ...(allow.some((network) => isIpv6Address(network) === isIpv6Address(address))
       ? []
       : [refuse('transport.allow-family', { transport: name, address }, `${field}.allow`)]),
     ...(every >= INTERVAL_MS.min && every <= INTERVAL_MS.max

@@ -12,6 +12,7 @@ import { ResourceSteps } from './resource.steps.effects.js';
 import { networkOf } from './resources.planner.js';
 import type { SharedResources, SharedInfrastructure } from './resources.ports.js';
 import { ResourcesQueries } from './resources.queries.js';
+import { surroundingsOf, type Surroundings } from './surroundings.planner.js';
 
 /** Scope of the leases on connections; that of a cluster has a slash in it. */
 const LEASES = 'resources';
@@ -47,9 +48,10 @@ export class ConnectionResources implements SharedResources {
     return infrastructure;
   }
 
-  async networkCidr(connection: Connection): Promise<string> {
+  async surroundings(connection: Connection): Promise<Surroundings> {
     const row = await this.queries.of(connection.name);
-    return row?.network?.cidr ?? networkOf(connection).cidr;
+    const cidr = row?.network?.cidr ?? networkOf(connection).cidr;
+    return surroundingsOf(connection, cidr, this.settings.agentNatsUrls);
   }
 
   /** One replica at a time, because the SSH key is generated, and there must be one. */

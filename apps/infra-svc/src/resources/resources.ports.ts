@@ -1,6 +1,7 @@
 import type { Cause as WorldCause, ConnectionName, ConnectionOffer, SecretRef } from '@fairlead/contracts';
 import type { Cause } from '@fairlead/event-sourcing';
 import type { Connection, OpenConnection, Region } from '../providers/provider.ports.js';
+import type { Surroundings } from './surroundings.planner.js';
 
 /** What the machines of a connection stand on. */
 export interface SharedInfrastructure {
@@ -15,8 +16,8 @@ export interface SharedInfrastructure {
 export interface SharedResources {
   /** Network, firewall, SSH key, image and then the machine sizes, in this order. Rejects with WorldFailure. */
   ensure(open: OpenConnection, specs: readonly string[], cause: Cause): Promise<SharedInfrastructure>;
-  /** The network that the connection's machines are in, or will be. */
-  networkCidr(connection: Connection): Promise<string>;
+  /** The network that the connection's machines are in, or will be, and the addresses that they use. */
+  surroundings(connection: Connection): Promise<Surroundings>;
   /** While no other replica ensures anything of the connection. */
   alone<Result>(connection: ConnectionName, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }

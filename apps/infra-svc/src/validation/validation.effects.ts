@@ -6,6 +6,7 @@ import type { Connections, OpenConnection } from '../providers/provider.ports.js
 import type { Offers, SharedResources } from '../resources/resources.ports.js';
 import { CONNECTIONS, OFFERS, SHARED_RESOURCES, TENANCY } from '../tokens.js';
 import {
+  checkApiAddresses,
   checkNetwork,
   checkNlb,
   checkRegion,
@@ -157,7 +158,16 @@ export class WorldValidation {
   }
 
   private async network({ desired }: Question, { connection }: OpenConnection): Promise<Refusal | undefined> {
-    return checkNetwork(desired.spec, connection.name, await this.resources.networkCidr(connection));
+    const surroundings = await this.resources.surroundings(connection);
+    const refusal = checkNetwork(desired.spec, surroundings);
+    if (refusal !== undefined || connection.name !== desired.spec.controlPlane.connection) return refusal;
+    const others = await Promise.all(
+      connectionsOf(placedSets(desired.spec)).map(async (name) => {
+        const other = await this.connections.open(name);
+        return isRefusal(other) ? [] : (await this.resources.surroundings(other.connection)).addresses;
+      }),
+    );
+    return checkApiAddresses(connection, others.flat());
   }
 
   /** Connections of the cluster on which its machines are reserved. */

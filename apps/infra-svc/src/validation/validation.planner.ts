@@ -1,16 +1,22 @@
 import {
+  apiAddressesOf,
   CONTROL_PLANE_POOL,
+  isInNetwork,
+  isSameAddress,
+  networksOverlap,
   refuse,
+  SshSettings,
   type ClusterSpec,
   type ConnectionName,
   type ConnectionOffer,
+  type KnownAddress,
   type MachineSpec,
   type NodeRole,
   type NodeSet,
   type Refusal,
 } from '@fairlead/contracts';
-import ipaddr from 'ipaddr.js';
 import type { Connection, Region } from '../providers/provider.ports.js';
+import type { Surroundings } from '../resources/surroundings.planner.js';
 
 /** kubeadm's preflight refuses less than 2 CPUs on a control plane; CB-Ladybug refuses less than 2 GiB anywhere. */
 const CONTROL_PLANE_CPUS_MIN = 2;
@@ -132,26 +138,33 @@ export const checkNlb = (spec: ClusterSpec, offer: ConnectionOffer): Refusal | u
     ? refuse('cluster.nlb-unsupported', { provider: offer.provider }, 'config.kubernetes.loadbalancer')
     : undefined;
 
-/** undefined: not an IPv4 or IPv6 network at all; the gateway has refused such a request already. */
-const parsed = (cidr: string): ReturnType<typeof ipaddr.parseCIDR> | undefined =>
-  ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr) : undefined;
-
-const overlap = (first: string, second: string): boolean => {
-  const one = parsed(first);
-  const other = parsed(second);
-  if (one === undefined || other === undefined || one[0].kind() !== other[0].kind()) return false;
-  const bits = Math.min(one[1], other[1]);
-  return one[0].match(other[0], bits);
-};
-
-/** Pods and services must not have addresses of the network that their machines are in. */
-export const checkNetwork = (spec: ClusterSpec, connection: ConnectionName, cidr: string): Refusal | undefined => {
-  const { podCidr, serviceCidr } = spec.kubernetes;
+/** Pods and services must not have addresses of the network that their machines are in, nor any that the machines use. */
+export const checkNetwork = (
+  { kubernetes: { podCidr, serviceCidr } }: ClusterSpec,
+  { connection, cidr, addresses }: Surroundings,
+): Refusal | undefined => {
   const ranges = [
     { first: podCidr, field: 'config.kubernetes.podCidr' },
     { first: serviceCidr, field: 'config.kubernetes.serviceCidr' },
   ];
-  return firstOf(ranges, ({ first, field }) =>
-    overlap(first, cidr) ? refuse('cluster.network-overlap', { first, second: cidr, connection }, field) : undefined,
-  );
+  return firstOf(ranges, ({ first, field }) => {
+    if (cidr !== undefined && networksOverlap(first, cidr))
+      return refuse('cluster.network-overlap', { first, second: cidr, connection }, field);
+    const known = addresses.find(({ address }) => isInNetwork(address, first));
+    return known === undefined ? undefined : refuse('cluster.network-address', { first, ...known }, field);
+  });
+};
+
+/** keepalived takes the API address from whoever has it: from no host of the cluster, and not from Fairlead. */
+export const checkApiAddresses = (
+  { name, provider, settings }: Pick<Connection, 'name' | 'provider' | 'settings'>,
+  others: readonly KnownAddress[],
+): Refusal | undefined => {
+  const inventory = provider === 'ssh' ? SshSettings.safeParse(settings).data : undefined;
+  return firstOf(inventory === undefined ? [] : apiAddressesOf(inventory), (address) => {
+    const own = `apiAddress of connection ${name}`;
+    const known = others.find((other) => other.owner !== own && isSameAddress(other.address, address));
+    if (known === undefined) return undefined;
+    return refuse('connection.api-address-in-use', { connection: name, ...known }, 'controlPlane[0].connection');
+  });
 };

@@ -13,6 +13,8 @@ import {
 import { ownNamespaceStream, requestStream } from '../../test/memory.service.js';
 import { Story } from '../../test/story.js';
 import { groupOf } from '../machines/machines.planner.js';
+import { surroundingsOf } from '../resources/surroundings.planner.js';
+import { checkApiAddresses, checkNetwork } from './validation.planner.js';
 
 const OTHER = 'other' as ConnectionName;
 
@@ -228,6 +230,42 @@ describe('what is asked of the world before anything is made', () => {
       code: 'cluster.network-overlap',
       message: '10.244.0.0/16 overlaps the network 10.244.7.0/24 of connection lab',
       field: 'config.kubernetes.podCidr',
+    });
+  });
+
+  describe('with own hosts', () => {
+    const inventory = (settings: Record<string, unknown> = {}) => ({
+      hosts: [{ name: 'rack-1', address: '198.51.100.33', privateAddress: '10.77.0.2' }],
+      ...settings,
+    });
+    const site = (settings: Record<string, unknown>) =>
+      surroundingsOf({ name: LAB, provider: 'ssh', settings }, '192.168.7.0/24', ['nats://192.0.2.254:4222']);
+    const networks = (podCidr: string, serviceCidr: string) =>
+      clusterSpec({ kubernetes: { podCidr, serviceCidr } } as never);
+
+    it.each([
+      ['the address that SSH goes to', networks('198.51.0.0/16', '10.96.0.0/12'), '198.51.100.33', 'podCidr'],
+      ['its privateAddress', networks('10.244.0.0/16', '10.77.0.0/24'), '10.77.0.2', 'serviceCidr'],
+      ['the address of NATS', networks('192.0.0.0/16', '10.96.0.0/12'), '192.0.2.254', 'podCidr'],
+    ])('refuses pods or services over %s', (_what, spec, address, field) =>
+      expect(checkNetwork(spec, site(inventory()))).toMatchObject({
+        code: 'cluster.network-address',
+        field: `config.kubernetes.${field}`,
+        message: expect.stringContaining(`contains ${address}`),
+      }),
+    );
+
+    it('invents no network where the inventory names none', () => {
+      expect(checkNetwork(networks('192.168.0.0/16', '10.96.0.0/12'), site(inventory()))).toBeUndefined();
+      const named = site(inventory({ networkCidr: '10.77.0.0/24' }));
+      expect(checkNetwork(networks('10.77.0.0/16', '10.96.0.0/12'), named)?.code).toBe('cluster.network-overlap');
+    });
+
+    it('refuses an API address that a host of another connection of the cluster has, or NATS', () => {
+      const connection = { name: LAB, provider: 'ssh', settings: inventory({ apiAddress: '10.77.0.9' }) };
+      const at = (address: string) => checkApiAddresses(connection, [{ address, owner: 'host a of connection other' }]);
+      expect(at('10.77.0.9')?.code).toBe('connection.api-address-in-use');
+      expect(at('10.77.0.8')).toBeUndefined();
     });
   });
 

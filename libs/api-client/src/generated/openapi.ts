@@ -7380,7 +7380,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, connection.settings-invalid, connection.host-name-invalid, connection.host-repeated, connection.api-address-taken, connection.api-endpoint-invalid, connection.api-port-taken, connection.api-ambiguous, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
+      /** @description request.answer-too-large, connection.settings-invalid, connection.host-name-invalid, connection.host-repeated, connection.api-address-taken, connection.api-address-in-use, connection.outside-network, connection.api-endpoint-invalid, connection.api-port-taken, connection.api-ambiguous, connection.provider-unknown, connection.secret-again, connection.key-foreign, connection.nats-unreachable */
       422: {
         headers: {
           [name: string]: unknown;

@@ -314,6 +314,11 @@ export const CLUSTER_REFUSALS = {
     '{first} overlaps the network {second} of connection {connection}',
     'Choose another podCidr or serviceCidr.',
   ),
+  'cluster.network-address': definition(
+    422,
+    '{first} contains {address}: {owner} has that address, and the nodes could no longer reach it',
+    'Choose another podCidr or serviceCidr.',
+  ),
   'cluster.kubeconfig-not-ready': definition(
     409,
     "The cluster '{cluster}' has no kubeconfig yet.",

@@ -107,6 +107,16 @@ export const CONNECTION_REFUSALS = {
     'An address for the API of connection {connection} is taken: {detail}',
     'List each virtual address once, and none of a host.',
   ),
+  'connection.api-address-in-use': definition(
+    422,
+    'Connection {connection} cannot have the API address {address}: {owner} has it',
+    'Give apiAddress a free address in the network of the hosts: keepalived would take this one from its owner.',
+  ),
+  'connection.outside-network': definition(
+    422,
+    '{what} of connection {connection} has the address {address}, which is not in its networkCidr {network}',
+    'Widen networkCidr until it contains every host, or leave it out. A host that is reached through NAT gets a privateAddress.',
+  ),
   'connection.api-endpoint-invalid': definition(
     422,
     'The load balancer of connection {connection} is not given as <host>:<port>: {detail}',
@@ -186,6 +196,11 @@ export const CONNECTION_REFUSALS = {
     409,
     'The API addresses of connection {connection} are taken: {detail}',
     'Give the connection one more apiAddress, or use a connection of its own for each apiEndpoint.',
+  ),
+  'stock.api-address-answers': definition(
+    409,
+    'Every free API address of connection {connection} answers already: {detail}',
+    'Something else has the address: take it from there, or give the connection another apiAddress.',
   ),
   'connection.unreachable': definition(
     422,

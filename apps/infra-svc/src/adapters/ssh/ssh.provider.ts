@@ -2,6 +2,7 @@ import {
   AGENT_PATHS,
   apiAddressesOf,
   isRefusal,
+  nodeAddressOf,
   refuse,
   PROVIDER_REFUSED,
   WorldFailure,
@@ -266,7 +267,7 @@ export class SshProvider implements InfrastructureProvider {
     const { held } = await this.stock.look(this.connection.name);
     const [only, ...others] = held.filter((holding) => targets.includes(idOf(holding)));
     if (only !== undefined && others.length === 0)
-      return { name, host: this.asNow(only.host).address, port: API_PORT, placement: 'elsewhere' };
+      return { name, host: nodeAddressOf(this.asNow(only.host)), port: API_PORT, placement: 'elsewhere' };
     throw this.failure('ensure load balancer', this.addressMissing(targets.length).message, false);
   }
 
@@ -307,7 +308,7 @@ export class SshProvider implements InfrastructureProvider {
       uid: holding.uid,
       status: 'running',
       publicIp: host.address,
-      privateIp: host.address,
+      privateIp: nodeAddressOf(host),
       region,
       zone: host.zone,
       ssh: {
