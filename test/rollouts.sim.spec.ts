@@ -3,6 +3,7 @@ import {
   rolloutLimits,
   rolloutOf,
   type ControlPlaneRollout,
+  type NodeName,
   type PoolRollout,
   type StoredEvent,
 } from '@fairlead/contracts';
@@ -173,6 +174,52 @@ describe('the nodes of a pool whose machine template changes', () => {
       expect(most).toBe(canary ? 3 : together[1]);
     },
   );
+
+  it.each([
+    { maxSurge: 1, maxUnavailable: 0 },
+    { maxSurge: 0, maxUnavailable: 1 },
+    { maxSurge: 2, maxUnavailable: 1 },
+  ])(
+    'are replaced no faster than new ones are Ready for minReadySeconds ($maxSurge and $maxUnavailable) [Cluster API 10]',
+    (limits) => {
+      const minReadySeconds = 600;
+      const world = provisioned(3);
+      world.declare({ minReadySeconds, rollout: { strategy: 'RollingUpdate', canary: false, ...limits } });
+      const atOnce = limits.maxSurge + limits.maxUnavailable;
+      const readyAt = new Map<string, number>();
+      const available: number[] = [];
+      world.noticed = (event) => {
+        const { time } = event.meta;
+        if (event.type === 'NodeReady') readyAt.set(event.data.node, Date.parse(time));
+        if (event.type === 'NodeReplacementReady')
+          available.push(readyAt.get(event.data.newNode)! + minReadySeconds * 1_000);
+        const settling = available.filter((at) => at > Date.parse(time)).length;
+        if (event.type === 'NodeReplacementPlanned')
+          holds('nodes that are not available yet count', settling + underWay(world) <= atOnce, event);
+        if (event.type === 'PoolRolloutCompleted') holds('all are available at the end', settling === 0, event);
+      };
+      world.declare({ machineType: 'lab.large' });
+      world.run();
+      expect([world.trouble(), outdated(world), available.length]).toEqual([undefined, [], 3]);
+      expect(world.types()).toContain('PoolRolloutCompleted');
+    },
+  );
+
+  it('wait for a new one that is not Ready in between as if it had just come [Cluster API 10]', () => {
+    const world = provisioned(2);
+    world.declare({ minReadySeconds: 600 });
+    world.declare({ machineType: 'lab.large' });
+    for (let jobs = 0; !world.types().includes('VmDeleted') && jobs < 1_000; jobs += 1) world.run(1);
+    const { newNode } = world.events.find(({ type }) => type === 'NodeReplacementReady')!.data as { newNode: NodeName };
+    world.sleep(500_000);
+    world.setReady(newNode, false);
+    world.setReady(newNode, true);
+    const againAt = Date.parse(world.now());
+    world.run();
+    const second = world.events.filter(({ type }) => type === 'NodeReplacementPlanned')[1];
+    expect(Date.parse(second!.meta.time) - againAt).toBeGreaterThanOrEqual(600_000);
+    expect([world.trouble(), outdated(world)]).toEqual([undefined, []]);
+  });
 
   it('are left as they are, but for the canary, when that cannot be made', () => {
     const world = provisioned(4);

@@ -298,10 +298,10 @@ export const failSurges = (state: Machines): readonly MachinesFact[] => {
   });
 };
 
-const factsOfRollout = (cluster: Cluster, pool: string, rollout: PoolRollout): readonly MachinesFact[] => {
+const factsOfRollout = (cluster: Cluster, pool: string, rollout: PoolRollout, now: string): readonly MachinesFact[] => {
   const { uid } = cluster;
   const { requestId, begun, cause } = rollout;
-  const step = rolloutStep(cluster, pool, rollout);
+  const step = rolloutStep(cluster, pool, rollout, now);
   switch (step.kind) {
     case 'wait':
       return nothing;
@@ -318,10 +318,10 @@ const factsOfRollout = (cluster: Cluster, pool: string, rollout: PoolRollout): r
 };
 
 /** How the rollouts of pools go on. */
-export const advanceRollouts = (state: Machines): readonly MachinesFact[] =>
+export const advanceRollouts = (state: Machines, now: string): readonly MachinesFact[] =>
   state.status === 'desired'
     ? Object.entries(state.cluster.rollouts.pools).flatMap(([pool, rollout]) =>
-        factsOfRollout(state.cluster, pool, rollout),
+        factsOfRollout(state.cluster, pool, rollout, now),
       )
     : nothing;
 

@@ -15,15 +15,15 @@ import { nextMomentAt, tasksOf } from './tasks.planner.js';
 /** Requests become machines, and machines that are not needed any longer are deleted: tasks.planner.ts has the order. */
 export const machinesReconciler: Reconciler<Machines, MachinesCommand, MachinesFact> = {
   name: 'machines',
-  version: 19,
+  version: 20,
   context: 'machines',
   decider: machines,
   generation: (state) => (state.status === 'absent' ? '' : `${state.cluster.uid}/${state.cluster.run}`),
   tasks: tasksOf,
-  facts: (state) => [
+  facts: (state, now) => [
     ...announceRequests(state),
     ...failSurges(state),
-    ...advanceRollouts(state),
+    ...advanceRollouts(state, now),
     ...endDeletion(state),
   ],
   wakeAt: nextMomentAt,

@@ -1,4 +1,5 @@
 import {
+  completePool,
   CONTROL_PLANE_POOL,
   controlPlaneRolloutOf,
   controlPlaneSurge,
@@ -14,6 +15,7 @@ import {
   type PoolRollout as Limits,
   type ReplacementOrder,
 } from '@fairlead/contracts';
+import { later } from '@fairlead/event-sourcing';
 import type { Cluster } from './machines.state.js';
 import type { Asked, PoolRollout } from './rollouts.js';
 
@@ -33,6 +35,10 @@ interface Pool {
   readonly limits: ReturnType<typeof rolloutLimits>;
   /** One node is replaced alone, until a new one serves. */
   readonly canary: boolean;
+  /** How long a node must be Ready without a break until it counts as available. */
+  readonly minReadySeconds: number;
+  /** The moment for which the step is planned (RFC 3339). */
+  readonly now: string;
   /** undefined: its machines are brought to what is declared. */
   readonly asked: Asked | undefined;
   /** Its machines, in the order in which they were planned: also those on their way in and out. */
@@ -44,23 +50,35 @@ interface Pool {
   readonly awaited: number;
 }
 
-type Rules = Pick<Pool, 'declared' | 'strategy' | 'limits' | 'canary'>;
+type Rules = Pick<Pool, 'declared' | 'strategy' | 'limits' | 'canary' | 'minReadySeconds'>;
 
 /** How a pool is declared, and replaced; undefined: it is declared no longer. */
 const rulesOf = ({ controlPlane, pools }: Declared['spec'], name: string): Rules | undefined => {
   if (name === CONTROL_PLANE_POOL) {
     const { strategy } = controlPlaneRolloutOf(controlPlane);
     const surge = controlPlaneSurge(controlPlane);
-    return { declared: controlPlane, strategy, limits: { surge, unavailable: 1 - surge }, canary: true };
+    return {
+      declared: controlPlane,
+      strategy,
+      limits: { surge, unavailable: 1 - surge },
+      canary: true,
+      minReadySeconds: 0,
+    };
   }
   const pool = pools.find((one) => one.name === name);
   if (pool === undefined) return undefined;
   const rollout = rolloutOf(pool);
   const { strategy, canary } = rollout;
-  return { declared: pool, strategy, limits: rolloutLimits(rollout, pool.replicas), canary };
+  const { minReadySeconds } = completePool(pool);
+  return { declared: pool, strategy, limits: rolloutLimits(rollout, pool.replicas), canary, minReadySeconds };
 };
 
-const poolOf = ({ declared, planned }: Cluster, name: string, { asked }: PoolRollout): Pool | undefined => {
+const poolOf = (
+  { declared, planned }: Cluster,
+  name: string,
+  { asked }: PoolRollout,
+  now: string,
+): Pool | undefined => {
   const rules = declared === undefined ? undefined : rulesOf(declared.spec, name);
   if (declared === undefined || rules === undefined) return undefined;
   const replaced = Object.values(declared.replaced ?? {}).filter((one) => one.pool === name);
@@ -73,6 +91,7 @@ const poolOf = ({ declared, planned }: Cluster, name: string, { asked }: PoolRol
     ...rules,
     // Whoever asks for nodes to be replaced is the one for whom OnDelete waits.
     ...(asked === undefined ? {} : { strategy: 'RollingUpdate' as const }),
+    now,
     asked,
     machines: planned.filter((plan) => plan.pool === name && plan.surge === undefined),
     counted: new Set(Object.keys(declared.nodes).filter((node) => declared.nodes[node] === name)),
@@ -97,13 +116,24 @@ const outdatedIn = (pool: Pool): readonly Outdated[] => {
   });
 };
 
-const isAvailable = ({ rollouts }: Cluster, name: string): boolean =>
+const isServing = ({ rollouts }: Cluster, name: string): boolean =>
   rollouts.ready[name] === true && rollouts.lost[name] !== true;
 
+/** When a node that is Ready is available; null: it is already, as far as is known. */
+const availableAt = ({ rollouts }: Cluster, name: string, minReadySeconds: number): string | null => {
+  const since = rollouts.readySince?.[name];
+  return since === undefined || minReadySeconds === 0 ? null : later(since, minReadySeconds * 1_000);
+};
+
+/** It has been Ready for `minReadySeconds` of its pool. */
+const isAvailable = (cluster: Cluster, name: string, { minReadySeconds, now }: Pool): boolean =>
+  isServing(cluster, name) && (availableAt(cluster, name, minReadySeconds) ?? now) <= now;
+
 /** Nodes that serve and are to stay: one that leaves before its successor comes is missing from the moment at which that begins. */
-const availableIn = (cluster: Cluster, { counted, replaced }: Pool): number => {
+const availableIn = (cluster: Cluster, pool: Pool): number => {
+  const { counted, replaced } = pool;
   const leaving = new Set(replaced.flatMap(({ order, node }) => (order === 'remove-first' ? [node] : [])));
-  return [...counted].filter((name) => !leaving.has(name) && isAvailable(cluster, name)).length;
+  return [...counted].filter((name) => !leaving.has(name) && isAvailable(cluster, name, pool)).length;
 };
 
 /** It is what the rollout leads to: made as declared, or one of the new nodes of those that someone asked for. */
@@ -114,7 +144,10 @@ const isNew = (plan: MachinePlan, pool: Pool): boolean =>
 const atOnce = (cluster: Cluster, pool: Pool): number => {
   const leaving = new Set<string>(pool.replaced.map(({ node }) => node));
   const isProof = (plan: MachinePlan): boolean =>
-    pool.counted.has(plan.name) && !leaving.has(plan.name) && isNew(plan, pool) && isAvailable(cluster, plan.name);
+    pool.counted.has(plan.name) &&
+    !leaving.has(plan.name) &&
+    isNew(plan, pool) &&
+    isAvailable(cluster, plan.name, pool);
   return pool.canary && !pool.machines.some(isProof) ? 1 : REPLACEMENTS_AT_ONCE_MAX;
 };
 
@@ -150,11 +183,24 @@ const isSettled = (cluster: Cluster, { machines, counted, replaced, awaited }: P
 const nextControlPlane = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
   if (!isSettled(cluster, pool)) return [];
   const rank = ({ name }: Outdated): number =>
-    isAvailable(cluster, name) ? 1 + Number(name === cluster.rollouts.initial) : 0;
+    isAvailable(cluster, name, pool) ? 1 + Number(name === cluster.rollouts.initial) : 0;
   const [next] = candidatesIn(cluster, pool).toSorted((one, other) => rank(one) - rank(other));
   const others = pool.machines.filter(({ name }) => name !== next?.name);
-  if (next === undefined || !others.every(({ name }) => isAvailable(cluster, name))) return [];
+  if (next === undefined || !others.every(({ name }) => isAvailable(cluster, name, pool))) return [];
   return [{ ...next, order: pool.limits.surge === 0 ? 'remove-first' : 'create-first' }];
+};
+
+/** New nodes that are Ready, and not available yet: the rollout waits for them as for one that is away. */
+const settlingIn = (cluster: Cluster, pool: Pool): readonly MachinePlan[] => {
+  const leaving = new Set<string>(pool.replaced.map(({ node }) => node));
+  return pool.machines.filter(
+    (plan) =>
+      pool.counted.has(plan.name) &&
+      !leaving.has(plan.name) &&
+      isNew(plan, pool) &&
+      isServing(cluster, plan.name) &&
+      !isAvailable(cluster, plan.name, pool),
+  );
 };
 
 /**
@@ -164,10 +210,13 @@ const nextControlPlane = (cluster: Cluster, pool: Pool): readonly PlannedReplace
 const nextWorkers = (cluster: Cluster, pool: Pool): readonly PlannedReplacement[] => {
   const { declared, limits, machines, replaced, awaited } = pool;
   const candidates = candidatesIn(cluster, pool);
-  const failing = candidates.filter(({ name }) => !isAvailable(cluster, name));
-  const serving = candidates.filter(({ name }) => isAvailable(cluster, name));
+  const failing = candidates.filter(({ name }) => !isServing(cluster, name));
+  const serving = candidates.filter(({ name }) => isServing(cluster, name));
   const sorted = [...failing, ...serving].slice(0, Math.max(0, atOnce(cluster, pool) - replaced.length));
-  const extra = Math.max(0, declared.replicas + limits.surge - machines.length - awaited);
+  const extra = Math.max(
+    0,
+    declared.replicas + limits.surge - machines.length - awaited - settlingIn(cluster, pool).length,
+  );
   const first = sorted.slice(0, extra);
   const away = replaced.filter(({ order }) => order === 'remove-first').length;
   const missing = declared.replicas - availableIn(cluster, pool);
@@ -215,13 +264,25 @@ export type RolloutStep =
   | { readonly kind: 'wait' };
 
 /** What happens next in the rollout of a pool: a pool that is no longer declared has nothing to replace. */
-export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout): RolloutStep => {
+export const rolloutStep = (cluster: Cluster, name: string, rollout: PoolRollout, now: string): RolloutStep => {
   if (rollout.failed) return { kind: 'wait' };
   if (rollout.cause !== null) return { kind: 'fail' };
-  const pool = poolOf(cluster, name, rollout);
+  const pool = poolOf(cluster, name, rollout, now);
   if (pool === undefined) return { kind: 'complete', heldBack: [] };
   const next = nextIn(cluster, pool);
   if (next.length > 0) return { kind: 'replace', next };
-  const isDone = pool.replaced.length === 0 && unfinishedIn(cluster, pool).length === 0;
+  const isDone =
+    pool.replaced.length === 0 && unfinishedIn(cluster, pool).length === 0 && settlingIn(cluster, pool).length === 0;
   return isDone ? { kind: 'complete', heldBack: heldIn(cluster, pool) } : { kind: 'wait' };
 };
+
+/** The moments at which nodes of pools that are rolled out become available. */
+export const availabilitiesOf = (cluster: Cluster, now: string): readonly string[] =>
+  Object.entries(cluster.rollouts.pools).flatMap(([name, rollout]) => {
+    const pool = poolOf(cluster, name, rollout, now);
+    if (pool === undefined || pool.minReadySeconds === 0) return [];
+    return pool.machines.flatMap((plan) => {
+      const at = isServing(cluster, plan.name) ? availableAt(cluster, plan.name, pool.minReadySeconds) : null;
+      return at !== null && at > now ? [at] : [];
+    });
+  });

@@ -47,6 +47,8 @@ export interface Rollouts {
   /** Nodes that are Ready, and nodes whose heartbeat is missed. */
   readonly ready: Readonly<Record<string, true>>;
   readonly lost: Readonly<Record<string, true>>;
+  /** Since when nodes are Ready without a break (RFC 3339); absent: they were Ready before that was recorded. */
+  readonly readySince?: Readonly<Record<string, string>>;
   /** What `ready` follows from; absent: nodes that are Ready were reported so. */
   readonly readiness?: Readonly<Record<string, Readiness>>;
   /** Why nodes and pools are excluded from changes. */
@@ -130,6 +132,7 @@ const gone = (rollouts: Rollouts, name: string): Rollouts => ({
   ready: omit(rollouts.ready, name),
   lost: omit(rollouts.lost, name),
   readiness: omit(rollouts.readiness ?? {}, name),
+  readySince: omit(rollouts.readySince ?? {}, name),
   underWay: Object.fromEntries(
     Object.entries(rollouts.underWay).filter(([, { node, ready }]) => node !== name || !ready),
   ),
@@ -154,11 +157,19 @@ const begunWith = (rollouts: Rollouts, { machines }: EventData<'VmsPlanned'>): R
   return initial === undefined ? rollouts : { ...rollouts, initial };
 };
 
-const withReadiness = (rollouts: Rollouts, { type, data: { node } }: StoredEvent<ReadinessEvent>): Rollouts => {
+/** null: it is not Ready. */
+const withReadySince = (rollouts: Rollouts, node: string, since: string | null): Rollouts => {
+  const { readySince = {} } = rollouts;
+  return { ...rollouts, readySince: since === null ? omit(readySince, node) : set(readySince, node, since) };
+};
+
+const withReadiness = (rollouts: Rollouts, { type, data: { node }, meta }: StoredEvent<ReadinessEvent>): Rollouts => {
   const { ready, readiness = {} } = rollouts;
   const after = readinessAfter(readiness[node] ?? { ready: ready[node] === true }, type);
   return {
-    ...rollouts,
+    ...(after.ready === (ready[node] === true)
+      ? rollouts
+      : withReadySince(rollouts, node, after.ready ? meta.time : null)),
     ready: after.ready ? set(ready, node, true) : omit(ready, node),
     readiness: set(readiness, node, after),
   };
@@ -177,8 +188,11 @@ const nodesAfter = (rollouts: Rollouts, event: StoredEvent): Rollouts => {
       return withReadiness(rollouts, event);
     case 'NodeLost':
       return { ...rollouts, lost: set(rollouts.lost, event.data.node, true) };
-    case 'NodeRecovered':
-      return { ...rollouts, lost: omit(rollouts.lost, event.data.node) };
+    case 'NodeRecovered': {
+      const { node } = event.data;
+      const recovered = { ...rollouts, lost: omit(rollouts.lost, node) };
+      return rollouts.ready[node] === true ? withReadySince(recovered, node, event.meta.time) : recovered;
+    }
     case 'UpdatesDisabledSet':
       return held(rollouts, event.data);
     case 'VmsPlanned':

@@ -21,6 +21,7 @@ import {
   type Machines,
   type PresentMachines,
 } from './machines.state.js';
+import { availabilitiesOf } from './rollouts.planner.js';
 import { surgeKey, surgeLacks, type DesiredSurge } from './surges.js';
 
 interface Named extends Pick<Task, 'type' | 'reason'> {
@@ -195,7 +196,7 @@ const deletionsIn = (state: Machines): readonly Deletion[] => {
 const startIn = (state: Machines): string | null =>
   state.status === 'desired' && state.cluster.planned.length === 0 ? startOf(state.cluster) : null;
 
-/** When the next deletion that failed is due again, or the lease begins. */
+/** When the next deletion that failed is due again, the lease begins, or a new node becomes available. */
 export const nextMomentAt = (state: Machines, now: string): string | null => {
   const startsAt = startIn(state);
   const due = [
@@ -203,6 +204,7 @@ export const nextMomentAt = (state: Machines, now: string): string | null => {
       .filter((deletion) => !isDue(deletion, now))
       .map(({ beginsAt }) => Date.parse(beginsAt)),
     ...(startsAt !== null && startsAt > now ? [Date.parse(startsAt)] : []),
+    ...(state.status === 'desired' ? availabilitiesOf(state.cluster, now).map((at) => Date.parse(at)) : []),
   ];
   return due.length === 0 ? null : new Date(Math.min(...due)).toISOString();
 };

@@ -36,7 +36,15 @@ import {
 } from './rollout.state.js';
 import { rolloutView, type RolloutView, type TrackedOperation } from './rollout.view.js';
 import { skewBrokenBy, versionsNow } from './skew.guard.planner.js';
-import { budgetSpent, currentBatch, holdback, mayReturn, soakEndsAt, startable } from './starts.planner.js';
+import {
+  availableMoments,
+  budgetSpent,
+  currentBatch,
+  holdback,
+  mayReturn,
+  soakEndsAt,
+  startable,
+} from './starts.planner.js';
 import {
   releasedAgain,
   releasesAgainAt,
@@ -510,5 +518,5 @@ export const wakeAt = (cluster: ClusterState, now: string): string | null => {
     unwellSince === null ? null : later(unwellSince, REGRESSION_MS),
   );
   const window = d7Window(view.upgrade.request.strategy.windows, now).changesAt;
-  return nearest([...soaks, ...deadlines, ...regressions, ...hooks, window], now);
+  return nearest([...soaks, ...availableMoments(view), ...deadlines, ...regressions, ...hooks, window], now);
 };

@@ -22,6 +22,7 @@ const newNode = ({ name, role, pool }: Machine): RolloutNode => ({
   readyRevision: 0,
   lost: false,
   unwellSince: null,
+  readySince: null,
 });
 
 const withNode = (
@@ -34,7 +35,9 @@ const withNode = (
   if (node === undefined) return cluster; // Gone already, or not ours.
   const changed = { ...node, ...change(node) };
   const unwellSince = isUnwell(changed) ? (node.unwellSince ?? time) : null;
-  return { ...cluster, nodes: { ...cluster.nodes, [name]: { ...changed, unwellSince } } };
+  const isUp = changed.ready && !changed.lost;
+  const readySince = isUp ? (node.ready && !node.lost ? node.readySince : time) : null;
+  return { ...cluster, nodes: { ...cluster.nodes, [name]: { ...changed, unwellSince, readySince } } };
 };
 
 const withMachines = (cluster: ClusterState, machines: readonly Machine[]): ClusterState => {
@@ -233,9 +236,20 @@ const evolveNodes = (cluster: ClusterState, event: StoredEvent): ClusterState =>
   }
 };
 
-/** How nodes are emptied, as it was declared last. */
-const withDrain = ({ drain: _before, ...cluster }: ClusterState, { drain }: DeclaredSpec): ClusterState =>
-  drain === undefined ? cluster : { ...cluster, drain };
+/** How nodes are emptied, and when they count as available, as it was declared last. */
+const withDeclared = (
+  { drain: _drain, minReady: _minReady, ...cluster }: ClusterState,
+  { drain, pools }: DeclaredSpec,
+): ClusterState => {
+  const minReady = pools.flatMap(({ name, minReadySeconds = 0 }) =>
+    minReadySeconds === 0 ? [] : [[name, minReadySeconds] as const],
+  );
+  return {
+    ...cluster,
+    ...(drain === undefined ? {} : { drain }),
+    ...(minReady.length === 0 ? {} : { minReady: Object.fromEntries(minReady) }),
+  };
+};
 
 const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState => {
   switch (event.type) {
@@ -250,7 +264,7 @@ const evolveMachines = (cluster: ClusterState, event: StoredEvent): ClusterState
     case 'ClusterDeletionRequested':
       return { ...cluster, life: 'deleting' };
     case 'ClusterSpecChanged':
-      return withDrain(cluster, event.data.spec);
+      return withDeclared(cluster, event.data.spec);
     case 'UpdatesDisabledSet':
       return { ...cluster, holds: withHold(cluster.holds, event.data) };
     default: {

@@ -1,6 +1,6 @@
 import { isRefusal, type Fact, type StoredEvent, type UpgradeId } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { cp, modelOf, nodesOf, w, type Model } from '../../test/model.js';
+import { cp, modelOf, nodesOf, UID, w, type Model } from '../../test/model.js';
 import { RolloutSimulation } from '../../test/rollout.simulation.js';
 import { asked, beginning, hold, toVersion, request, UPGRADE } from '../../test/rollout.story.js';
 import { rollout } from './rollout.decider.js';
@@ -36,6 +36,35 @@ describe('a plan that is asked for with approval', () => {
     simulation.run();
     expect(simulation.count('RolloutStarted')).toBe(0);
     expect(data(simulation, 'UpgradeCommandRefused')).toMatchObject({ request: 'UpgradeApproved' });
+  });
+});
+
+describe('workers of a pool with minReadySeconds', () => {
+  const MIN_READY_MS = 300_000;
+  const declared = (name: string): Fact => {
+    const machines = { connection: 'lab', machineType: 'm', rootDisk: { type: 'default', size: 'default' } };
+    const pools = [{ name, replicas: 3, minReadySeconds: MIN_READY_MS / 1_000, ...machines }];
+    return { type: 'ClusterSpecChanged', data: { uid: UID, spec: { pools } } } as unknown as Fact;
+  };
+  const timesOf = (simulation: RolloutSimulation, type: string, nodes: readonly string[]): readonly number[] =>
+    simulation.log.flatMap(({ type: is, data: about, meta }) =>
+      is === type && 'node' in about && nodes.includes(String(about.node)) ? [Date.parse(meta.time)] : [],
+    );
+
+  it('begin one after the other, each once the one before has been Ready for so long', () => {
+    const model = modelOf(1, 3, '1.33.13');
+    const simulation = cluster(model);
+    const [pool] = nodesOf(model).flatMap(({ role, pool: of }) => (role === 'worker' ? [of] : []));
+    simulation.say('request', declared(pool ?? ''));
+    simulation.say('request', asked(toNext));
+    simulation.run();
+    expect(simulation.count('RolloutCompleted')).toBe(1);
+    expect(simulation.count('RolloutPaused')).toBe(0);
+    const workers = [w(1), w(2), w(3)];
+    const ready = timesOf(simulation, 'NodeReady', workers).slice(-3);
+    const allowed = timesOf(simulation, 'UpgradeAllowed', workers);
+    expect(allowed).toHaveLength(3);
+    for (const at of [0, 1]) expect(allowed[at + 1]! - ready[at]!).toBeGreaterThanOrEqual(MIN_READY_MS);
   });
 });
 

@@ -46,7 +46,7 @@ const operationFailed = (
 /** The course of an upgrade: its tasks, what follows without any, and what a failed attempt at a task means. */
 export const rolloutReconciler: Reconciler<Rollout, RolloutCommand, RolloutFact> = {
   name: 'rollout',
-  version: 14,
+  version: 15,
   context: 'rollout',
   decider: rollout,
 

@@ -39,6 +39,8 @@ export interface RolloutNode extends Readiness {
   readonly lost: boolean;
   /** Since when it is not Ready or silent; null: it is well. */
   readonly unwellSince: string | null;
+  /** Since when it is Ready without a break, and not silent; null: it is not. */
+  readonly readySince: string | null;
 }
 
 /** How far the emptying of one node has come. */
@@ -166,6 +168,8 @@ export interface ClusterState {
   readonly life: 'building' | 'ready' | 'failed' | 'deleting';
   /** The whole cluster is paused: nothing follows from anything. Absent: it is not. */
   readonly isPaused?: true;
+  /** Seconds that nodes of a pool must be Ready until they count as available; absent: none declares any. */
+  readonly minReady?: Readonly<Record<string, number>>;
   /** How nodes are emptied; absent: no manifest says it. */
   readonly drain?: DrainPolicy;
   /** Of upgrades; absent: the cluster declares none. */

@@ -47,6 +47,30 @@ const inTurn = (tracked: TrackedOperation): TrackedOperation => {
   return waiting.find(({ state }) => !state.postponed) ?? tracked;
 };
 
+/** When each worker of a pool that is Ready is available: it counts from the end of its change, if that is later. */
+const availabilitiesIn = ({ cluster, operations }: RolloutView, pool: string | null) => {
+  const seconds = pool === null ? 0 : (cluster.minReady?.[pool] ?? 0);
+  if (seconds === 0) return [];
+  const endOf = (node: string): string =>
+    operations.findLast(({ operation, state }) => operation.node === node && state.status === 'done')?.state.endedAt ??
+    '';
+  return Object.values(cluster.nodes).flatMap(({ name, role, pool: of, readySince }) => {
+    if (role !== 'worker' || of !== pool || readySince === null) return [];
+    const since = [readySince, endOf(name)].toSorted().at(-1) ?? readySince;
+    return [{ name, at: later(since, seconds * 1_000) }];
+  });
+};
+
+/** Ready, and not yet for as long as the pool declares. */
+const settlingIn = (view: RolloutView, pool: string | null, now: string): readonly string[] =>
+  availabilitiesIn(view, pool).flatMap(({ name, at }) => (at > now ? [name] : []));
+
+/** The moments after which more may begin, because nodes of pools with operations ahead are available. */
+export const availableMoments = (view: RolloutView): readonly string[] =>
+  [...new Set(currentBatch(view).map(({ operation }) => operation.pool))].flatMap((pool) =>
+    availabilitiesIn(view, pool).map(({ at }) => at),
+  );
+
 const poolNow = (view: RolloutView, pool: string | null) => {
   const ofPool = view.operations.filter(({ operation }) => operation.pool === pool && operation.node !== null);
   const names = (tracked: readonly OperationProgress[]): readonly string[] =>
@@ -98,7 +122,8 @@ export const startable = (view: RolloutView, now: string): readonly TrackedOpera
     if (!c9WorkersMayBegin(progress, operation)) continue;
     const pool = poolNow(view, operation.pool);
     const inFlight = [...pool.inFlight, ...starting.flatMap((one) => one.operation.nodes)];
-    if (operation.node !== null && d2MayBegin(operation.node, { ...pool, inFlight })) starting.push(tracked);
+    const settling = settlingIn(view, operation.pool, now);
+    if (operation.node !== null && d2MayBegin(operation.node, { ...pool, settling, inFlight })) starting.push(tracked);
   }
   return starting;
 };
@@ -131,6 +156,7 @@ export const budgetSpent = (view: RolloutView, now: string): Pause | null => {
   const soak = soakEndsAt(waiting);
   if (soak !== null && soak > now) return null;
   const { pool, kind } = waiting.operation;
+  if (settlingIn(view, pool, now).length > 0) return null;
   const { unready, atOnce } = poolNow(view, pool);
   if (kind === 'return-surge') {
     // What failed is stated by a halt (G1), with what a person can do about it.

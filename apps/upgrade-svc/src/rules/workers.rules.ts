@@ -25,11 +25,18 @@ export const d2Surge = ({ maxSurge }: PoolStrategy, nodes: number): number => Ma
  */
 export const d2MayBegin = (
   node: string,
-  pool: { readonly atOnce: number; readonly inFlight: readonly string[]; readonly unready: readonly string[] },
+  pool: {
+    readonly atOnce: number;
+    readonly inFlight: readonly string[];
+    readonly unready: readonly string[];
+    /** Ready, and not for minReadySeconds yet. They serve, so to change one of them is to take one more away. */
+    readonly settling?: readonly string[];
+  },
 ): boolean => {
   const away = new Set([...pool.inFlight, ...pool.unready]);
   if (pool.inFlight.length >= pool.atOnce) return false;
-  return away.has(node) || away.size < pool.atOnce;
+  const unavailable = new Set([...away, ...(pool.settling ?? [])].filter((name) => name !== node));
+  return away.has(node) || unavailable.size < pool.atOnce;
 };
 
 /** D2: surge nodes go when no more of the pool are away than may be without them. */
