@@ -20,7 +20,9 @@ import { pageRequest } from '../../apps/gateway/src/http/page.js';
 import { parseBody } from '../../apps/gateway/src/http/validation.pipe.js';
 import { ClusterManifest, ClusterRequest, UpgradeRequest } from '@fairlead/contracts';
 import { KubeconfigMemory } from '../../apps/node-agent/src/adapters/kubernetes/kubeconfig.js';
+import { kubeletSettingsIn } from '../../apps/node-agent/src/software/kubelet.settings.js';
 import { readStatedFact } from '../../apps/upgrade-svc/src/agents/fact.rules.js';
+import { kubeadmConfigOf } from '../../apps/upgrade-svc/src/preflight/component.settings.js';
 import { etcdFactsOf, snapshotStatusOf } from '../../apps/upgrade-svc/src/etcd/etcd.answers.js';
 import { parseMessage } from '../../libs/event-sourcing/src/jetstream/message.text.js';
 import { fieldsOfKubeconfig } from '../../libs/kubernetes/src/kubeconfig.document.js';
@@ -161,6 +163,20 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: WORST_YAML,
     lengthMax: 64 * KIB,
     feed: (text) => new KubeconfigMemory().currentIn(text),
+  },
+  {
+    file: 'apps/node-agent/src/software/kubelet.settings.ts',
+    what: 'files that set something for the kubelet',
+    shapes: { ...WORST_YAML, ...WORST_LINES },
+    lengthMax: 256 * KIB,
+    feed: (text) => kubeletSettingsIn({ extraArgs: undefined, patch: undefined, config: text }),
+  },
+  {
+    file: 'apps/upgrade-svc/src/preflight/component.settings.ts',
+    what: 'the configuration of components in kube-system',
+    shapes: WORST_YAML,
+    lengthMax: 256 * KIB,
+    feed: kubeadmConfigOf,
   },
   {
     file: 'apps/cli/src/document/manifest.document.ts',

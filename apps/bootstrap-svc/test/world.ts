@@ -428,6 +428,8 @@ const podOn = (node: string, name: string): PlacedPod => ({
   labels: {},
   annotations: {},
   priority: 0,
+  volumes: [],
+  sidecars: [],
   claims: [],
 });
 

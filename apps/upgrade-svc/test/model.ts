@@ -240,11 +240,14 @@ const nodeFacts = (model: Model, node: ModelNode): NodeFacts => ({
           image: `${component}:v${version}`,
           ready: true,
           args: emulating(node.components),
+          volumes: [],
+          sidecars: [],
         })),
   certificates: node.role === 'control-plane' ? [{ name: 'apiserver', expiresAt: '2027-11-01T00:00:00.000Z' }] : null,
   clockSkewMs: 4,
   disk: { freeBytes: 20e9, neededBytes: 2e9 },
   source: null,
+  kubeletSettings: null,
   kubeletTalksToLocalApi: node.role === 'control-plane' ? true : null,
   allocatable: { cpuMillis: 2_000, memoryBytes: 4e9 },
 });
@@ -265,4 +268,6 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   deprecatedApis: [],
   snapshot: null,
   healthyPasses: 2,
+  settings: [],
+  kubeadm: { extraArgs: {}, extraVolumes: {} },
 });

@@ -18,6 +18,20 @@ export const SourceLook = z.object({
 });
 export type SourceLook = z.infer<typeof SourceLook>;
 
+const SETTINGS_MAX = 100;
+const SettingName = z.string().max(100);
+const FeatureGates = z
+  .record(SettingName, z.boolean())
+  .refine((gates) => Object.keys(gates).length <= SETTINGS_MAX, `at most ${SETTINGS_MAX} feature gates`);
+
+/** What people set for the kubelet on the node itself: names of flags, never their values. */
+export const KubeletSettings = z.object({
+  flags: z.array(SettingName).max(SETTINGS_MAX).describe('KUBELET_EXTRA_ARGS of /etc/default/kubelet, without values'),
+  gates: FeatureGates.describe('Feature gates of these flags and of the patches that kubeadm applies on the node'),
+  config: FeatureGates.describe('Feature gates of /var/lib/kubelet/config.yaml, which kubeadm writes again'),
+});
+export type KubeletSettings = z.infer<typeof KubeletSettings>;
+
 /** Agents are updated independently of services: unknown fields of a newer one are ignored, and the rest is used. */
 export const Heartbeat = z.object({
   uid: ClusterUid,
@@ -30,5 +44,6 @@ export const Heartbeat = z.object({
   kubernetesReady: z.boolean().nullable().describe('The Node object says Ready; null while there is none to ask'),
   software: SoftwareVersions,
   source: SourceLook.optional().describe('Absent: packages of the distribution, or not looked at yet'),
+  kubelet: KubeletSettings.optional().describe('Absent: nothing is set for it on the node itself'),
 });
 export type Heartbeat = z.infer<typeof Heartbeat>;

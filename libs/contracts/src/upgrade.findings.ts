@@ -109,6 +109,10 @@ export const UPGRADE_FINDINGS = {
     'etcd: {members}',
     'Bring each member back ("crictl logs" of etcd on its node), or remove its control plane ("fairlead node remove <cluster> <node>"); remove a member that belongs to no node with "etcdctl member remove <id>".',
   ),
+  'B3.not-started': refuses(
+    'etcd: {member} has not started',
+    'It belongs to no node, as after a join that was ended. Remove it: "etcdctl member remove {id}", in a container of etcd.',
+  ),
   'B3.alarms': refuses(
     'etcd has active alarms: {alarms}',
     'Fix their cause, then run "etcdctl alarm disarm"; for NOSPACE compact and defragment first.',
@@ -140,8 +144,20 @@ export const UPGRADE_FINDINGS = {
     'Find its clients in the audit log of the API server, and move them to the newer API version.',
   ),
   'B5.flag': refuses(
-    '{component} is started with {flag}, which is removed in {removedIn}',
-    'Remove the flag from the ClusterConfiguration in kube-system/kubeadm-config and from the manifests.',
+    '{component} is started with {flag}, which is removed in {removedIn}: {where}',
+    'Remove the flag from each of these places, and from the ClusterConfiguration in kube-system/kubeadm-config.',
+  ),
+  'B5.gate': refuses(
+    '{component} sets the feature gate {gate}, which is removed in {removedIn}, and would not start: {where}',
+    'Remove the gate from each of these places, and from the ClusterConfiguration in kube-system/kubeadm-config.',
+  ),
+  'B5.locked-gate': refuses(
+    '{component} sets the feature gate {gate}, which is locked to {value} since {lockedIn}, and would not start: {where}',
+    'Remove the gate from each of these places, and from the ClusterConfiguration in kube-system/kubeadm-config.',
+  ),
+  'B5.admission-plugin': refuses(
+    '{component} names the admission plugin {plugin}, which is removed in {removedIn}, and would not start: {where}',
+    'Remove the plugin from each of these places, and from the ClusterConfiguration in kube-system/kubeadm-config.',
   ),
   'B6.fail-closed': refuses(
     'webhook {webhook} has failurePolicy Fail for nodes, pods or leases in kube-system',
@@ -199,6 +215,22 @@ export const UPGRADE_FINDINGS = {
   'B10.v2-store': refuses(
     'etcd members still hold data of the v2 store: {members}',
     'See "etcdutl check v2store", and migrate that data.',
+  ),
+  'B11.flags': refuses(
+    'the upgrade would drop flags that were added by hand to {component} on {nodes}: {flags}',
+    'Add them to extraArgs of the ClusterConfiguration ("kubectl -n kube-system edit configmap kubeadm-config"), or override B11 to let them go.',
+  ),
+  'B11.volumes': refuses(
+    'the upgrade would drop volumes that were added by hand to {component} on {nodes}: {volumes}',
+    'Add them to extraVolumes of the ClusterConfiguration ("kubectl -n kube-system edit configmap kubeadm-config"), or override B11 to let them go.',
+  ),
+  'B11.containers': refuses(
+    'the upgrade would drop containers that were added by hand to {component} on {nodes}: {containers}',
+    'Run them as a DaemonSet or a static pod of their own, or override B11 to let them go.',
+  ),
+  'B11.kubelet': refuses(
+    'the upgrade would drop feature gates that were added by hand to the kubelet of {node}: {gates}',
+    'Add them to featureGates in kube-system/kubelet-config, or override B11 to let them go.',
   ),
   'C7.surge': refuses(
     'control planes are upgraded in place and have no surge nodes',

@@ -58,6 +58,9 @@ export interface PodView {
   readonly image: string;
   /** Command and arguments of the first container of a static pod; empty for others. */
   readonly args: readonly string[];
+  /** Names of the volumes and of the further containers of a static pod; empty for others. */
+  readonly volumes: readonly string[];
+  readonly sidecars: readonly string[];
   readonly requests: Resources;
   /** It has data in an emptyDir that goes with it. */
   readonly emptyDir: boolean;
@@ -206,6 +209,8 @@ export interface ClusterApi {
   /** DaemonSets and Deployments of a namespace. */
   workloads(namespace: string): Promise<readonly WorkloadView[]>;
   workload(kind: WorkloadView['kind'], namespace: string, name: string): Promise<WorkloadView | undefined>;
+  /** The data of a ConfigMap, texts of at most 256 KiB; undefined: there is no such ConfigMap. */
+  configMap(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined>;
   /** Of a component of the control plane, in kube-system. */
   lease(name: string): Promise<LeaseView | undefined>;
   /** What API servers remember since their start of requests for APIs that are deprecated. */

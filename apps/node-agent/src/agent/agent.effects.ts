@@ -1,10 +1,11 @@
-import { WorldFailure, type AgentConfig, type SoftwareVersions } from '@fairlead/contracts';
+import { WorldFailure, type AgentConfig, type KubeletSettings, type SoftwareVersions } from '@fairlead/contracts';
 import { certificatesOn, type SeenCertificates } from '../certificates/certificates.js';
 import { NodeChanges } from '../change/change.effects.js';
 import { AgentStops, type Ask } from '../change/change.ports.js';
 import { ChangeStore } from '../change/change.store.js';
 import { Probes } from '../probes/probes.effects.js';
 import type { HostSoftware, SoftwareView } from '../software/host.software.js';
+import { kubeletSettingsOn } from '../software/kubelet.settings.js';
 import { SourceWatch } from '../software/source.watch.js';
 import { backoffMs } from '../time/backoff.js';
 import type { Metronome } from '../time/metronome.js';
@@ -67,6 +68,7 @@ export class AgentLoop {
   private facts: HostFacts = { os: '', kernel: '', bootId: '', bootedAt: '' };
   private inspection: Inspection | undefined;
   private inspectionDue = true;
+  private kubelet: KubeletSettings | undefined;
   private view: NodeView | undefined;
   private failure: ItemFailure | undefined;
   private failures = 0;
@@ -211,6 +213,7 @@ export class AgentLoop {
     this.inspectionDue = false;
     const { software } = this.parts;
     this.probes.set(this.desired.probes ?? []);
+    this.kubelet = await kubeletSettingsOn(this.parts.host);
     const { stages, packages } = this.softwareView();
     const host = await inspect(stages, packages, this.desired.software);
     const seen = await this.withChange(host);
@@ -396,6 +399,7 @@ export class AgentLoop {
       kubernetes: this.view,
       software: this.software,
       source: this.source?.last,
+      kubelet: this.kubelet,
     };
     platform.sendHeartbeat(heartbeatOf(config, now));
     platform.ping();

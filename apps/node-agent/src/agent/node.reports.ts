@@ -2,6 +2,7 @@ import {
   NODE_ANNOTATIONS,
   type AgentConfig,
   type Heartbeat,
+  type KubeletSettings,
   type SoftwareVersions,
   type SourceLook,
 } from '@fairlead/contracts';
@@ -20,6 +21,7 @@ export const heartbeatOf = (
     readonly kubernetes: NodeView | undefined;
     readonly software: SoftwareVersions;
     readonly source: SourceLook | undefined;
+    readonly kubelet: KubeletSettings | undefined;
   },
 ): Heartbeat => ({
   uid,
@@ -32,6 +34,7 @@ export const heartbeatOf = (
   kubernetesReady: now.kubernetes?.ready ?? null,
   software: now.software,
   ...(now.source === undefined ? {} : { source: now.source }),
+  ...(now.kubelet === undefined ? {} : { kubelet: now.kubelet }),
 });
 
 /** What the Node object shows of the agent and its desired state, for operators. */

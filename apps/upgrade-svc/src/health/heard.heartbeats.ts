@@ -27,7 +27,8 @@ export class HeardHeartbeats implements NodeHeartbeats {
     const isDoubtful = Math.abs(read.skewMs) >= DOUBTFUL_SKEW_MS;
     const newer = isDoubtful ? await this.after(subject, performance.now()) : undefined;
     const skewMs = newer === undefined || Math.abs(read.skewMs) < Math.abs(newer.skewMs) ? read.skewMs : newer.skewMs;
-    return { skewMs, source: (newer ?? read).heartbeat.source ?? null };
+    const { source = null, kubelet = null } = (newer ?? read).heartbeat;
+    return { skewMs, source, kubelet };
   }
 
   /** One that came after that moment; undefined: none did, for as long as a node may be silent. */

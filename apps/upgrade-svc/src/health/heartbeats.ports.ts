@@ -1,4 +1,4 @@
-import type { SourceLook } from '@fairlead/contracts';
+import type { KubeletSettings, SourceLook } from '@fairlead/contracts';
 
 /** What the last heartbeat of a node says beside that it lives. */
 export interface HeartbeatReport {
@@ -6,6 +6,8 @@ export interface HeartbeatReport {
   readonly skewMs: number;
   /** Where its software comes from, as it saw that last; null: it has not looked. */
   readonly source: SourceLook | null;
+  /** What is set for the kubelet on the node itself; null: nothing. */
+  readonly kubelet: KubeletSettings | null;
 }
 
 export interface NodeHeartbeats {

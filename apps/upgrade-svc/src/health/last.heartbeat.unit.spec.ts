@@ -71,14 +71,14 @@ describe('what a survey reads of a heartbeat', () => {
 
   it('is what was received', async () => {
     const heard = new HeardHeartbeats({ sinceMs: 0, heardAt: () => 1, lastOf: () => read }, 1_000);
-    expect(await heard.last(AT)).toEqual({ skewMs: 3, source: null });
+    expect(await heard.last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null });
   });
 
   it('is waited for soon after the start, when the heartbeat of a node that lives is yet to come', async () => {
     let looks = 0;
     const heardAt = (): number | undefined => ((looks += 1) < 3 ? undefined : performance.now());
     const listener = { sinceMs: performance.now(), heardAt, lastOf: () => read };
-    expect(await new HeardHeartbeats(listener, 10_000).last(AT)).toEqual({ skewMs: 3, source: null });
+    expect(await new HeardHeartbeats(listener, 10_000).last(AT)).toEqual({ skewMs: 3, source: null, kubelet: null });
   });
 
   it('is nothing of a node that was silent for the limit, at once or when it is over', async () => {

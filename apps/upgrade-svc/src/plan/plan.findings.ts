@@ -9,11 +9,13 @@ import {
 } from '@fairlead/contracts';
 import { finding, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
-import { b5RemovedApis, b5RemovedFlags } from '../rules/apis.rules.js';
-import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
+import { b5RemovedApis } from '../rules/apis.rules.js';
+import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store, hasVersion } from '../rules/etcd.rules.js';
+import { b11HandMade } from '../rules/hand-made.rules.js';
 import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
 import { asksForNothing, b1OneOperation, b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
+import { b5RemovedSettings } from '../rules/settings.rules.js';
 import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { g5MayEmulate } from '../rules/rollback.rules.js';
 import { a5KubeadmAtTarget, a6NoKubeletAtTheLimit, a6SkewOnTheWay, versionsIn } from '../rules/skew.rules.js';
@@ -55,7 +57,7 @@ const etcdFindings = ({ facts }: PlanInput, { path }: UpgradePlan): readonly Fin
     const [before, after] = [releaseOf(path[index] ?? to)?.etcd, releaseOf(to)?.etcd];
     if (before === undefined || after === undefined) return [];
     // What runs now may be another patch than its release names; that counts for the first step.
-    const running = index === 0 ? facts.etcd?.members[0]?.version : undefined;
+    const running = index === 0 ? facts.etcd?.members.find(({ version }) => hasVersion(version))?.version : undefined;
     return [
       ...b10EtcdMinor(index === 0 ? facts.etcd : null, running ?? before, after),
       ...b10V2Store(facts.etcd, before, after),
@@ -91,6 +93,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     plan,
     ({ kind, change }) => kind === 'control-plane' && typeof change?.kubernetes === 'string',
   );
+  const rewritten = nodesWhere(plan, ({ change }) => (change?.kubeadm ?? null) !== null);
   const drained = nodesWhere(plan, ({ drain }) => drain);
   const renewed = nodesWhere(
     plan,
@@ -104,12 +107,13 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
     ...b2ClusterHealthy(facts, request.strategy.excusedNodes),
     ...b3EtcdHealthy(facts, upgraded),
     ...(touchesControlPlane ? b4FreshSnapshot(facts, takesSnapshot) : []),
-    ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedFlags(facts, target)] : []),
+    ...(plan.path.length > 1 ? [...b5RemovedApis(facts, target), ...b5RemovedSettings(facts, target)] : []),
     ...b6Webhooks(facts),
     ...b7PodsCanMove(facts, drained),
     ...plan.pools
       .filter(({ name }) => name !== CONTROL_PLANE_POOL && drained.length > 0)
       .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
+    ...b11HandMade(facts, rewritten),
     ...b8Certificates(facts, endsAtMs, renewed),
     ...b8Clocks(facts),
     ...b9Room(facts, changed),

@@ -358,6 +358,11 @@ describe('what did not answer when the cluster was surveyed', () => {
   it('is an etcd member that is named, and counts for no version', () => {
     const silent = found(etcdWith({ healthy: false, version: '', dbBytes: 0 }));
     expect(silent).toEqual([`B3 etcd: ${cp(3)} is not healthy`]);
+    const [first, ...others] = facts.etcd!.members;
+    const silentFirst = { ...first!, healthy: false, version: '', dbBytes: 0 };
+    expect(found({ ...facts, etcd: { ...facts.etcd!, members: [silentFirst, ...others] } })).toEqual([
+      `B3 etcd: ${cp(1)} is not healthy`,
+    ]);
     const ghost = { id: '0000000000000004', name: 'member 0000000000000004 (https://127.9.9.9:2380)', node: null };
     const added: ClusterFacts = {
       ...facts,

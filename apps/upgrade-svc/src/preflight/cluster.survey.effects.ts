@@ -26,6 +26,7 @@ import {
   podFacts,
   staticPodFacts,
 } from './node.facts.js';
+import { configurationOf, type Reader } from './configuration.effects.js';
 import type { NodeHeartbeats } from '../health/heartbeats.ports.js';
 
 const KUBE_SYSTEM = 'kube-system';
@@ -56,9 +57,6 @@ interface Log {
   readonly snapshot: ClusterFacts['snapshot'];
 }
 
-/** Reads one thing; what cannot be read is noted with the rule that needs it, and `otherwise` stands in its place. */
-type Reader = <T>(at: Omit<Unread, 'message'>, otherwise: T, read: () => Promise<T>) => Promise<T>;
-
 /** Gathers ClusterFacts: B1 to B10, read only. Every rule reads from what this brings, and nothing else. */
 export class ClusterSurvey {
   constructor(private readonly parts: SurveyParts) {}
@@ -82,13 +80,14 @@ export class ClusterSurvey {
       read({ what: 'system', rule: 'B2' }, [], () => of.cluster.workloads(KUBE_SYSTEM)),
     ]);
     // Heartbeats may be waited for as long as the second look: whoever dies in between begins again, so they are waited for together.
-    const [{ nodes, etcd, snapshot }, others, healthyPasses] = await Promise.all([
+    const [{ nodes, etcd, snapshot }, others, configured, healthyPasses] = await Promise.all([
       this.inDepth(of, { views, pods, read }),
       this.others(of, pods, read),
+      configurationOf(of.cluster, read),
       this.passes(of, { nodes: knownNodes(of.known).map((node) => bareNode(node, views, pods)), system }),
     ]);
     const podsOfNodes = podFacts(pods, namesOf(views));
-    return { at, unread, nodes, etcd, system, ...others, pods: podsOfNodes, snapshot, healthyPasses };
+    return { at, unread, nodes, etcd, system, ...others, ...configured, pods: podsOfNodes, snapshot, healthyPasses };
   }
 
   private async inDepth(
@@ -177,6 +176,7 @@ export class ClusterSurvey {
             certificates: log.certificates.get(node) ?? null,
             clockSkewMs: heartbeat?.skewMs ?? null,
             source: heartbeat?.source ?? null,
+            kubeletSettings: heartbeat?.kubelet ?? null,
             disk:
               freeBytes === null
                 ? null
@@ -250,6 +250,7 @@ const bareNode = (
     clockSkewMs: null,
     disk: null,
     source: null,
+    kubeletSettings: null,
     kubeletTalksToLocalApi: kubeletTalksToLocalApi(role, kubelet),
     allocatable: view?.allocatable ?? { cpuMillis: 0, memoryBytes: 0 },
   };

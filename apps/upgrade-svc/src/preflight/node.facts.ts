@@ -21,8 +21,8 @@ export const staticPodFacts = (pods: readonly PodView[], node: string): readonly
   pods.flatMap((pod) => {
     const component = COMPONENTS.find((name) => name === pod.labels['component']);
     if (pod.node !== node || !pod.mirror || component === undefined) return [];
-    const { image, ready, args } = pod;
-    return [{ component, version: versionOfImage(image), image, ready, args }];
+    const { image, ready, args, volumes, sidecars } = pod;
+    return [{ component, version: versionOfImage(image), image, ready, args, volumes, sidecars }];
   });
 
 /** Version of kube-proxy on a node; null: it has none. */

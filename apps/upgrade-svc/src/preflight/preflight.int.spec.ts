@@ -1,4 +1,11 @@
-import { releaseOf, WorldFailure, type EventData, type Finding, type SourceLook } from '@fairlead/contracts';
+import {
+  releaseOf,
+  WorldFailure,
+  type EventData,
+  type Finding,
+  type KubeletSettings,
+  type SourceLook,
+} from '@fairlead/contracts';
 import { MemoryStore } from '@fairlead/event-sourcing/memory.store';
 import { eventually } from '@fairlead/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -16,9 +23,11 @@ import type { ClusterState } from '../rollout/rollout.state.js';
 import type { ClusterFacts } from '../rules/cluster.facts.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from '../rules/etcd.rules.js';
+import { b11HandMade } from '../rules/hand-made.rules.js';
 import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7PodsCanMove } from '../rules/pods.rules.js';
 import { b2ClusterHealthy, unreadFindings } from '../rules/preflight.rules.js';
+import { b5RemovedSettings } from '../rules/settings.rules.js';
 import { b6Webhooks } from '../rules/webhooks.rules.js';
 import { ClusterSurvey } from './cluster.survey.effects.js';
 
@@ -33,6 +42,7 @@ describe('The survey before an upgrade', () => {
   let looks: number;
   let heard: (node: string) => Promise<void>;
   const sources = new Map<string, SourceLook>();
+  const kubelets = new Map<string, KubeletSettings>();
 
   beforeEach(async () => {
     lab = await startLabCluster({ controlPlanes: 3, workers: 2 });
@@ -41,6 +51,7 @@ describe('The survey before an upgrade', () => {
     looks = 0;
     heard = async () => undefined;
     sources.clear();
+    kubelets.clear();
     known = knownCluster(...NODES);
   });
   afterEach(() => lab.stop());
@@ -52,7 +63,9 @@ describe('The survey before an upgrade', () => {
         last: async ({ node }) => {
           await heard(node);
           if (node === 'unreachable') throw new WorldFailure({ operation: 'x', target: node, message: 'x' });
-          return skewMs === null ? null : { skewMs, source: sources.get(node) ?? null };
+          return skewMs === null
+            ? null
+            : { skewMs, source: sources.get(node) ?? null, kubelet: kubelets.get(node) ?? null };
         },
       },
       now: () => new Date(),
@@ -115,6 +128,41 @@ describe('The survey before an upgrade', () => {
       await eventually(async () => looks === 2);
     };
     expect((await survey()).healthyPasses).toBe(2);
+  });
+
+  it('B5, B11: brings what kubeadm, kubelets and kube-proxy are configured with, and what nodes set for theirs', async () => {
+    kubelets.set(worker(1), { flags: ['max-pods'], gates: { Mine: true }, config: {} });
+    const own = lab.cluster;
+    lab.cluster.configMap = async (namespace, name) => {
+      const data = await Object.getPrototypeOf(own).configMap.call(own, namespace, name);
+      const gates = 'featureGates: { UserNamespacesPodSecurityStandards: true }\n';
+      return name === 'kubelet-config' ? { kubelet: `${data['kubelet']}${gates}` } : data;
+    };
+    const facts = await survey();
+    expect(facts.unread).toEqual([]);
+    expect(facts.settings.filter(({ args }) => args.length > 0)).toEqual([
+      {
+        component: 'kubelet',
+        where: 'ConfigMap kube-system/kubelet-config',
+        args: ['--feature-gates=UserNamespacesPodSecurityStandards=true'],
+      },
+    ]);
+    expect(facts.nodes.find(({ name }) => name === worker(1))?.kubeletSettings).toMatchObject({ flags: ['max-pods'] });
+    expect(b5RemovedSettings(facts, 'v1.35.4')).toHaveLength(1);
+    expect(
+      b11HandMade(
+        facts,
+        facts.nodes.map(({ name }) => name),
+      ),
+    ).toEqual([]);
+  });
+
+  it('B11: a kubeadm-config that is none refuses, with the words of the parser', async () => {
+    lab.cluster.configMap = async () => ({ ClusterConfiguration: 'apiServer: [', kubelet: '', 'config.conf': '' });
+    const facts = await survey();
+    expect(facts.kubeadm).toBeNull();
+    expect(facts.unread).toMatchObject([{ what: 'kubeadm-config', rule: 'B11' }]);
+    expect(rules(unreadFindings(facts))).toEqual(['B11']);
   });
 
   it('B2: brings a node that is not Ready, and what runs for the cluster and is not [Cluster API 23]', async () => {

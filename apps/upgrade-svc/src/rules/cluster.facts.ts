@@ -1,4 +1,4 @@
-import type { Finding, NodeName, NodeRole, SoftwareVersions, SourceLook } from '@fairlead/contracts';
+import type { Finding, KubeletSettings, NodeName, NodeRole, SoftwareVersions, SourceLook } from '@fairlead/contracts';
 
 /**
  * What is true of a cluster at one moment, as it was read from Kubernetes, etcd and the agents. Gatherers fill it, rules
@@ -20,10 +20,34 @@ export interface ClusterFacts {
   readonly webhooks: readonly WebhookFacts[];
   /** Uses of APIs that a later version removes, of the last 30 days as far as API servers remember. */
   readonly deprecatedApis: readonly DeprecatedApiFacts[];
+  /** What the cluster's own objects set for components of Kubernetes; the nodes have theirs. */
+  readonly settings: readonly ComponentSettings[];
+  /** What kubeadm adds to its own manifests; null: it could not be read. */
+  readonly kubeadm: KubeadmExtras | null;
   /** The newest snapshot of etcd that lies off its node and whose status was read. */
   readonly snapshot: { readonly at: string; readonly name: string } | null;
   /** How often in a row, ten seconds apart, the cluster was found healthy just now; B2 wants two. */
   readonly healthyPasses: number;
+}
+
+export type Component =
+  'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubelet' | 'kube-proxy' | 'etcd';
+
+/** Flags of a component as one place sets them, feature gates of a configuration among them. */
+export interface ComponentSettings {
+  readonly component: Component;
+  /** For people: `ConfigMap kube-system/kubelet-config`. */
+  readonly where: string;
+  /** `--flag=value` */
+  readonly args: readonly string[];
+}
+
+/** What kubeadm-config adds to the static pods that kubeadm makes, by component. */
+export interface KubeadmExtras {
+  /** Flags without dashes. */
+  readonly extraArgs: Readonly<Partial<Record<Component, readonly string[]>>>;
+  /** Names of volumes. */
+  readonly extraVolumes: Readonly<Partial<Record<Component, readonly string[]>>>;
 }
 
 export interface Unread {
@@ -67,6 +91,8 @@ export interface NodeFacts {
   } | null;
   /** The source of its files and images, as the node itself saw it last; null: it has not looked. */
   readonly source: SourceLook | null;
+  /** What is set for its kubelet on the node itself; null: nothing. */
+  readonly kubeletSettings: KubeletSettings | null;
   /** Whether the kubelet's own kubeconfig names the local API server (ControlPlaneKubeletLocalMode). null: not known. */
   readonly kubeletTalksToLocalApi: boolean | null;
   readonly allocatable: Capacity;
@@ -81,6 +107,9 @@ export interface StaticPodFacts {
   readonly ready: boolean;
   /** The command line, flag by flag. */
   readonly args: readonly string[];
+  readonly volumes: readonly string[];
+  /** Containers beside its own. */
+  readonly sidecars: readonly string[];
 }
 
 export interface EtcdFacts {

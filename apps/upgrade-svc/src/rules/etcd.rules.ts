@@ -11,7 +11,8 @@ import {
 import type { ClusterFacts, EtcdFacts, EtcdMemberFacts, NodeFacts } from './cluster.facts.js';
 import { finding, when } from './finding.js';
 
-const hasVersion = (text: string): boolean => parseVersion(text) !== undefined;
+/** A member that does not answer has none. */
+export const hasVersion = (text: string): boolean => parseVersion(text) !== undefined;
 
 const DB_SHARE_MAX = 0.8;
 /** Log entries; a member that follows the leader is a handful behind while requests come in. */
@@ -55,7 +56,9 @@ export const b3EtcdHealthy = (
 ): readonly Finding[] => {
   const { etcd } = facts;
   if (etcd === null) return [];
+  const ghosts = etcd.members.filter(({ started, node }) => !started && node === null);
   const sick = etcd.members.flatMap((member) => {
+    if (ghosts.includes(member)) return [];
     const trouble = troubleOf(member);
     return trouble === undefined ? [] : [`${member.name} ${trouble}`];
   });
@@ -67,6 +70,7 @@ export const b3EtcdHealthy = (
   const alarms = etcd.alarms.map(({ alarm, member }) => `${alarm} on ${member}`);
   return [
     ...when(sick.length > 0, () => finding('B3.members', { members: sick })),
+    ...ghosts.map(({ name, id }) => finding('B3.not-started', { member: name, id })),
     ...when(alarms.length > 0, () => finding('B3.alarms', { alarms })),
     ...when(versions.length > 1 && !isCompletedBy(etcd, upgraded), () => finding('B3.versions', { versions })),
     ...when(share > DB_SHARE_MAX, () =>

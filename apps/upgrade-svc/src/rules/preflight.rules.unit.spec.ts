@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { cp, etcdOf, factsOf, modelOf, w } from '../../test/model.js';
-import type { ClusterFacts, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
-import { b5RemovedApis, b5RemovedFlags } from './apis.rules.js';
+import type { ClusterFacts, Component, EtcdFacts, NodeFacts, PodFacts } from './cluster.facts.js';
+import { b5RemovedApis } from './apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store } from './etcd.rules.js';
+import { b11HandMade } from './hand-made.rules.js';
 import { b8Certificates, b8Clocks, b9Room, b9Source } from './nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from './pods.rules.js';
 import { b1OneOperation, b2ClusterHealthy, unreadFindings } from './preflight.rules.js';
+import { b5RemovedSettings } from './settings.rules.js';
 import { b6Webhooks } from './webhooks.rules.js';
 
 const AT = '2026-11-21T10:00:00.000Z';
@@ -117,11 +119,143 @@ describe('B5 nothing uses what the target no longer has', () => {
   });
   it('agrees when no release is named in which the API goes, as of Endpoints', () =>
     expect(b5RemovedApis({ ...healthy, deprecatedApis: [{ ...use, removedIn: null }] }, 'v1.34.4')).toEqual([]));
-  it('refuses a flag that is gone', () => {
-    const staticPods = healthy.nodes[0]!.staticPods.map((one) => ({ ...one, args: ['--cloud-provider=external'] }));
-    expectRefused(b5RemovedFlags(withNode(cp(1), { staticPods }), 'v1.34.4'), 'B5');
-    expect(b5RemovedFlags(healthy, 'v1.34.4')).toEqual([]);
+});
+
+const withArgs = (component: string, ...args: readonly string[]): ClusterFacts => {
+  const staticPods = healthy.nodes[0]!.staticPods.map((pod) => (pod.component === component ? { ...pod, args } : pod));
+  return withNode(cp(1), { staticPods });
+};
+
+describe('B5 no component is started with what the target no longer accepts', () => {
+  const GATE = 'UserNamespacesPodSecurityStandards';
+  const sentences = (facts: ClusterFacts, target = 'v1.35.4'): readonly string[] =>
+    b5RemovedSettings(facts, target).map(({ sentence }) => sentence);
+  const setBy = (component: Component, ...args: readonly string[]): ClusterFacts => ({
+    ...healthy,
+    settings: [{ component, where: `the configuration of ${component}`, args }],
   });
+
+  it('agrees with a cluster as kubeadm makes it', () => expect(b5RemovedSettings(healthy, 'v1.36.3')).toEqual([]));
+
+  it('refuses a flag that is gone', () => {
+    const facts = withArgs('kube-apiserver', 'kube-apiserver', '--cloud-provider=external');
+    expectRefused(b5RemovedSettings(facts, 'v1.34.4'), 'B5');
+  });
+
+  it.each(['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy'] as const)(
+    'refuses a feature gate of %s that is gone, and says where it is set',
+    (component) =>
+      expect(sentences(setBy(component, `--feature-gates=AllAlpha=false,${GATE}=true`))).toEqual([
+        `${component} sets the feature gate ${GATE}, which is removed in 1.35, and would not start: the configuration of ${component}`,
+      ]),
+  );
+
+  it('agrees with the gate while the target knows it', () =>
+    expect(sentences(setBy('kubelet', `--feature-gates=${GATE}=true`), 'v1.34.4')).toEqual([]));
+
+  it('makes one finding of a gate that several places set', () => {
+    const facts = withArgs('kube-apiserver', 'kube-apiserver', `--feature-gates=${GATE}=true`);
+    const both = { ...facts, settings: setBy('kube-apiserver', `--feature-gates=${GATE}=true`).settings };
+    expect(b5RemovedSettings(both, 'v1.35.4')).toMatchObject([
+      { facts: { places: [`static pod kube-apiserver-${cp(1)}`, 'the configuration of kube-apiserver'] } },
+    ]);
+  });
+
+  it('refuses a gate that is switched off and can only be on by then', () => {
+    const off = setBy('kube-apiserver', '--feature-gates=SidecarContainers=false');
+    expect(sentences(off, 'v1.33.13')).toEqual([
+      'kube-apiserver sets the feature gate SidecarContainers, which is locked to true since 1.33, and would not start: the configuration of kube-apiserver',
+    ]);
+    expect(sentences(setBy('kube-apiserver', '--feature-gates=SidecarContainers=true'), 'v1.33.13')).toEqual([]);
+  });
+
+  it('refuses an admission plugin that is gone, even to disable it', () =>
+    expect(sentences(setBy('kube-apiserver', '--disable-admission-plugins=PersistentVolumeLabel'), 'v1.33.13')).toEqual(
+      [expect.stringContaining('names the admission plugin PersistentVolumeLabel, which is removed in 1.31')],
+    ));
+
+  it('refuses what people set for the kubelet on a node, in KUBELET_EXTRA_ARGS or a patch', () => {
+    const kubeletSettings = { flags: ['pod-infra-container-image'], gates: { [GATE]: true }, config: {} };
+    expect(sentences(withNode(w(1), { kubeletSettings }))).toEqual([
+      `kubelet is started with --pod-infra-container-image, which is removed in 1.35: KUBELET_EXTRA_ARGS or a patch of kubeadm on ${w(1)}`,
+      `kubelet sets the feature gate ${GATE}, which is removed in 1.35, and would not start: KUBELET_EXTRA_ARGS or a patch of kubeadm on ${w(1)}`,
+    ]);
+  });
+
+  it('leaves the flags of etcd that kubeadm itself makes to kubeadm', () =>
+    expect(sentences(withArgs('etcd', 'etcd', '--experimental-initial-corrupt-check=true'), 'v1.36.3')).toEqual([]));
+});
+
+describe('B11 nothing that people changed by hand is lost', () => {
+  const upgraded = [cp(1), cp(2), cp(3)];
+  const lost = (facts: ClusterFacts): readonly string[] => b11HandMade(facts, upgraded).map(({ sentence }) => sentence);
+  const kubeadms = [
+    '--advertise-address=10.0.0.1',
+    '--authorization-mode=Node,RBAC',
+    '--enable-admission-plugins=NodeRestriction',
+    '--etcd-servers=https://127.0.0.1:2379',
+  ];
+
+  it('agrees with what kubeadm writes, and with its other flags of etcd', () => {
+    expect(lost(withArgs('kube-apiserver', 'kube-apiserver', ...kubeadms))).toEqual([]);
+    expect(lost(withArgs('etcd', 'etcd', '--experimental-watch-progress-notify-interval=5s'))).toEqual([]);
+  });
+
+  it('refuses flags that stand in the static pod alone, by their names and without their values', () => {
+    const facts = withArgs(
+      'kube-apiserver',
+      ...['kube-apiserver', ...kubeadms],
+      ...['--encryption-provider-config=/etc/kubernetes/enc.yaml', '--audit-policy-file=/etc/kubernetes/audit.yaml'],
+    );
+    expectRefused(b11HandMade(facts, upgraded), 'B11');
+    expect(lost(facts)).toEqual([
+      `the upgrade would drop flags that were added by hand to kube-apiserver on ${cp(1)}: --encryption-provider-config, --audit-policy-file`,
+    ]);
+  });
+
+  it('agrees with flags that kubeadm-config has, and with the patch that emulates a version', () => {
+    const facts = withArgs('kube-apiserver', '--audit-policy-file=/x', '--emulated-version=1.34');
+    const kubeadm = { extraArgs: { 'kube-apiserver': ['audit-policy-file'] }, extraVolumes: {} };
+    expect(lost({ ...facts, kubeadm })).toEqual([]);
+  });
+
+  it('refuses another value of a flag that kubeadm writes', () =>
+    expect(lost(withArgs('kube-scheduler', 'kube-scheduler', '--bind-address=0.0.0.0'))).toEqual([
+      `the upgrade would drop flags that were added by hand to kube-scheduler on ${cp(1)}: --bind-address`,
+    ]));
+
+  it('refuses volumes and containers of the manifest, and agrees with those of kubeadm', () => {
+    const staticPods = healthy.nodes[0]!.staticPods.map((pod) =>
+      pod.component === 'kube-apiserver'
+        ? {
+            ...pod,
+            volumes: ['k8s-certs', 'usr-share-ca-certificates', 'etc-pki-ca-trust', 'audit'],
+            sidecars: ['kms'],
+          }
+        : pod,
+    );
+    expect(lost(withNode(cp(1), { staticPods }))).toEqual([
+      `the upgrade would drop volumes that were added by hand to kube-apiserver on ${cp(1)}: audit`,
+      `the upgrade would drop containers that were added by hand to kube-apiserver on ${cp(1)}: kms`,
+    ]);
+  });
+
+  it('refuses a gate in the configuration of one kubelet, unless the cluster or a patch has it', () => {
+    const kubeletSettings = {
+      flags: [],
+      gates: { Patched: true },
+      config: { Patched: true, Declared: true, Own: true },
+    };
+    const settings = [
+      { component: 'kubelet' as const, where: 'kubelet-config', args: ['--feature-gates=Declared=true'] },
+    ];
+    expect(lost({ ...withNode(cp(1), { kubeletSettings }), settings })).toEqual([
+      `the upgrade would drop feature gates that were added by hand to the kubelet of ${cp(1)}: Own`,
+    ]);
+  });
+
+  it('is silent about nodes on which kubeadm does not run', () =>
+    expect(b11HandMade(withArgs('kube-apiserver', '--audit-policy-file=/x'), [cp(2)])).toEqual([]));
 });
 
 describe('B6 webhooks', () => {

@@ -1,6 +1,7 @@
 import { timeMsOf, WorldFailure } from '@fairlead/contracts';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import type {
+  V1ConfigMap,
   V1DaemonSet,
   V1Deployment,
   V1EndpointSlice,
@@ -57,6 +58,9 @@ const API_PORT = 6443;
 const ALREADY_THERE = 409;
 /** An API server of a large cluster has tens of megabytes of metrics. */
 const METRICS_BYTES_MAX = 64 * 1024 * 1024;
+
+/** kubeadm's own have some KiB. */
+const CONFIG_LENGTH_MAX = 256 * 1_024;
 
 const CHECKS_MAX = 100;
 
@@ -160,6 +164,16 @@ export class ClientNodeCluster implements ClusterApi {
     const { plural, view } = WORKLOADS[kind];
     const path = `${APPS}/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
     return this.client.read(`read ${kind} ${name}`, path, view);
+  }
+
+  configMap(namespace: string, name: string): Promise<Readonly<Record<string, string>> | undefined> {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/configmaps/${encodeURIComponent(name)}`;
+    return this.client.read<V1ConfigMap, Readonly<Record<string, string>>>(
+      `read ConfigMap ${namespace}/${name}`,
+      path,
+      ({ data }) =>
+        Object.fromEntries(Object.entries(data ?? {}).map(([key, text]) => [key, textOf(text, CONFIG_LENGTH_MAX)])),
+    );
   }
 
   async lease(name: string): Promise<LeaseView | undefined> {

@@ -70,6 +70,9 @@ const ownAnnotations = (all: Readonly<Record<string, string>>): Readonly<Record<
 
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed'] as const;
 
+const namesIn = (named: readonly { readonly name: string }[] = []): readonly string[] =>
+  named.slice(0, ARGS_MAX).map(({ name }) => textOf(name));
+
 export const podView = ({ metadata, spec, status }: Listed<V1Pod>): PodView => {
   const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);
   const first = spec?.containers[0];
@@ -90,6 +93,8 @@ export const podView = ({ metadata, spec, status }: Listed<V1Pod>): PodView => {
     priority: countOf(spec?.priority),
     image: textOf(first?.image),
     args: words.slice(0, ARGS_MAX).map((word) => textOf(word, ARG_LENGTH_MAX)),
+    volumes: mirror ? namesIn(spec?.volumes) : [],
+    sidecars: mirror ? namesIn(spec?.containers.slice(1)) : [],
     requests: (spec?.containers ?? [])
       .map(({ resources }) => resourcesOf(resources?.requests))
       .reduce(plus, { cpuMillis: 0, memoryBytes: 0 }),

@@ -1,0 +1,93 @@
+import type { KubeletSettings } from '@fairlead/contracts';
+import { parseYaml } from '@fairlead/parsers';
+import type { HostPort } from '../node/host.ports.js';
+
+/** The kubelet's unit reads it: what people add to its command line. */
+const EXTRA_ARGS = '/etc/default/kubelet';
+/** As a join writes it. */
+const PATCH = '/etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml';
+const CONFIG = '/var/lib/kubelet/config.yaml';
+const TEXT_LENGTH_MAX = 256 * 1_024;
+const SETTINGS_MAX = 100;
+const NAME_LENGTH_MAX = 100;
+
+type Gates = Readonly<Record<string, boolean>>;
+
+const ASSIGNED = /^\s*(?:export\s+)?KUBELET_EXTRA_ARGS=(.*)$/;
+
+/** The last line counts, as it does for systemd. */
+const extraArgsIn = (environment: string): readonly string[] => {
+  const [, value = ''] =
+    environment
+      .slice(0, TEXT_LENGTH_MAX)
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .map((line) => ASSIGNED.exec(line))
+      .findLast((match) => match !== null) ?? [];
+  return value.split(/[\s"']+/).filter((word) => word !== '');
+};
+
+const isGates = (value: unknown): value is Gates =>
+  typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'boolean');
+
+/** `A=true,B=false`; what is something else is left out. */
+const gatesInFlag = (value: string): Gates =>
+  Object.fromEntries(
+    value.split(',').flatMap((pair) => {
+      const [, gate = '', on] = /^\s*([\w:]+)=(true|false)\s*$/i.exec(pair) ?? [];
+      return gate === '' ? [] : [[gate, on?.toLowerCase() === 'true'] as const];
+    }),
+  );
+
+/** Of a configuration of the kubelet; one that cannot be read has none. */
+const gatesInYaml = (text: string | undefined): Gates => {
+  if (text === undefined) return {};
+  try {
+    const document = parseYaml(text, { lengthMax: TEXT_LENGTH_MAX });
+    const gates: unknown = Object(document)['featureGates'];
+    return isGates(gates) ? gates : {};
+  } catch {
+    return {};
+  }
+};
+
+const bounded = (gates: Gates): Record<string, boolean> =>
+  Object.fromEntries(
+    Object.entries(gates)
+      .filter(([gate]) => gate.length <= NAME_LENGTH_MAX)
+      .slice(0, SETTINGS_MAX),
+  );
+
+/** The texts of the three files; undefined: there is no such file. */
+export interface KubeletFiles {
+  readonly extraArgs: string | undefined;
+  readonly patch: string | undefined;
+  readonly config: string | undefined;
+}
+
+/** What is set for the kubelet on this node; undefined: nothing. Values other than those of feature gates stay on the node. */
+export const kubeletSettingsIn = ({ extraArgs, patch, config }: KubeletFiles): KubeletSettings | undefined => {
+  const words = extraArgsIn(extraArgs ?? '');
+  const flags = words.flatMap((word, at) => {
+    const [, name, value = words[at + 1] ?? ''] = /^--?([A-Za-z][\w.-]*)(?:=(.*))?$/.exec(word) ?? [];
+    return name === undefined || name.length > NAME_LENGTH_MAX ? [] : [{ name, value }];
+  });
+  const inFlags = flags.filter(({ name }) => name === 'feature-gates').map(({ value }) => gatesInFlag(value));
+  const settings: KubeletSettings = {
+    flags: [...new Set(flags.map(({ name }) => name))]
+      .filter((name) => name !== 'feature-gates')
+      .slice(0, SETTINGS_MAX),
+    gates: bounded(Object.assign({}, gatesInYaml(patch), ...inFlags)),
+    config: bounded(gatesInYaml(config)),
+  };
+  const isEmpty = [settings.flags, Object.keys(settings.gates), Object.keys(settings.config)].every(
+    ({ length }) => length === 0,
+  );
+  return isEmpty ? undefined : settings;
+};
+
+/** Reads what people and joins have set for the kubelet of this host. */
+export const kubeletSettingsOn = async (host: Pick<HostPort, 'readFile'>): Promise<KubeletSettings | undefined> => {
+  const [extraArgs, patch, config] = await Promise.all([EXTRA_ARGS, PATCH, CONFIG].map((path) => host.readFile(path)));
+  return kubeletSettingsIn({ extraArgs, patch, config });
+};

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { kubeletSettingsIn, kubeletSettingsOn } from './kubelet.settings.js';
+
+const NONE = { extraArgs: undefined, patch: undefined, config: undefined };
+
+describe('what is set for the kubelet on its node', () => {
+  it('is nothing where no file sets anything', () => {
+    expect(kubeletSettingsIn(NONE)).toBeUndefined();
+    const kubeadms = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncgroupDriver: systemd\n';
+    expect(kubeletSettingsIn({ ...NONE, extraArgs: '# KUBELET_EXTRA_ARGS=--v=4\n', config: kubeadms })).toBeUndefined();
+  });
+
+  it('are the flags of KUBELET_EXTRA_ARGS by their names, and its feature gates', () =>
+    expect(
+      kubeletSettingsIn({
+        ...NONE,
+        extraArgs:
+          'KUBELET_EXTRA_ARGS=--old\nKUBELET_EXTRA_ARGS="--pod-infra-container-image=registry/pause:3.9 --max-pods 50 --feature-gates=A=true,B=False,nonsense"\n',
+      }),
+    ).toEqual({ flags: ['pod-infra-container-image', 'max-pods'], gates: { A: true, B: false }, config: {} }));
+
+  it('are the feature gates of the patch that a join has written, and those of the configuration itself', () =>
+    expect(
+      kubeletSettingsIn({
+        ...NONE,
+        patch: 'featureGates: { Patched: true }',
+        config: 'featureGates:\n  Patched: true\n  ByHand: false\n',
+      }),
+    ).toEqual({ flags: [], gates: { Patched: true }, config: { Patched: true, ByHand: false } }));
+
+  it.each(['{', 'featureGates: [1]', 'featureGates: { A: maybe }', '- 1', '', 'null'])(
+    'is nothing where a file is none of the kubelet: %s',
+    (text) => expect(kubeletSettingsIn({ extraArgs: text, patch: text, config: text })).toBeUndefined(),
+  );
+
+  it('is bounded', () => {
+    const words = Array.from({ length: 1_000 }, (_, at) => `--flag-${at}`).join(' ');
+    expect(
+      kubeletSettingsIn({ ...NONE, extraArgs: `KUBELET_EXTRA_ARGS=${words} --${'x'.repeat(500)}` })?.flags,
+    ).toHaveLength(100);
+  });
+
+  it('is read from the files that the unit of the kubelet and kubeadm use', async () => {
+    const asked: string[] = [];
+    await kubeletSettingsOn({
+      readFile: async (path) => {
+        asked.push(path);
+        return undefined;
+      },
+    });
+    expect(asked).toEqual([
+      '/etc/default/kubelet',
+      '/etc/fairlead/kubeadm-patches/kubeletconfiguration0+merge.yaml',
+      '/var/lib/kubelet/config.yaml',
+    ]);
+  });
+});

@@ -1,0 +1,185 @@
+import type { Finding, NodeName } from '@fairlead/contracts';
+import type { ClusterFacts, KubeadmExtras, NodeFacts, StaticPodFacts } from './cluster.facts.js';
+import { finding, when } from './finding.js';
+import { flagsIn } from './settings.rules.js';
+
+/** A value that kubeadm gives every cluster; null: it depends on the cluster or the node. */
+type Defaults = Readonly<Record<string, string | null>>;
+
+const PKI = '/etc/kubernetes/pki';
+
+/**
+ * The flags that kubeadm 1.30 to 1.36 writes into its manifests (cmd/kubeadm/app/phases/controlplane/manifests.go and etcd/local.go). A
+ * value that a release of kubeadm may have changed, or that files outside of the manifest decide, is null.
+ */
+const KUBEADM_FLAGS: Readonly<Record<StaticPodFacts['component'], Defaults>> = {
+  'kube-apiserver': {
+    'advertise-address': null,
+    'allow-privileged': 'true',
+    'authorization-mode': 'Node,RBAC',
+    'client-ca-file': `${PKI}/ca.crt`,
+    'enable-admission-plugins': 'NodeRestriction',
+    'enable-bootstrap-token-auth': 'true',
+    'etcd-cafile': null,
+    'etcd-certfile': null,
+    'etcd-keyfile': null,
+    'etcd-servers': null,
+    'kubelet-client-certificate': null,
+    'kubelet-client-key': null,
+    'kubelet-preferred-address-types': 'InternalIP,ExternalIP,Hostname',
+    'proxy-client-cert-file': null,
+    'proxy-client-key-file': null,
+    'requestheader-allowed-names': 'front-proxy-client',
+    'requestheader-client-ca-file': null,
+    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+    'requestheader-group-headers': 'X-Remote-Group',
+    'requestheader-username-headers': 'X-Remote-User',
+    'secure-port': null,
+    'service-account-issuer': null,
+    'service-account-key-file': `${PKI}/sa.pub`,
+    'service-account-signing-key-file': `${PKI}/sa.key`,
+    'service-cluster-ip-range': null,
+    'tls-cert-file': `${PKI}/apiserver.crt`,
+    'tls-private-key-file': `${PKI}/apiserver.key`,
+  },
+  'kube-controller-manager': {
+    'allocate-node-cidrs': 'true',
+    'authentication-kubeconfig': null,
+    'authorization-kubeconfig': null,
+    'bind-address': '127.0.0.1',
+    'client-ca-file': null,
+    'cluster-cidr': null,
+    'cluster-name': null,
+    'cluster-signing-cert-file': null,
+    'cluster-signing-key-file': null,
+    controllers: '*,bootstrapsigner,tokencleaner',
+    kubeconfig: null,
+    'leader-elect': 'true',
+    'requestheader-client-ca-file': null,
+    'root-ca-file': null,
+    'service-account-private-key-file': null,
+    'service-cluster-ip-range': null,
+    'use-service-account-credentials': 'true',
+  },
+  'kube-scheduler': {
+    'authentication-kubeconfig': null,
+    'authorization-kubeconfig': null,
+    'bind-address': '127.0.0.1',
+    kubeconfig: null,
+    'leader-elect': 'true',
+  },
+  etcd: {
+    'advertise-client-urls': null,
+    'cert-file': null,
+    'client-cert-auth': 'true',
+    'data-dir': null,
+    'experimental-initial-corrupt-check': null,
+    'experimental-watch-progress-notify-interval': null,
+    'feature-gates': 'InitialCorruptCheck=true',
+    'initial-advertise-peer-urls': null,
+    'initial-cluster': null,
+    'initial-cluster-state': null,
+    'key-file': null,
+    'listen-client-urls': null,
+    'listen-metrics-urls': null,
+    'listen-peer-urls': null,
+    name: null,
+    'peer-cert-file': null,
+    'peer-client-cert-auth': 'true',
+    'peer-key-file': null,
+    'peer-trusted-ca-file': null,
+    'snapshot-count': '10000',
+    'trusted-ca-file': null,
+    'watch-progress-notify-interval': '5s',
+  },
+};
+
+/** The agent gives kubeadm a patch with it (G5). */
+const OWN_FLAGS = ['emulated-version'];
+
+/** Volumes of kubeadm's manifests; those of CA certificates depend on the distribution of the node. */
+const KUBEADM_VOLUMES: readonly RegExp[] = [
+  /^(?:k8s-certs|ca-certs|kubeconfig|flexvolume-dir|etcd-data|etcd-certs(?:-\d+)?)$/,
+  /^(?:etc-pki(?:-[a-z-]+)?|etc-ca-certificates|usr-share-ca-certificates|usr-local-share-ca-certificates)$/,
+];
+
+/** What `kubeadm upgrade` does not write again. */
+const flagsLost = ({ component, args }: StaticPodFacts, { extraArgs }: KubeadmExtras): readonly string[] => {
+  const kept = new Set([...(extraArgs[component] ?? []), ...OWN_FLAGS]);
+  const defaults = KUBEADM_FLAGS[component];
+  return flagsIn(args)
+    .filter(({ name, value }) => {
+      if (kept.has(name)) return false;
+      const known = Object.hasOwn(defaults, name) ? defaults[name] : undefined;
+      return known === undefined || (known !== null && known !== value);
+    })
+    .map(({ name }) => `--${name}`);
+};
+
+const volumesLost = ({ component, volumes }: StaticPodFacts, { extraVolumes }: KubeadmExtras): readonly string[] =>
+  volumes.filter(
+    (name) => !KUBEADM_VOLUMES.some((pattern) => pattern.test(name)) && !(extraVolumes[component] ?? []).includes(name),
+  );
+
+/** What is lost of each component, and on which nodes. */
+type Lost = ReadonlyMap<string, { readonly what: ReadonlySet<string>; readonly nodes: readonly NodeName[] }>;
+
+const lostOn = (nodes: readonly NodeFacts[], lostOf: (pod: StaticPodFacts) => readonly string[]): Lost => {
+  const lost = new Map<string, { readonly what: Set<string>; readonly nodes: NodeName[] }>();
+  for (const { name, staticPods } of nodes)
+    for (const pod of staticPods) {
+      const what = lostOf(pod);
+      if (what.length === 0) continue;
+      const known = lost.get(pod.component) ?? { what: new Set(), nodes: [] };
+      for (const one of what) known.what.add(one);
+      known.nodes.push(name);
+      lost.set(pod.component, known);
+    }
+  return lost;
+};
+
+const NAMED_MAX = 20;
+
+const listed = (names: Iterable<string>): readonly string[] => [...new Set(names)].slice(0, NAMED_MAX);
+
+/** kubelet-config and patches of the node are written again; a gate that stands in neither is not. */
+const kubeletGatesLost = ({ nodes, settings }: ClusterFacts, upgraded: readonly NodeName[]): readonly Finding[] => {
+  const declared = new Set(
+    settings
+      .filter(({ component }) => component === 'kubelet')
+      .flatMap(({ args }) => flagsIn(args))
+      .flatMap(({ value }) => value.split(',').map((pair) => pair.split('=')[0] ?? '')),
+  );
+  return nodes.flatMap(({ name, kubeletSettings }) => {
+    if (kubeletSettings === null || !upgraded.includes(name)) return [];
+    const gates = listed(
+      Object.keys(kubeletSettings.config).filter((gate) => !declared.has(gate) && !(gate in kubeletSettings.gates)),
+    );
+    return when(gates.length > 0, () => finding('B11.kubelet', { node: name, gates }));
+  });
+};
+
+/**
+ * B11: what people changed by hand, and kubeadm's upgrade of these nodes would take back, waits for an operator's word. What kubeadm itself
+ * changes, and what it leaves alone, is no finding.
+ */
+export const b11HandMade = (facts: ClusterFacts, upgraded: readonly NodeName[]): readonly Finding[] => {
+  const { kubeadm } = facts;
+  if (kubeadm === null) return [];
+  const nodes = facts.nodes.filter(({ name }) => upgraded.includes(name));
+  const flags = lostOn(nodes, (pod) => flagsLost(pod, kubeadm));
+  const volumes = lostOn(nodes, (pod) => volumesLost(pod, kubeadm));
+  const sidecars = lostOn(nodes, ({ sidecars: names }) => names);
+  return [
+    ...[...flags].map(([component, { what, nodes: on }]) =>
+      finding('B11.flags', { component, flags: listed(what), nodes: on }),
+    ),
+    ...[...volumes].map(([component, { what, nodes: on }]) =>
+      finding('B11.volumes', { component, volumes: listed(what), nodes: on }),
+    ),
+    ...[...sidecars].map(([component, { what, nodes: on }]) =>
+      finding('B11.containers', { component, containers: listed(what), nodes: on }),
+    ),
+    ...kubeletGatesLost(facts, upgraded),
+  ];
+};

@@ -1,0 +1,131 @@
+import { type Finding, minorsAhead, releaseOf } from '@fairlead/contracts';
+import type { ClusterFacts, Component, ComponentSettings, NodeFacts } from './cluster.facts.js';
+import { finding } from './finding.js';
+import { LOCKED_GATES, REMOVED_ADMISSION_PLUGINS, REMOVED_FLAGS, REMOVED_GATES } from './removed.settings.js';
+
+/** etcd removed the flags with this prefix with its own minor version. */
+const ETCD_EXPERIMENTAL = { prefix: 'experimental-', removedIn: '3.7' };
+/** kubeadm makes these itself, and of the target's kind where the target is upgraded to. */
+const KUBEADM_ETCD = ['experimental-initial-corrupt-check', 'experimental-watch-progress-notify-interval'];
+const PLUGIN_FLAGS = ['enable-admission-plugins', 'disable-admission-plugins'];
+
+interface Flag {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The words of a command line that are flags. `--flag value` counts as a flag without a value. */
+export const flagsIn = (args: readonly string[]): readonly Flag[] =>
+  args.flatMap((arg) => {
+    const [, name, value = ''] = /^--?([A-Za-z][\w.-]*)(?:=([\s\S]*))?$/.exec(arg) ?? [];
+    return name === undefined ? [] : [{ name, value }];
+  });
+
+const staticPodsOf = (nodes: readonly NodeFacts[]): readonly ComponentSettings[] =>
+  nodes.flatMap(({ name, staticPods }) =>
+    staticPods.map(({ component, args }) => ({ component, where: `static pod ${component}-${name}`, args })),
+  );
+
+const kubeletsOf = (nodes: readonly NodeFacts[]): readonly ComponentSettings[] =>
+  nodes.flatMap(({ name, kubeletSettings }) =>
+    kubeletSettings === null
+      ? []
+      : [
+          {
+            component: 'kubelet' as const,
+            where: `KUBELET_EXTRA_ARGS or a patch of kubeadm on ${name}`,
+            args: [
+              ...kubeletSettings.flags.map((flag) => `--${flag}`),
+              ...Object.entries(kubeletSettings.gates).map(([gate, value]) => `--feature-gates=${gate}=${value}`),
+            ],
+          },
+        ],
+  );
+
+/** Every place that sets something for a component. */
+const allSettings = ({ nodes, settings }: ClusterFacts): readonly ComponentSettings[] => [
+  ...staticPodsOf(nodes),
+  ...settings,
+  ...kubeletsOf(nodes),
+];
+
+const gone = (removedIn: string | undefined, target: string): removedIn is string =>
+  removedIn !== undefined && minorsAhead(removedIn, target) >= 0;
+
+/** What one place sets and the target does not accept: by code and name, so that several places become one finding. */
+interface Fault {
+  readonly code: 'B5.flag' | 'B5.gate' | 'B5.locked-gate' | 'B5.admission-plugin';
+  readonly component: Component;
+  readonly name: string;
+  readonly since: string;
+  readonly value: string;
+}
+
+const flagFault = (component: Component, { name }: Flag, target: string): readonly Fault[] => {
+  const fault = (since: string): readonly Fault[] => [{ code: 'B5.flag', component, name, since, value: '' }];
+  if (component === 'etcd') {
+    const etcd = releaseOf(target)?.etcd;
+    const isExperimental = name.startsWith(ETCD_EXPERIMENTAL.prefix) && !KUBEADM_ETCD.includes(name);
+    return isExperimental && etcd !== undefined && gone(ETCD_EXPERIMENTAL.removedIn, etcd)
+      ? fault(`etcd ${ETCD_EXPERIMENTAL.removedIn}`)
+      : [];
+  }
+  const since = REMOVED_FLAGS[component]?.[name];
+  return gone(since, target) ? fault(since) : [];
+};
+
+const gateFaults = (component: Component, flag: Flag, target: string): readonly Fault[] =>
+  component === 'etcd' || flag.name !== 'feature-gates'
+    ? []
+    : flag.value.split(',').flatMap((pair): readonly Fault[] => {
+        const [name = '', value = ''] = pair.split('=').map((word) => word.trim().replace(/^.*:/, ''));
+        const since = Object.hasOwn(REMOVED_GATES, name) ? REMOVED_GATES[name] : undefined;
+        if (gone(since, target)) return [{ code: 'B5.gate', component, name, since, value }];
+        const locked = Object.hasOwn(LOCKED_GATES, name) ? LOCKED_GATES[name] : undefined;
+        return locked !== undefined && gone(locked.since, target) && value.toLowerCase() !== String(locked.value)
+          ? [{ code: 'B5.locked-gate', component, name, since: locked.since, value: String(locked.value) }]
+          : [];
+      });
+
+const pluginFaults = (component: Component, { name, value }: Flag, target: string): readonly Fault[] =>
+  component !== 'kube-apiserver' || !PLUGIN_FLAGS.includes(name)
+    ? []
+    : value.split(',').flatMap((plugin): readonly Fault[] => {
+        const since = Object.hasOwn(REMOVED_ADMISSION_PLUGINS, plugin) ? REMOVED_ADMISSION_PLUGINS[plugin] : undefined;
+        return gone(since, target)
+          ? [{ code: 'B5.admission-plugin', component, name: plugin, since, value: name }]
+          : [];
+      });
+
+const findingOf = ({ code, component, name, since, value }: Fault, places: readonly string[]): Finding => {
+  const common = { component, places };
+  const where = places.join(', ');
+  switch (code) {
+    case 'B5.flag':
+      return finding(code, { ...common, flag: `--${name}`, removedIn: since }, { where });
+    case 'B5.gate':
+      return finding(code, { ...common, gate: name, removedIn: since }, { where });
+    case 'B5.locked-gate':
+      return finding(code, { ...common, gate: name, lockedIn: since, value }, { where });
+    case 'B5.admission-plugin':
+      return finding(code, { ...common, plugin: name, removedIn: since }, { where });
+  }
+};
+
+/** B5: no component is started with a flag, feature gate or admission plugin that the target no longer accepts. */
+export const b5RemovedSettings = (facts: ClusterFacts, target: string): readonly Finding[] => {
+  const found = new Map<string, { readonly fault: Fault; readonly places: Set<string> }>();
+  for (const { component, where, args } of allSettings(facts))
+    for (const flag of flagsIn(args))
+      for (const fault of [
+        ...flagFault(component, flag, target),
+        ...gateFaults(component, flag, target),
+        ...pluginFaults(component, flag, target),
+      ]) {
+        const key = `${fault.code}/${component}/${fault.name}`;
+        const known = found.get(key) ?? { fault, places: new Set<string>() };
+        known.places.add(where);
+        found.set(key, known);
+      }
+  return [...found.values()].map(({ fault, places }) => findingOf(fault, [...places]));
+};
