@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { checklistPage } from './generate/checklists.mjs';
+import { checklistPage, type Checklists } from './generate/checklists.mjs';
 import { titlesIn } from './generate/spec.titles.mjs';
 
-const CHECKLISTS = {
-  ORBITER: { '1': 'A manifest is accepted.', '2': 'A wrong number is refused.' },
-  'Cluster API': { '1': 'A pool has an owner.' },
+const CHECKLISTS: Checklists = {
+  ORBITER: { '1': { sentence: 'A manifest is accepted.' }, '2': { sentence: 'A wrong number is refused.' } },
+  'Cluster API': { '1': { sentence: 'A pool has an owner.' } },
 };
 
-const pageOf = (source: string): ReturnType<typeof checklistPage> =>
-  checklistPage(CHECKLISTS, titlesIn('apps/one/src/one.unit.spec.ts', source));
+const pageOf = (source: string, checklists = CHECKLISTS): ReturnType<typeof checklistPage> =>
+  checklistPage(checklists, titlesIn('apps/one/src/one.unit.spec.ts', source));
 
 const rowsOf = (source: string): readonly string[] =>
   pageOf(source)
@@ -58,21 +58,39 @@ describe('the page of checklists', () => {
         it('is something else', f);
       });`),
     ).toEqual([
-      `| 1 | A manifest is accepted. | ${linkTo('a manifest is accepted')}<br>${linkTo('a manifest has an owner')} |`,
-      '| 2 | A wrong number is refused. | not yet |',
-      `| 1 | A pool has an owner. | ${linkTo('a manifest has an owner')} |`,
+      `| 1 | A manifest is accepted. | yes | ${linkTo('a manifest is accepted')}<br>${linkTo('a manifest has an owner')} |`,
+      '| 2 | A wrong number is refused. | no |  |',
+      `| 1 | A pool has an owner. | yes | ${linkTo('a manifest has an owner')} |`,
     ]));
 
   it('takes a reference of a group for all its tests, and leaves it out of their sentences', () =>
     expect(rowsOf("describe('a pool [Cluster API 1]', () => { it('grows [ORBITER 2]', f); });").slice(1)).toEqual([
-      `| 2 | A wrong number is refused. | ${linkTo('a pool grows')} |`,
-      `| 1 | A pool has an owner. | ${linkTo('a pool')} |`,
+      `| 2 | A wrong number is refused. | yes | ${linkTo('a pool grows')} |`,
+      `| 1 | A pool has an owner. | yes | ${linkTo('a pool')} |`,
     ]));
 
   it('counts the lines that are held', () => {
     const { page } = pageOf("it('is accepted [ORBITER 1]', f); it('is accepted twice [ORBITER 1]', f);");
-    expect(page).toContain('[ORBITER](#orbiter): 1 of 2 lines');
-    expect(page).toContain('[Cluster API](#cluster-api): 0 of 1 lines');
+    expect(page).toContain('[ORBITER](#orbiter): 1 of 2 lines hold.');
+    expect(page).toContain('[Cluster API](#cluster-api): 0 of 1 lines hold.');
+  });
+
+  it('says what of a line is missing or simulated, and does not count it', () => {
+    const { page } = pageOf("it('is accepted [ORBITER 1, ORBITER 2, Cluster API 1]', f);", {
+      ORBITER: {
+        '1': { sentence: 'A manifest is accepted.', missing: 'Not that of <others>.' },
+        '2': { sentence: 'A wrong number | is refused.', onlySimulated: true },
+      },
+      'Cluster API': { '1': { sentence: 'A pool has an owner.', missing: 'No owner.', onlySimulated: true } },
+    });
+    const link = linkTo('is accepted');
+    expect(page.split('\n').filter((line) => /^\| \d/u.test(line))).toEqual([
+      `| 1 | A manifest is accepted. | in part: Not that of \\<others\\>. | ${link} |`,
+      `| 2 | A wrong number \\| is refused. | yes (lab) | ${link} |`,
+      `| 1 | A pool has an owner. | in part (lab): No owner. | ${link} |`,
+    ]);
+    expect(page).toContain('0 of 2 lines hold, and 1 more in the simulated cloud only.');
+    expect(page).toContain('[Cluster API](#cluster-api): 0 of 1 lines hold.');
   });
 
   it('shows signs of Markdown in a title as they are', () =>

@@ -60,32 +60,53 @@ const escaped = (text) =>
     .replaceAll(/[\\*_[\]<>|~]/gu, '\\$&')
     .replaceAll(/\s+/gu, ' ');
 
-const NOT_YET = 'not yet';
+const testsCell = (tests) => tests.map(({ file, name }) => `[${escaped(name)}](../${file})`).join('<br>');
 
-const rowOf = (line, sentence, tests) =>
-  `| ${line} | ${sentence} | ${tests.map(({ file, name }) => `[${escaped(name)}](../${file})`).join('<br>') || NOT_YET} |`;
+/** Whether a line holds as it is written; `lab`: only what Fairlead itself simulates does it. */
+const verdictOf = ({ missing, onlySimulated = false }, tests) => {
+  if (tests.length === 0) return 'no';
+  if (missing !== undefined) return 'part';
+  return onlySimulated ? 'lab' : 'holds';
+};
 
-const heldIn = (lines, tests) => Object.keys(lines).filter((line) => tests.some((test) => test.line === line)).length;
+const verdictCell = (entry, tests) => {
+  const { missing = '', onlySimulated = false } = entry;
+  const words = { holds: 'yes', lab: 'yes (lab)', part: 'in part', no: 'no' }[verdictOf(entry, tests)];
+  const where = missing !== '' && onlySimulated ? ' (lab)' : '';
+  return `${words}${where}${missing === '' ? '' : `: ${tableText(missing)}`}`;
+};
+
+const rowOf = (line, entry, tests) =>
+  `| ${line} | ${tableText(entry.sentence)} | ${verdictCell(entry, tests)} | ${testsCell(tests)} |`;
+
+/** A sentence as it is written, in a cell. */
+const tableText = (sentence) => sentence.replaceAll(/[<>|]/gu, '\\$&');
+
+const testsOfLine = (tests, line) => tests.filter((test) => test.line === line);
+
+const countsOf = (lines, tests) => {
+  const verdicts = Object.entries(lines).map(([line, entry]) => verdictOf(entry, testsOfLine(tests, line)));
+  const count = (verdict) => verdicts.filter((one) => one === verdict).length;
+  const inLab = count('lab') === 0 ? '' : `, and ${count('lab')} more in the simulated cloud only`;
+  return `${count('holds')} of ${verdicts.length} lines hold${inLab}.`;
+};
 
 const section = (system, lines, tests) => [
   `## ${system}`,
   '',
   ABOUT[system],
   '',
-  '| | What holds | Tests |',
-  '|---|---|---|',
-  ...Object.entries(lines).map(([line, sentence]) =>
-    rowOf(
-      line,
-      sentence,
-      tests.filter((test) => test.line === line),
-    ),
-  ),
+  '| | What is asked | Holds | Tests |',
+  '|---|---|---|---|',
+  ...Object.entries(lines).map(([line, entry]) => rowOf(line, entry, testsOfLine(tests, line))),
   '',
 ];
 
-const INTRO = `Fairlead unites what four systems do. For each of them, a checklist says when it works in Fairlead. A line is held by
-the tests that are named beside it; each shows all of the line or, with the others, its part. A line that has none does not hold, or only in part.`;
+const INTRO = `Fairlead unites what four systems do. For each of them, a checklist says when it works in Fairlead, in the words in which it was
+asked; "theirs" is the original system. A line holds if the tests beside it show all of it. Where something of a line is missing, the table says what, and the
+tests show the rest. "(lab)" marks what only the simulated cloud does: no other provider can.
+
+A test whose programs are missing on a machine is skipped, and shows nothing there: \`npm test\` lists it as "NOT CHECKED".`;
 
 /** The page, and what is wrong with the references. */
 export const checklistPage = (checklists, titles) => {
@@ -104,7 +125,7 @@ export const checklistPage = (checklists, titles) => {
     '',
     ...systems.map(
       ({ system, lines, tests: own }) =>
-        `- [${system}](#${system.toLowerCase().replaceAll(' ', '-')}): ${heldIn(lines, own)} of ${Object.keys(lines).length} lines are held by a named test.`,
+        `- [${system}](#${system.toLowerCase().replaceAll(' ', '-')}): ${countsOf(lines, own)}`,
     ),
     '',
     ...systems.flatMap(({ system, lines, tests: own }) => section(system, lines, own)),

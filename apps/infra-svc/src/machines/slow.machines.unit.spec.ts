@@ -23,7 +23,7 @@ const asked = (requestId: string, count: number): Fact => ({
 });
 const worker = (index: number): NodeName => machineName('demo', UID, 'worker', index);
 
-/** A provider that says nothing of the machines of a request until it is told to. */
+/** A provider that does not answer for the machines of a request until the spec lets it. */
 describe('a machine that a provider makes slowly', () => {
   let log: MemoryLog;
   let cloud: FakeCloud;
