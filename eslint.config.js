@@ -62,7 +62,7 @@ const PURE_FILES = [
   '**/*.rules.ts',
   'libs/node-scripts/src/**/*.ts',
   'libs/contracts/src/**/*.ts',
-  'libs/parsers/src/**/!(*worker).ts',
+  'libs/parsers/src/**/!(*worker|certificates).ts',
 ];
 const SPECS = ['**/*.spec.ts', '**/*.features.ts', '**/*.fixtures.ts', '**/test/**/*.ts'];
 
@@ -184,7 +184,7 @@ export default tseslint.config(
           patterns: [
             {
               group: ['node:*', '@nestjs/*', '@nats-io/*', '@fairlead/*', '!@fairlead/parsers'],
-              message: 'Contracts know zod, semver, croner and @fairlead/parsers, and nothing else.',
+              message: 'Contracts know zod, semver, croner, ipaddr.js and @fairlead/parsers, and nothing else.',
             },
           ],
         },

@@ -228,7 +228,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'apps/gateway/src/executions/executions.ts': 'parseJson of at most 16 MiB that bootstrap-svc has sealed',
   'apps/gateway/src/applications/applications.queries.ts': 'parseJson of at most 128 KiB that infra-svc has checked',
   'apps/gateway/src/autoscaler/autoscaler.access.ts': 'the certificate of a TLS connection, which Node.js has parsed',
-  'apps/gateway/src/common/certificates.ts': 'X509Certificate of at most 16 KiB',
+  'libs/parsers/src/certificates.ts': 'X509Certificate of at most 16 KiB',
   'apps/bootstrap-svc/src/hosts/agent.credentials.effects.ts': 'parseJson of at most 64 KiB',
   'apps/bootstrap-svc/src/upstream.files.ts': 'files of this repository',
   'apps/upgrade-svc/src/agents/state.effects.ts': 'parseJson of at most the size of a fact',

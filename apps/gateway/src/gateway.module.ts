@@ -12,6 +12,7 @@ import { TokenCommands } from './auth/token.commands.js';
 import { RevokedInterceptor } from './auth/revoked.interceptor.js';
 import { TokenSessions } from './auth/token.sessions.js';
 import { TokensHttp } from './auth/tokens.http.js';
+import { WhoamiHttp } from './auth/whoami.http.js';
 import { TokenStore } from './auth/tokens.store.js';
 import { AutoscalerAccess } from './autoscaler/autoscaler.access.js';
 import { AutoscalerAuthority } from './autoscaler/autoscaler.authority.js';
@@ -161,6 +162,7 @@ const CONTROLLERS: Type<unknown>[] = [
   EventsHttp,
   QuarantineHttp,
   TokensHttp,
+  WhoamiHttp,
   VersionHttp,
   HandoverHttp,
   LadybugHealthHttp,

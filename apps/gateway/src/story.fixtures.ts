@@ -1,9 +1,9 @@
+import { toClusterSpec } from '@fairlead/contracts';
 import type { ClusterUid, EventType, Fact, Machine, MachinePlan, NodeName, StoredEvent } from '@fairlead/contracts';
 import type { Projection } from '@fairlead/event-sourcing';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { goodRequest } from './clusters/clusters.fixtures.js';
 import { clustersProjection, type ClusterDoc } from './clusters/clusters.projection.js';
-import { toClusterSpec } from './clusters/clusters.rules.js';
 import { nodesProjection, type NodeDoc } from './nodes/nodes.projection.js';
 import { operationsProjection, type OperationsDoc } from './operations/operations.projection.js';
 import { operationView } from './operations/operations.view.js';

@@ -8,7 +8,7 @@ import {
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import validRange from 'semver/ranges/valid.js';
-import { certificateFault } from '../common/certificates.js';
+import { certificateFault } from '@fairlead/parsers/certificates';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';
 import {

@@ -29,6 +29,7 @@ describe('a caller without a token', () => {
       '/ns',
       '/connections',
       '/version',
+      '/whoami',
       '/events',
       '/quarantine',
       '/tokens',
@@ -46,6 +47,29 @@ describe('the document that is served', () => {
     const { body } = await gateway.ask('GET', '/openapi.json', { token: null });
     const file = new URL('../../../../docs/openapi.json', import.meta.url);
     expect(body).toEqual(JSON.parse(readFileSync(file, 'utf8')));
+  });
+});
+
+describe('who asks', () => {
+  it('is the name, the roles and the expiry of the token, and nothing that opens anything', async () => {
+    const { id, token } = await tokenFor('ada#1', { namespace: 'default', role: 'viewer' });
+    const { status, body } = await gateway.ask('GET', '/whoami', { token });
+    expect([status, body]).toEqual([
+      200,
+      {
+        kind: 'Whoami',
+        name: 'ada#1',
+        tokenId: id,
+        actor: `user/ada#1#${id}`,
+        roles: [{ namespace: 'default', role: 'viewer' }],
+      },
+    ]);
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const grants = [{ namespace: 'default', role: 'viewer' }];
+    const ending = await gateway.ask<CreatedTokenView>('POST', '/tokens', {
+      body: { name: 'short', roles: grants, expiresAt },
+    });
+    expect((await gateway.ask('GET', '/whoami', { token: ending.body.token })).body).toMatchObject({ expiresAt });
   });
 });
 

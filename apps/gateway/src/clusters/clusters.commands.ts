@@ -14,6 +14,10 @@ import {
   type Refusal,
   type Registered,
   type Desired,
+  faultsOfCluster,
+  faultsOfNodes,
+  toClusterSpec,
+  toNodeSet,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
@@ -28,7 +32,6 @@ import { ConnectionQueries } from '../connections/connections.queries.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, refuseAny } from '../http/refused.js';
 import { clusters, type ClusterCommand, type ClusterState } from './clusters.decider.js';
-import { faultsOfCluster, faultsOfNodes, toClusterSpec, toNodeSet } from './clusters.rules.js';
 import { unknownSpecs, unknownZones } from './offered.specs.js';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -28,10 +28,12 @@ import {
   type Refusal,
   type ReplacementOrder,
   type StoredEvent,
+  nodeCidrMaskFor,
+  parseNetwork,
+  podRoomFault,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { isOpen, latestUpgradeAfter, refuseBeside, type PhasedUpgrade } from '../lifecycle/upgrade.phase.js';
-import { nodeCidrMaskFor, parseNetwork, podRoomFault } from './networks.js';
 import {
   additionsAfter,
   awaitedIn,

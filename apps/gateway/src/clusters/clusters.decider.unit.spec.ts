@@ -1,5 +1,5 @@
 import type { ClusterUid, Fact, MachinePlan, NodeName, NodeSet, ReplacementOrder } from '@fairlead/contracts';
-import { declaredOf, refuse, isRefusal } from '@fairlead/contracts';
+import { declaredOf, refuse, isRefusal, toClusterSpec } from '@fairlead/contracts';
 import { specification, stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { machine, plan as planOf } from '../story.fixtures.js';
@@ -12,7 +12,6 @@ import {
   type RequestNodes,
 } from './clusters.decider.js';
 import { goodRequest } from './clusters.fixtures.js';
-import { toClusterSpec } from './clusters.rules.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;
 const otherUid = '00000000-0000-4000-8000-000000000002' as ClusterUid;

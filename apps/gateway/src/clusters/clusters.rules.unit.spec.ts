@@ -1,9 +1,16 @@
-import { ClusterRequest, REFUSALS, refuse } from '@fairlead/contracts';
+import {
+  ClusterRequest,
+  REFUSALS,
+  refuse,
+  faultsOfCluster,
+  faultsOfNodes,
+  toClusterSpec,
+  overlap,
+  parseNetwork,
+} from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { goodRequest, WRONG_REQUESTS } from './clusters.fixtures.js';
-import { faultsOfCluster, faultsOfNodes, toClusterSpec } from './clusters.rules.js';
-import { overlap, parseNetwork } from './networks.js';
 
 describe('the rules of a request for a cluster', () => {
   it.each(WRONG_REQUESTS)('refuse $rule [Cluster API 24, CB-Ladybug 5]', ({ body, code, status, message, field }) => {

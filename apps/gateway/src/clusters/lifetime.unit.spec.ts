@@ -5,13 +5,13 @@ import {
   type ConnectionName,
   type Fact,
   type StoredEvent,
+  toClusterSpec,
 } from '@fairlead/contracts';
 import { declaredOf } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { describe, expect, it } from '@jest/globals';
 import { goodRequest } from './clusters.fixtures.js';
 import { clusters } from './clusters.decider.js';
-import { toClusterSpec } from './clusters.rules.js';
 import { lifetimeProcess, type EndOfLifetime } from './lifetime.process.js';
 
 const uid = '00000000-0000-4000-8000-000000000001' as ClusterUid;

@@ -1,4 +1,4 @@
-import { REFUSALS, refuse } from '@fairlead/contracts';
+import { REFUSALS, refuse, fieldPath } from '@fairlead/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import * as z from 'zod';
@@ -8,7 +8,7 @@ import { isOutage } from './outage.js';
 import { waitSecondsOf } from './prefer.js';
 import { errorView } from './refused.filter.js';
 import { Refused } from './refused.js';
-import { fieldPath, parseBody } from './validation.pipe.js';
+import { parseBody } from './validation.pipe.js';
 
 describe('the faults of a body', () => {
   const refusalsOf = (body: unknown) => {

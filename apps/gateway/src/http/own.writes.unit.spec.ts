@@ -81,6 +81,7 @@ const NEED_NOTHING = [
   '/schemas/cluster-template',
   '/tokens',
   '/version',
+  '/whoami',
 ];
 
 describe('every route that reads', () => {

@@ -1,5 +1,5 @@
 import { refuse, type ManifestSpec, type Refusal } from '@fairlead/contracts';
-import { certificateFault } from '../common/certificates.js';
+import { certificateFault } from '@fairlead/parsers/certificates';
 
 /** An API server does not start with a certificate that it cannot read. */
 export const issuerCertificateFaults = ({ authentication }: ManifestSpec): readonly Refusal[] => {

@@ -32,12 +32,17 @@ import {
   UpgradeRequest,
   unsignedHooks,
   unsignedSentence,
+  faultsOfCluster,
+  faultsOfManifest,
+  inManifest,
+  poolsOfSets,
+  requestOfManifest,
+  versionFaults,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
-import { faultsOfCluster } from '../clusters/clusters.rules.js';
 import type { ClusterAddress } from '../common/cluster.address.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { clusterUnknown } from '../http/command.answers.js';
@@ -47,13 +52,6 @@ import { TemplateChoices, type TemplateChoice } from '../templates/template.choi
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
 import { issuerCertificateFaults } from './authentication.checks.js';
 import { ChangeChecks } from './change.checks.js';
-import {
-  faultsOfManifest,
-  inManifest,
-  poolsOfSets,
-  requestOfManifest,
-  versionFaults,
-} from '../clusters/manifest.rules.js';
 import {
   creationFault,
   isCorrection,

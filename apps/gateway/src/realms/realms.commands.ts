@@ -11,7 +11,7 @@ import {
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import { Inject, Injectable } from '@nestjs/common';
-import { certificateFault } from '../common/certificates.js';
+import { certificateFault } from '@fairlead/parsers/certificates';
 import { Registry } from '../common/registry.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused } from '../http/refused.js';

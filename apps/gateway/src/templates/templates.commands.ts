@@ -11,6 +11,7 @@ import {
   type Refusal,
   type StoredEvent,
   type TemplateName,
+  templateFaults,
 } from '@fairlead/contracts';
 import type { EventStore, ReadElsewhere } from '@fairlead/event-sourcing';
 import { EVENT_STORE, HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
@@ -19,7 +20,6 @@ import { shownNames } from '../common/names.js';
 import { causeOf, type Caller } from '../http/caller.js';
 import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { templates, type TemplateCommand, type TemplatesState } from './templates.decider.js';
-import { templateFaults } from './templates.rules.js';
 
 export interface TemplateAddress {
   readonly namespace: Namespace;

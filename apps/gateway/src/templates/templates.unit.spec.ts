@@ -6,6 +6,7 @@ import {
   type ClusterUid,
   type Fact,
   type Namespace,
+  templateFaults,
 } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { makeHandle, type Handle } from '@fairlead/event-sourcing/jetstream';
@@ -17,7 +18,7 @@ import type { Caller } from '../http/caller.js';
 import { Refused } from '../http/refused.js';
 import { TemplateCommands } from './templates.commands.js';
 import { templates, type ApplyTemplate } from './templates.decider.js';
-import { templateFaults, templateVersionFaults } from './templates.rules.js';
+import { templateVersionFaults } from './templates.rules.js';
 
 const namespace = 'default' as Namespace;
 const template = 'small';

@@ -1,29 +1,18 @@
+import { CNIS_OF, ClusterSpec, ETCDS, LOAD_BALANCERS, NodeSet, SERVICE_TYPES } from '../cluster-spec.js';
+import { CLUSTER_WORKERS_MAX, CONTROL_PLANES_MAX } from '../cluster.limits.js';
+import { EXTERNAL_ETCD_COUNTS } from '../external-etcd.js';
+import { CLUSTER_NAME_LENGTH_MAX, ClusterName, ConnectionName } from '../ids.js';
+import { withV } from '../manifest/cluster.manifest.js';
+import { refuse, type Refusal } from '../refusals.js';
 import {
   CLUSTER_DEFAULTS,
   serviceTypeWith,
-  CNIS_OF,
-  CLUSTER_NAME_LENGTH_MAX,
-  CLUSTER_WORKERS_MAX,
-  ClusterName,
-  ClusterSpec,
-  CONTROL_PLANES_MAX,
-  ConnectionName,
-  DEFAULT_KUBERNETES_VERSION,
-  ETCDS,
-  EXTERNAL_ETCD_COUNTS,
-  KUBERNETES_RELEASES,
-  LOAD_BALANCERS,
   NODE_SETS_MAX,
-  NodeSet,
-  refuse,
-  releaseOf,
-  withV,
-  SERVICE_TYPES,
   type ClusterRequest,
   type NodeSetRequest,
   type NodesRequest,
-  type Refusal,
-} from '@fairlead/contracts';
+} from '../requests.js';
+import { DEFAULT_KUBERNETES_VERSION, KUBERNETES_RELEASES, releaseOf } from '../software.js';
 import { isHost, isPath } from './nfs.js';
 import {
   maskBits,
@@ -33,7 +22,7 @@ import {
   podRoomFault,
   specialRangeOf,
   type Network,
-} from './networks.js';
+} from './cidrs.js';
 
 /** Looks at one thing; answers with everything that is wrong about it. */
 type Rule = (request: ClusterRequest) => readonly Refusal[];

@@ -1,27 +1,19 @@
-import {
-  authenticationFaults,
-  CONTROL_PLANE_POOL,
-  DEFAULT_KUBERNETES_VERSION,
-  drainFaults,
-  etcdBackupsFaults,
-  firewallFaults,
-  healthCheckFaults,
-  hookFaults,
-  isBlocked,
-  KubernetesVersion,
-  metadataFaults,
-  refuse,
-  serviceTypeOf,
-  sizeOf,
-  withV,
-  type ClusterManifest,
-  type ClusterRequest,
-  type ManifestSpec,
-  type NodeSetRequest,
-  type Refusal,
-  type RefusalCode,
-} from '@fairlead/contracts';
-import type { ClusterAddress } from '../common/cluster.address.js';
+import { KubernetesVersion } from '../cluster-spec.js';
+import { authenticationFaults } from '../manifest/authentication.js';
+import { sizeOf } from '../manifest/autoscaling.js';
+import { serviceTypeOf, withV, type ClusterManifest, type ManifestSpec } from '../manifest/cluster.manifest.js';
+import { CONTROL_PLANE_POOL } from '../manifest/declared.js';
+import { drainFaults } from '../manifest/drain.policy.js';
+import { etcdBackupsFaults } from '../manifest/etcd.backups.js';
+import { healthCheckFaults } from '../manifest/health.check.js';
+import { hookFaults } from '../manifest/hooks.js';
+import { metadataFaults } from '../manifest/pool.fields.js';
+import { isBlocked } from '../manifest/pool.rollout.js';
+import { firewallFaults } from '../network/firewall.js';
+import { refuse, type Refusal, type RefusalCode } from '../refusals.js';
+import { type ClusterRequest, type NodeSetRequest } from '../requests.js';
+import { DEFAULT_KUBERNETES_VERSION } from '../software.js';
+import type { ClusterName, Namespace } from '../ids.js';
 
 type Machines = Pick<ManifestSpec['controlPlane'], 'replicas' | 'connection' | 'machineType' | 'rootDisk'>;
 
@@ -132,7 +124,10 @@ const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[]
   ].flatMap(({ health, path }) => (health === undefined ? [] : healthCheckFaults(health, path)));
 
 /** What can be said of a manifest without knowing whether there is such a cluster. */
-export const faultsOfManifest = (manifest: ClusterManifest, address: ClusterAddress): readonly Refusal[] => {
+export const faultsOfManifest = (
+  manifest: ClusterManifest,
+  address: { readonly namespace: Namespace; readonly cluster: ClusterName },
+): readonly Refusal[] => {
   const { name, namespace = address.namespace } = manifest.metadata;
   const misplaced = (field: 'name' | 'namespace', given: string, expected: string): readonly Refusal[] =>
     given === expected

@@ -1,12 +1,7 @@
-import {
-  CLUSTER_NODES_MAX,
-  NODE_CIDR_MASK,
-  nodeMaskOf,
-  podRangesOf,
-  refuse,
-  type ClusterSpec,
-  type Refusal,
-} from '@fairlead/contracts';
+import { NODE_CIDR_MASK, type ClusterSpec } from '../cluster-spec.js';
+import { CLUSTER_NODES_MAX } from '../cluster.limits.js';
+import { nodeMaskOf, podRangesOf } from '../pod.ranges.js';
+import { refuse, type Refusal } from '../refusals.js';
 import ipaddr from 'ipaddr.js';
 
 /** An IPv4 network. */

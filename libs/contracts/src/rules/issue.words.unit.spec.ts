@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ClusterManifest, ClusterName, NodeShare, UserGate } from '@fairlead/contracts';
+import { ClusterManifest, ClusterName, NodeShare, UserGate } from '../index.js';
 import * as z from 'zod';
 import { issueWords } from './issue.words.js';
 
