@@ -10,6 +10,7 @@ import {
 import { WORST_JSON, WORST_LINES, WORST_YAML, type WorstText } from '@fairlead/testing/worst.texts';
 import { X509Certificate } from 'node:crypto';
 import validRange from 'semver/ranges/valid.js';
+import { kubeadmManifests } from '../../apps/bootstrap-svc/src/restore/declared.manifests.js';
 import { parseClusterDocument } from '../../apps/cli/src/cluster/cluster.request.js';
 import { parseManifests } from '../../apps/cli/src/document/manifest.document.js';
 import { parseLine } from '../../apps/cli/src/handover/handover.file.js';
@@ -170,6 +171,17 @@ export const ENTRANCES: readonly Entrance[] = [
     shapes: { ...WORST_YAML, ...WORST_LINES },
     lengthMax: 256 * KIB,
     feed: (text) => kubeletSettingsIn({ extraArgs: undefined, patch: undefined, config: text }),
+  },
+  {
+    file: 'apps/bootstrap-svc/src/restore/declared.manifests.ts',
+    what: 'kubeadm-config, as a snapshot of etcd had it',
+    shapes: WORST_YAML,
+    lengthMax: 256 * KIB,
+    feed: (text) =>
+      kubeadmManifests(
+        { version: 'v1.35.4', coredns: 'v1.13.1' },
+        { clusterConfiguration: text, kubeProxy: true, coreDns: true },
+      ),
   },
   {
     file: 'apps/upgrade-svc/src/preflight/component.settings.ts',

@@ -32,6 +32,7 @@ import { JoinCredentialsSource } from './joins/join.credentials.js';
 import { JoinsEffects } from './joins/joins.effects.js';
 import { AuthenticationEffects } from './authentication/authentication.effects.js';
 import { LabelsEffects } from './joins/labels.effects.js';
+import { DeclaredEffects } from './restore/declared.effects.js';
 import { ExecutionsEffects } from './executions/executions.effects.js';
 import { FollowsEffects } from './executions/follows.effects.js';
 import { HooksEffects } from './hooks/hooks.effects.js';
@@ -141,6 +142,7 @@ export const bootstrapModule = (settings: Settings, adapters = realAdapters(sett
       ControlPlaneEffects,
       JoinsEffects,
       LabelsEffects,
+      DeclaredEffects,
       AuthenticationEffects,
       AddonsEffects,
       NodeRemovalEffects,

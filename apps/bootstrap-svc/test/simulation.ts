@@ -47,6 +47,7 @@ import { JoinCredentialsSource } from '../src/joins/join.credentials.js';
 import { JoinsEffects } from '../src/joins/joins.effects.js';
 import { AuthenticationEffects } from '../src/authentication/authentication.effects.js';
 import { LabelsEffects } from '../src/joins/labels.effects.js';
+import { DeclaredEffects } from '../src/restore/declared.effects.js';
 import { ExecutionsEffects } from '../src/executions/executions.effects.js';
 import type { LogReaders } from '../src/executions/executions.ports.js';
 import { executionsReconciler } from '../src/executions/executions.reconciler.js';
@@ -501,6 +502,7 @@ export class Simulation {
       ),
       joins: new JoinsEffects(hosts, credentials, settings),
       labels: new LabelsEffects(clusters),
+      declared: new DeclaredEffects(clusters),
       authentication: new AuthenticationEffects(hosts, clusters),
       addons: new AddonsEffects(clusters, settings),
       removal: new NodeRemovalEffects(hosts, clusters, settings, clock),
@@ -536,6 +538,7 @@ export class Simulation {
       InstallNetwork: (task) => own.addons.installNetwork(task),
       InstallAddons: (task) => own.addons.installAddons(task),
       InstallStorage: (task) => own.addons.installStorage(task),
+      ReapplyDeclared: (task) => own.declared.reapplyDeclared(task),
       RemoveNode: (task) => own.removal.removeNode(task),
       KeepNode: (task) => own.removal.keepNode(task),
       DismantleCluster: (task) => own.dismantling.dismantle(task),

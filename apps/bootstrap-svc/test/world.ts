@@ -504,6 +504,10 @@ class FakeCluster implements KubernetesCluster {
     });
   }
 
+  async configMap() {
+    return this.pass('read ConfigMap', () => ({ ClusterConfiguration: 'kubernetesVersion: v1.34.4' }));
+  }
+
   async workload() {
     return this.pass('read workload', () => {
       const nodes = [...this.world.nodes];

@@ -355,6 +355,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeLabelsSet: ({ node }) => `${node} has the labels and taints of its pool`,
   WorkerJoined: ({ node }) => `worker ${node} has joined`,
   AddonInstalled: ({ addon, version }) => `addon ${addon} ${version} is installed`,
+  DeclaredStateReapplied: ({ kubernetesVersion }) =>
+    `kubeadm-config, kube-proxy, CoreDNS and the binding of operators are those of ${kubernetesVersion} again`,
   ClusterReady: () => 'the cluster is ready',
   BootstrapStepFailed: (failed) => `${sentenceOf(failed.cause)} (${attemptWords(failed)})`,
   ClusterFailed: ({ reason, cause }) => `the cluster has failed (${reason}): ${sentenceOf(cause)}`,

@@ -11,6 +11,7 @@ import {
   type StoredEvent,
 } from '@fairlead/contracts';
 import type { Cluster, UserAuthentication } from './bootstrap.state.js';
+import { servesSnapshot } from './restored.evolve.js';
 
 const NOTHING: UserAuthentication = { revision: 0, authorized: 0, roles: [] };
 
@@ -66,8 +67,21 @@ const hasRead = (cluster: Cluster, node: NodeName, authentication: number | unde
 };
 
 const authorized = (cluster: Cluster, { authentication: by, roleBindings }: EventData<'UsersAuthorized'>): Cluster => {
+  const before = cluster.authentication ?? NOTHING;
   const roles = roleBindings.filter(({ groups }) => groups.length > 0).map(({ clusterRole }) => clusterRole);
-  return { ...cluster, authentication: { ...(cluster.authentication ?? NOTHING), authorized: by, roles } };
+  const formerRoles = [...new Set([...(before.formerRoles ?? []), ...roles])];
+  return { ...cluster, authentication: { ...before, authorized: by, roles, formerRoles } };
+};
+
+/** No declaration: groups have whatever roles the snapshot had for them. */
+const UNKNOWN_REVISION = -1;
+
+/** Groups may have any role again that they had once. */
+const restored = (cluster: Cluster): Cluster => {
+  const { authentication } = cluster;
+  if (authentication === undefined) return cluster;
+  const roles = authentication.formerRoles ?? authentication.roles;
+  return { ...cluster, authentication: { ...authentication, authorized: UNKNOWN_REVISION, roles } };
 };
 
 /** What an event changes in how users sign in. */
@@ -85,6 +99,8 @@ export const evolveAuthentication = (cluster: Cluster, event: StoredEvent): Clus
       return hasRead(cluster, event.data.node, event.data.authentication);
     case 'UsersAuthorized':
       return authorized(cluster, event.data);
+    case 'EtcdRestoreAdvanced':
+      return servesSnapshot(event) ? restored(cluster) : cluster;
     default:
       return identified(cluster, event);
   }

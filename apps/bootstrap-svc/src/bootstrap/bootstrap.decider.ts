@@ -66,6 +66,7 @@ export type BootstrapFact = Fact<
   | 'AuthenticationConfigured'
   | 'UsersAuthorized'
   | 'AddonInstalled'
+  | 'DeclaredStateReapplied'
   | 'ClusterReady'
   | 'BootstrapStepFailed'
   | 'ClusterFailed'
@@ -106,6 +107,7 @@ export type Outcome = Extract<
       | 'KubeconfigRefreshed'
       | 'NetworkReady'
       | 'AddonInstalled'
+      | 'DeclaredStateReapplied'
       | 'ControlPlaneJoined'
       | 'ControlPlaneReady'
       | 'WorkerJoined'
@@ -213,6 +215,8 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
       return !cluster.network;
     case 'AddonInstalled':
       return cluster.addons[data.addon] !== data.version;
+    case 'DeclaredStateReapplied':
+      return cluster.reapply === data.requestId;
     case 'ControlPlaneJoined':
     case 'WorkerJoined':
     case 'JoinTokenRenewed':
@@ -337,7 +341,12 @@ const finish = (state: Bootstrap, { uid, addons }: FinishCluster['data']): reado
 };
 
 /** A cluster that is Ready stays so without them. */
-const LATER_STEPS: ReadonlySet<string> = new Set(['AuthorizeUsers', 'ConfigureAuthentication', 'InstallStorage']);
+const LATER_STEPS: ReadonlySet<string> = new Set([
+  'AuthorizeUsers',
+  'ConfigureAuthentication',
+  'InstallStorage',
+  'ReapplyDeclared',
+]);
 
 /** Only what a cluster cannot become ready without fails it: nodes that leave, and a ready cluster's balancer, users and storage, do not. */
 const failsTheCluster = ({ status, cluster }: Present, step: string): boolean =>

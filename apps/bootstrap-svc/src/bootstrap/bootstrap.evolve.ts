@@ -14,6 +14,7 @@ import { evolveAuthentication } from './authentication.evolve.js';
 import { endsGrowth, evolveRequests, retriedHosts } from './additions.evolve.js';
 import { evolveDepartures, stuck } from './departures.evolve.js';
 import { evolveMetadata } from './metadata.evolve.js';
+import { evolveRestored } from './restored.evolve.js';
 import { evolveVerifications } from './verifications.evolve.js';
 import {
   ABSENT,
@@ -493,7 +494,8 @@ const evolveCluster = (cluster: Cluster, event: StoredEvent): Cluster => {
   const evolved = evolveOwn(cluster, event);
   const requested = evolveRequests(evolved === cluster ? evolveOthers(cluster, event) : evolved, event);
   const departed = evolveAuthentication(evolveDepartures(requested, event), event);
-  return withHooks(evolveVerifications(evolveMetadata(departed, event), event), cluster, event);
+  const reapplied = evolveRestored(evolveMetadata(departed, event), event);
+  return withHooks(evolveVerifications(reapplied, event), cluster, event);
 };
 
 const withHooks = (cluster: Cluster, before: Cluster, event: StoredEvent): Cluster => {

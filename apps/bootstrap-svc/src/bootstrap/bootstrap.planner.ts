@@ -57,6 +57,7 @@ export type ClusterStep =
   | 'AuthorizeUsers'
   | 'InstallAddons'
   | 'InstallStorage'
+  | 'ReapplyDeclared'
   | 'DismantleCluster';
 
 /** One thing to do next, and why. */
@@ -192,6 +193,12 @@ const installStorage = (cluster: Cluster): readonly Operation[] =>
   cluster.provisioned && storageOf(cluster) !== undefined && cluster.addons['nfs-storage'] === undefined
     ? [{ step: 'InstallStorage', reason: 'the cluster is Ready, and has no storage class yet' }]
     : [];
+
+/** What Kubernetes holds of the declaration beside roles, labels, taints and the storage class. */
+const reapplyDeclared = ({ reapply }: Cluster): readonly Operation[] =>
+  reapply === undefined
+    ? []
+    : [{ step: 'ReapplyDeclared', reason: 'etcd was restored, and what was declared since may be missing' }];
 
 const grow = (cluster: Cluster): readonly Operation[] => {
   const preparing = [...prepareHosts(cluster), ...balance(cluster)];
@@ -370,6 +377,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...authorizeUsers(cluster),
         ...configureAuthentication(cluster),
         ...installStorage(cluster),
+        ...reapplyDeclared(cluster),
         ...updateAgents(cluster),
         ...placeSnapshots(cluster),
         ...removeSnapshots(cluster),
@@ -383,6 +391,7 @@ const desired = (state: Bootstrap): readonly Operation[] => {
         ...(state.broken === null ? [...grow(cluster), ...removals(cluster)] : []),
         ...keeps(cluster),
         ...installStorage(cluster),
+        ...reapplyDeclared(cluster),
         ...verifySnapshots(cluster),
         ...replaceKeys(cluster),
       ];

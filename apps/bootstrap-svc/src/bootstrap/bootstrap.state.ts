@@ -104,6 +104,8 @@ export interface UserAuthentication {
   readonly authorized: number;
   /** ClusterRoles that groups may have by it. */
   readonly roles: readonly string[];
+  /** ClusterRoles that groups had at any time: a snapshot of etcd may bring them back. Absent: none was recorded. */
+  readonly formerRoles?: readonly string[];
 }
 
 /** The labels and taints of a node that come from its pool. */
@@ -232,6 +234,8 @@ export interface Cluster {
   readonly restore: DesiredSnapshot | null;
   /** The snapshot of the restore that is under way or has failed: it may be on these control planes. */
   readonly abandoned: PlacedSnapshot | null;
+  /** The restore since which Kubernetes may have former versions of what is declared; absent: it has what was applied last. */
+  readonly reapply?: string;
   /** Snapshots to be verified, in turn; absent: there are none. */
   readonly verifications?: readonly DesiredVerification[];
   /** Surges whose machines must go, also those that are yet to come. */
@@ -258,6 +262,8 @@ export interface Cluster {
   readonly authentication?: UserAuthentication;
   /** Labels and taints of pools that have any; absent: none has. */
   readonly pools?: Readonly<Record<string, NodeMetadata>>;
+  /** Keys of labels and taints that pools have or had at any time; absent: none had. */
+  readonly poolKeys?: Readonly<Record<string, HostMetadata['ours']>>;
   /** Nodes that were given up before VmsCreated named their machines. */
   readonly unwanted: readonly NodeName[];
 }

@@ -1,5 +1,6 @@
 import { nodeMetadata, taintKey, type DeclaredSpec, type NodeMetadata, type StoredEvent } from '@fairlead/contracts';
 import { isControlPlane, type Cluster, type Host } from './bootstrap.state.js';
+import { servesSnapshot } from './restored.evolve.js';
 
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 
@@ -14,10 +15,15 @@ const ofControlPlane = ({ spec }: Cluster): NodeMetadata =>
 export const desiredMetadata = (cluster: Cluster, host: Host): NodeMetadata =>
   isControlPlane(host) ? ofControlPlane(cluster) : nodeMetadata(cluster.pools?.[host.machine.pool] ?? {});
 
+/** What the node has is not known, and may be what its pool has no longer. */
+const mayHaveObsolete = ({ metadata }: Host): boolean =>
+  metadata !== undefined && metadata.set === null && metadata.ours.labels.length + metadata.ours.taints.length > 0;
+
 /** Whether the node has the labels and taints of its pool; a control plane has kubeadm's until it registers again. */
 export const hasMetadata = (cluster: Cluster, host: Host): boolean =>
-  (host.metadata === undefined && (isControlPlane(host) || cluster.pools?.[host.machine.pool] === undefined)) ||
-  JSON.stringify(nodeMetadata(host.metadata?.set ?? {})) === JSON.stringify(desiredMetadata(cluster, host));
+  !mayHaveObsolete(host) &&
+  ((host.metadata === undefined && (isControlPlane(host) || cluster.pools?.[host.machine.pool] === undefined)) ||
+    JSON.stringify(nodeMetadata(host.metadata?.set ?? {})) === JSON.stringify(desiredMetadata(cluster, host)));
 
 const keysOf = ({ labels, taints }: NodeMetadata): { labels: readonly string[]; taints: readonly string[] } => ({
   labels: Object.keys(labels),
@@ -54,6 +60,27 @@ const poolsOf = ({ pools }: DeclaredSpec): NonNullable<Cluster['pools']> =>
       .filter(([, { labels, taints }]) => Object.keys(labels).length + taints.length > 0),
   );
 
+/** Those of before stay: a node that registers again, or that a snapshot of etcd brings back, may have them. */
+const poolKeysOf = (
+  before: NonNullable<Cluster['poolKeys']>,
+  pools: NonNullable<Cluster['pools']>,
+): NonNullable<Cluster['poolKeys']> => ({
+  ...before,
+  ...Object.fromEntries(
+    Object.entries(pools).map(([name, metadata]) => {
+      const { labels, taints } = keysOf(metadata);
+      const known = before[name] ?? NOTHING.ours;
+      return [name, { labels: union(known.labels, labels), taints: union(known.taints, taints) }] as const;
+    }),
+  ),
+});
+
+const withPools = (cluster: Cluster, spec: DeclaredSpec): Cluster => {
+  const pools = poolsOf(spec);
+  const poolKeys = poolKeysOf(cluster.poolKeys ?? {}, pools);
+  return { ...cluster, pools, ...(Object.keys(poolKeys).length === 0 ? {} : { poolKeys }) };
+};
+
 /** How nodes are emptied before they leave. */
 const withDrain = ({ drain: _before, ...cluster }: Cluster, { drain }: DeclaredSpec): Cluster =>
   drain === undefined ? cluster : { ...cluster, drain };
@@ -69,20 +96,43 @@ const recorded = (cluster: Cluster, { node, labels, taints }: StoredEvent<'NodeL
 /** A kubelet that registers again gives itself what it had when it joined, and nothing that was set later, or by kubeadm. */
 const registeredAgain = (cluster: Cluster, node: string): Cluster => {
   const host = cluster.hosts[node];
-  if (host === undefined || (host.metadata === undefined && !isControlPlane(host))) return cluster;
-  const metadata = { ...(host.metadata ?? NOTHING), set: null };
-  return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...host, metadata } } };
+  return host === undefined ? cluster : { ...cluster, hosts: { ...cluster.hosts, [node]: unknownOn(cluster, host) } };
 };
+
+/** Its labels and taints may be those of any time. */
+const unknownOn = (cluster: Cluster, host: Host): Host => {
+  const had = isControlPlane(host) ? undefined : cluster.poolKeys?.[host.machine.pool];
+  if (host.metadata === undefined && had === undefined && !isControlPlane(host)) return host;
+  const { ours } = host.metadata ?? NOTHING;
+  const { labels, taints } = had ?? NOTHING.ours;
+  return {
+    ...host,
+    metadata: { set: null, ours: { labels: union(ours.labels, labels), taints: union(ours.taints, taints) } },
+  };
+};
+
+const restored = (cluster: Cluster): Cluster => ({
+  ...cluster,
+  hosts: Object.fromEntries(
+    Object.entries(cluster.hosts).map(([name, host]) => [
+      name,
+      // Those of control planes are kubeadm's and the operators' own; one that registers again gets kubeadm's.
+      host.joinedAt === null || isControlPlane(host) ? host : unknownOn(cluster, host),
+    ]),
+  ),
+});
 
 /** What an event changes in the labels and taints of nodes. */
 export const evolveMetadata = (cluster: Cluster, event: StoredEvent): Cluster => {
   switch (event.type) {
     case 'ClusterSpecChanged':
-      return withAllDesired(withDrain({ ...cluster, pools: poolsOf(event.data.spec) }, event.data.spec));
+      return withAllDesired(withDrain(withPools(cluster, event.data.spec), event.data.spec));
     case 'VmsCreated':
       return withAllDesired(cluster);
     case 'NodeLabelsSet':
       return recorded(cluster, event.data);
+    case 'EtcdRestoreAdvanced':
+      return servesSnapshot(event) ? restored(cluster) : cluster;
     case 'NodeReturned':
       return registeredAgain(cluster, event.data.node);
     default:

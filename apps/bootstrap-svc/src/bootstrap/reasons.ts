@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<Operation['step'], string>> = {
   InitControlPlane: 'InitControlPlaneFailedReason',
   InstallNetwork: 'SetupNetworkCNIFailedReason',
   InstallAddons: 'SetupNetworkCNIFailedReason',
+  ReapplyDeclared: 'ReapplyDeclaredFailedReason',
   InstallStorage: 'SetupStorageClassFailedReason',
   JoinControlPlane: 'JoinControlPlaneFailedReason',
   VerifyControlPlane: 'JoinControlPlaneFailedReason',

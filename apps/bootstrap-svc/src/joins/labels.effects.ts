@@ -11,7 +11,8 @@ import type { ClusterAccess } from '../kubernetes/cluster.access.js';
 export class LabelsEffects {
   constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
 
-  @OnTask('SetNodeLabels', { attemptsMax: 5, backoffFirstMs: 1_000, timeoutMs: 2 * 60_000 })
+  /** Tried for an hour: after a restore of etcd a node is there again only once its kubelet has registered it. */
+  @OnTask('SetNodeLabels', { attemptsMax: 40, backoffFirstMs: 1_000, backoffMaxMs: 120_000, timeoutMs: 2 * 60_000 })
   async setNodeLabels(step: Step): Promise<void> {
     const { cluster } = step.state;
     const host = hostOf(step);

@@ -18,6 +18,7 @@ export interface KubernetesCluster
       ClusterApi,
       | 'apiServerAddresses'
       | 'apply'
+      | 'configMap'
       | 'cordon'
       | 'deleteNode'
       | 'failingChecks'

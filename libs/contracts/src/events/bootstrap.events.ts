@@ -340,6 +340,17 @@ export const bootstrapEvents = {
     doc: 'An addon of the cluster is installed.',
     data: z.strictObject({ uid, addon: z.string(), version: z.string() }),
   }),
+  DeclaredStateReapplied: defineEvent({
+    version: 1,
+    writer: 'bootstrap-svc',
+    context: 'bootstrap',
+    doc: 'After a restore of etcd, kubeadm-config, kube-proxy and CoreDNS have the version of the cluster again, and operators their binding.',
+    data: z.strictObject({
+      uid,
+      requestId: z.string().describe('Of the EtcdRestoreRequested that made it necessary'),
+      kubernetesVersion: z.string(),
+    }),
+  }),
   ClusterReady: defineEvent({
     version: 1,
     writer: 'bootstrap-svc',

@@ -1,0 +1,50 @@
+import { releaseOf, WorldFailure } from '@fairlead/contracts';
+import { OnTask } from '@fairlead/event-sourcing/jetstream';
+import { Controller, Inject } from '@nestjs/common';
+import { hostsOf, initialControlPlane } from '../bootstrap/bootstrap.state.js';
+import type { Step } from '../bootstrap/step.js';
+import { CLUSTER_ACCESS } from '../bootstrap/tokens.js';
+import { clusterLabel, versionOn } from '../hosts/node.settings.js';
+import { OPERATORS_BINDING } from '../kubeconfigs/operators.manifests.js';
+import type { ClusterAccess } from '../kubernetes/cluster.access.js';
+import { kubeadmManifests } from './declared.manifests.js';
+
+const KUBE_SYSTEM = 'kube-system';
+
+/** After etcd was restored, Kubernetes has what the snapshot had: what the cluster is by now is applied again. */
+@Controller()
+export class DeclaredEffects {
+  constructor(@Inject(CLUSTER_ACCESS) private readonly clusters: ClusterAccess) {}
+
+  /** Tried for half a day: until then the cluster is Degraded. */
+  @OnTask('ReapplyDeclared', { attemptsMax: 75, backoffFirstMs: 1_000, backoffMaxMs: 600_000, timeoutMs: 2 * 60_000 })
+  async reapplyDeclared(step: Step): Promise<void> {
+    const { cluster } = step.state;
+    const { uid, reapply: requestId, spec } = cluster;
+    const controlPlane = initialControlPlane(cluster);
+    if (requestId === undefined || controlPlane === undefined)
+      throw new Error('the plan reapplies nothing without a restore and a control plane');
+    const version = versionOn(cluster, controlPlane);
+    const release = releaseOf(version);
+    if (release === undefined)
+      throw new WorldFailure({
+        operation: 'bring the addons of kubeadm to the version of the cluster',
+        target: spec.name,
+        message: `Kubernetes ${version} is not among the supported releases`,
+      });
+    const api = await this.clusters.of(cluster);
+    const [config, kubeProxy, coreDns, nodes] = await Promise.all([
+      api.configMap(KUBE_SYSTEM, 'kubeadm-config'),
+      api.workload('DaemonSet', KUBE_SYSTEM, 'kube-proxy'),
+      api.workload('Deployment', KUBE_SYSTEM, 'coredns'),
+      api.nodes(),
+    ]);
+    const clusterConfiguration = config?.['ClusterConfiguration'] ?? '';
+    const there = { clusterConfiguration, kubeProxy: kubeProxy !== undefined, coreDns: coreDns !== undefined };
+    await api.apply([OPERATORS_BINDING, ...kubeadmManifests(release, there)]);
+    const registered = new Set(nodes.map(({ name }) => name));
+    for (const { machine, joinedAt } of hostsOf(cluster))
+      if (joinedAt !== null && registered.has(machine.name)) await api.label(machine.name, clusterLabel(spec.name));
+    await step.record({ type: 'DeclaredStateReapplied', data: { uid, requestId, kubernetesVersion: version } });
+  }
+}

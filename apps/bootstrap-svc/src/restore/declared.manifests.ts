@@ -1,0 +1,74 @@
+import { WorldFailure, type KubernetesRelease } from '@fairlead/contracts';
+import { parseYaml, ParseFailure } from '@fairlead/parsers';
+import { stringify } from 'yaml';
+import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+
+const KUBE_SYSTEM = 'kube-system';
+const CONFIG_LENGTH_MAX = 256 * 1_024;
+const DEFAULT_REPOSITORY = 'registry.k8s.io';
+
+type Document = Readonly<Record<string, unknown>>;
+
+const isDocument = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const parsed = (text: string): Document => {
+  const failed = (message: string): WorldFailure =>
+    new WorldFailure({ operation: 'read kubeadm-config', target: 'ConfigMap kube-system/kubeadm-config', message });
+  try {
+    const document = parseYaml(text, { lengthMax: CONFIG_LENGTH_MAX });
+    if (isDocument(document)) return document;
+  } catch (error) {
+    if (!(error instanceof ParseFailure)) throw error;
+    throw failed(error.message);
+  }
+  throw failed('it has no ClusterConfiguration');
+};
+
+const textIn = (document: unknown, field: string): string | undefined => {
+  const value = isDocument(document) ? document[field] : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+const configMap = (text: string): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'kubeadm-config', namespace: KUBE_SYSTEM },
+  data: { ClusterConfiguration: text },
+});
+
+/** Only the image: everything else of the object stays as it is. */
+const workload = (kind: 'DaemonSet' | 'Deployment', name: string, image: string): Manifest => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name, namespace: KUBE_SYSTEM },
+  spec: { template: { spec: { containers: [{ name, image }] } } },
+});
+
+/** What kubeadm installed, as far as it is there: a cluster may do without kube-proxy. */
+export interface KubeadmObjects {
+  /** The ClusterConfiguration of kubeadm-config, as the snapshot had it. */
+  readonly clusterConfiguration: string;
+  readonly kubeProxy: boolean;
+  readonly coreDns: boolean;
+}
+
+/**
+ * Brings kubeadm-config, kube-proxy and CoreDNS to a release. Images come from where kubeadm-config says. Throws WorldFailure where
+ * kubeadm-config cannot be read.
+ */
+export const kubeadmManifests = (
+  { version, coredns }: Pick<KubernetesRelease, 'version' | 'coredns'>,
+  { clusterConfiguration, kubeProxy, coreDns }: KubeadmObjects,
+): readonly Manifest[] => {
+  const document = parsed(clusterConfiguration);
+  const repository = textIn(document, 'imageRepository') ?? DEFAULT_REPOSITORY;
+  const ofDns = textIn(document['dns'], 'imageRepository') ?? repository;
+  const dnsRepository = ofDns === DEFAULT_REPOSITORY ? `${ofDns}/coredns` : ofDns;
+  const configuration = stringify({ ...document, kubernetesVersion: version }, { lineWidth: 0 });
+  return [
+    configMap(configuration),
+    ...(kubeProxy ? [workload('DaemonSet', 'kube-proxy', `${repository}/kube-proxy:${version}`)] : []),
+    ...(coreDns ? [workload('Deployment', 'coredns', `${dnsRepository}/coredns:${coredns}`)] : []),
+  ];
+};

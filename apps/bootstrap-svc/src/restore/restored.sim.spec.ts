@@ -1,0 +1,256 @@
+import type { DeclaredSpec, Fact, NodeName, Oidc } from '@fairlead/contracts';
+import { stored } from '@fairlead/event-sourcing/spec';
+import type { NodeMetadataChange } from '@fairlead/kubernetes';
+import { seededRandom } from '@fairlead/testing';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { AddonsEffects } from '../addons/addons.effects.js';
+import { AuthenticationEffects } from '../authentication/authentication.effects.js';
+import { bootstrap } from '../bootstrap/bootstrap.decider.js';
+import { cp, desired, UID, w, wholeCluster } from '../bootstrap/bootstrap.fixtures.js';
+import { plan, type Operation } from '../bootstrap/bootstrap.planner.js';
+import { ABSENT, type Bootstrap } from '../bootstrap/bootstrap.state.js';
+import type { Step } from '../bootstrap/step.js';
+import { LabelsEffects } from '../joins/labels.effects.js';
+import type { Manifest } from '../kubernetes/kubernetes.ports.js';
+import { DeclaredEffects } from './declared.effects.js';
+
+const SEEDS = 60;
+const CHANGES_MAX = 12;
+const ROLES = ['cluster-admin', 'view', 'edit'];
+const GROUPS = ['contractors', 'developers', 'platform'];
+const LABELS = ['tier', 'zone', 'disk'];
+const VERSIONS = ['v1.34.4', 'v1.35.4', 'v1.36.3'];
+const WORKERS = [w(1), w(2)];
+
+/** What a snapshot of etcd has of the objects that Fairlead declares. */
+interface Objects {
+  readonly bindings: Map<string, readonly string[]>;
+  readonly labels: Map<string, Record<string, string>>;
+  readonly taints: Map<string, readonly string[]>;
+  readonly images: Map<string, string>;
+  kubeadm: string;
+}
+
+const copyOf = (objects: Objects): Objects => structuredClone(objects);
+
+/** The API of a cluster, as far as what is declared goes through it. */
+class Api {
+  constructor(public objects: Objects) {}
+
+  async apply(manifests: readonly Manifest[]): Promise<void> {
+    for (const manifest of manifests) this.applyOne(manifest as Manifest & Readonly<Record<string, never>>);
+  }
+
+  private applyOne({ kind, metadata: { name }, ...of }: Manifest & Readonly<Record<string, never>>): void {
+    if (kind === 'ClusterRoleBinding')
+      this.objects.bindings.set(
+        name,
+        (of['subjects'] as readonly { readonly name: string }[]).map((subject) => subject.name),
+      );
+    if (kind === 'ConfigMap') this.objects.kubeadm = of['data']['ClusterConfiguration'];
+    if (kind === 'DaemonSet' || kind === 'Deployment')
+      this.objects.images.set(name, of['spec']['template']['spec']['containers'][0]['image']);
+  }
+
+  async setNodeMetadata(node: string, change: NodeMetadataChange): Promise<boolean> {
+    const kept = Object.entries(this.objects.labels.get(node) ?? {}).filter(
+      ([key]) => !change.obsoleteLabels.includes(key),
+    );
+    this.objects.labels.set(node, { ...Object.fromEntries(kept), ...change.labels });
+    const taints = (this.objects.taints.get(node) ?? []).filter((taint) => !change.obsoleteTaints.includes(taint));
+    const added = change.taints.map(({ key, effect }) => `${key}:${effect}`);
+    this.objects.taints.set(node, [...new Set([...taints, ...added])]);
+    return true;
+  }
+
+  label = async (): Promise<void> => undefined;
+  configMap = async () => ({ ClusterConfiguration: this.objects.kubeadm });
+  workload = async () => ({ version: 'v1', desired: 1, ready: 1 });
+  nodes = async () =>
+    [cp(1), cp(2), cp(3), ...WORKERS].map((name) => ({ name, ready: true, message: '', kubeletVersion: '' }));
+}
+
+/** One cluster, its log folded, and the API that its tasks work on. */
+class World {
+  private state: Bootstrap = ABSENT;
+  private sequence = 0;
+  readonly api = new Api({
+    bindings: new Map(),
+    labels: new Map(),
+    taints: new Map(),
+    images: new Map(),
+    kubeadm: 'apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: v1.34.4\n',
+  });
+  private readonly clusters = { of: async () => this.api } as never;
+  private readonly labels = new LabelsEffects(this.clusters);
+  private readonly users = new AuthenticationEffects({} as never, this.clusters);
+  private readonly declared = new DeclaredEffects(this.clusters);
+  private readonly addons = new AddonsEffects(this.clusters, {} as never);
+
+  take(...facts: readonly Fact[]): void {
+    for (const fact of facts) {
+      this.sequence += 1;
+      this.state = bootstrap.evolve(this.state, stored(fact, this.sequence));
+    }
+  }
+
+  /** Until nothing is desired any more of what goes through the API. */
+  async settle(): Promise<readonly Operation[]> {
+    for (let count = 0; count < 100; count += 1) {
+      const next = plan(this.state).find(({ step }) => step !== 'ConfigureAuthentication');
+      if (next === undefined) return [];
+      await this.run(next);
+    }
+    return plan(this.state);
+  }
+
+  private run(operation: Operation): Promise<unknown> {
+    const record = async (outcome: Fact): Promise<void> => {
+      const facts = bootstrap.decide(this.state, outcome as never);
+      if (!Array.isArray(facts)) throw new Error(`${outcome.type} was refused`);
+      this.take(...(facts as readonly Fact[]));
+    };
+    const data = 'node' in operation ? { node: operation.node } : {};
+    const step = { key: operation.step, data, state: this.state, record } as unknown as Step;
+    switch (operation.step) {
+      case 'SetNodeLabels':
+        return this.labels.setNodeLabels(step);
+      case 'AuthorizeUsers':
+        return this.users.authorizeUsers(step);
+      case 'ReapplyDeclared':
+        return this.declared.reapplyDeclared(step);
+      case 'InstallStorage':
+        return this.addons.installStorage(step);
+      default:
+        throw new Error(`${operation.step} is not of this world`);
+    }
+  }
+}
+
+interface Declaration {
+  readonly roleBindings: Oidc['roleBindings'];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly { readonly key: string; readonly value: string; readonly effect: 'NoSchedule' }[];
+}
+
+const some = <T>(random: () => number, of: readonly T[]): T[] => of.filter(() => random() < 0.5);
+
+const anyDeclaration = (random: () => number): Declaration => ({
+  roleBindings: some(random, ROLES).map((clusterRole) => ({ clusterRole, groups: some(random, GROUPS) })),
+  labels: Object.fromEntries(some(random, LABELS).map((key) => [key, random() < 0.5 ? 'gold' : 'silver'])),
+  taints: some(random, ['dedicated', 'gpu']).map((key) => ({ key, value: '', effect: 'NoSchedule' })),
+});
+
+const specChanged = ({ roleBindings, labels, taints }: Declaration): Fact => ({
+  type: 'ClusterSpecChanged',
+  data: {
+    uid: UID,
+    revision: 1,
+    spec: {
+      controlPlane: {},
+      pools: [{ name: 'workers', labels, taints }],
+      authentication: {
+        oidc: {
+          issuerUrl: 'https://id.example.org',
+          clientId: 'kubernetes',
+          usernameClaim: 'sub',
+          usernamePrefix: 'oidc:',
+          groupsClaim: 'groups',
+          groupsPrefix: 'oidc:',
+          roleBindings,
+        },
+      },
+    } as unknown as DeclaredSpec,
+  },
+});
+
+const upgradedTo = (version: string): readonly Fact[] =>
+  [cp(1), cp(2), cp(3), ...WORKERS].map((node) => {
+    const fact = desired(node) as Fact<'DesiredVersionsSet'>;
+    return { ...fact, data: { ...fact.data, software: { ...fact.data.software, kubelet: version.slice(1) } } };
+  });
+
+const advanced = (step: 'place' | 'stop' | 'restore' | 'start' | 'verify' | 'refresh'): Fact => ({
+  type: 'EtcdRestoreAdvanced',
+  data: { uid: UID, requestId: 'r', step, cause: null },
+});
+
+const RESTORED: readonly Fact[] = [
+  {
+    type: 'EtcdRestoreStarted',
+    data: {
+      uid: UID,
+      requestId: 'r',
+      snapshot: 's',
+      sha256: 'ab',
+      bytes: 1,
+      members: [{ node: cp(1) as NodeName, peerUrl: 'https://198.18.7.11:2380' }],
+    },
+  },
+  ...(['place', 'stop', 'restore', 'start', 'verify', 'refresh'] as const).map(advanced),
+  { type: 'EtcdRestored', data: { uid: UID, requestId: 'r', snapshot: 's' } },
+];
+
+/** With the file from the beginning, as clusters are made today. */
+const wholeClusterWithFile = (): readonly Fact[] =>
+  wholeCluster().map((fact) =>
+    fact.type === 'ControlPlaneInitialized' || fact.type === 'ControlPlaneJoined'
+      ? ({ ...fact, data: { ...fact.data, authentication: 0 } } as Fact)
+      : fact,
+  );
+
+/** A history of declarations and upgrades with a snapshot somewhere in it, and what was declared last. */
+const anyHistory = async (
+  random: () => number,
+): Promise<{ readonly world: World; readonly last: Declaration; readonly version: string }> => {
+  const world = new World();
+  world.take(...wholeClusterWithFile());
+  let last = anyDeclaration(random);
+  let version = 0;
+  let snapshot = copyOf(world.api.objects);
+  const changes = 1 + Math.floor(random() * CHANGES_MAX);
+  for (let change = 0; change < changes; change += 1) {
+    last = anyDeclaration(random);
+    world.take(specChanged(last));
+    // A declaration may be replaced before anything was done about it.
+    if (random() < 0.8) await world.settle();
+    if (random() < 0.2 && version + 1 < VERSIONS.length) {
+      version += 1;
+      world.take(...upgradedTo(VERSIONS[version] ?? ''));
+      // As kubeadm's upgrade leaves it.
+      world.api.objects.kubeadm = `apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: ${VERSIONS[version]}\n`;
+    }
+    if (random() < 0.4) snapshot = copyOf(world.api.objects);
+  }
+  await world.settle();
+  world.api.objects = snapshot;
+  world.take(...RESTORED);
+  return { world, last, version: VERSIONS[version] ?? '' };
+};
+
+describe('after a restore of etcd', () => {
+  it.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1))(
+    'everything that is declared holds again (seed %i)',
+    async (seed) => {
+      const { world, last, version } = await anyHistory(seededRandom(seed));
+      expect(await world.settle()).toEqual([]);
+      const { bindings, labels, taints, kubeadm, images } = world.api.objects;
+      for (const role of ROLES) {
+        const groups = last.roleBindings.find(({ clusterRole }) => clusterRole === role)?.groups ?? [];
+        expect(bindings.get(`fairlead:oidc:${role}`) ?? []).toEqual(groups.map((group) => `oidc:${group}`));
+      }
+      for (const node of WORKERS) {
+        expect(
+          Object.fromEntries(Object.entries(labels.get(node) ?? {}).filter(([key]) => LABELS.includes(key))),
+        ).toEqual(last.labels);
+        expect((taints.get(node) ?? []).toSorted()).toEqual(
+          last.taints.map(({ key }) => `${key}:NoSchedule`).toSorted(),
+        );
+      }
+      expect(parse(kubeadm)).toEqual({ apiVersion: 'kubeadm.k8s.io/v1beta4', kubernetesVersion: version });
+      expect(images.get('kube-proxy')).toBe(`registry.k8s.io/kube-proxy:${version}`);
+      expect(bindings.get('fairlead:operators')).toEqual(['fairlead:operators']);
+    },
+  );
+});
