@@ -100,6 +100,9 @@ export const EtcdRestoreRequest = z
   .strictObject({
     snapshot: text,
     confirm: text.default('').describe("The cluster's own name: everything since the snapshot will be lost"),
+    confirmVersion: text
+      .default('')
+      .describe('The Kubernetes version of the snapshot, where the cluster runs another one by now'),
   })
   .meta({ id: 'EtcdRestoreRequest' });
 export type EtcdRestoreRequest = z.infer<typeof EtcdRestoreRequest>;

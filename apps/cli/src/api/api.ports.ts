@@ -332,7 +332,7 @@ export interface Api {
   verifyEtcdSnapshot(at: ClusterAt, snapshot: string, idempotencyKey: string): Promise<AcceptedEtcdRequest>;
   restoreEtcd(
     at: ClusterAt,
-    request: { readonly snapshot: string; readonly confirm: string },
+    request: { readonly snapshot: string; readonly confirm: string; readonly confirmVersion: string },
     idempotencyKey: string,
   ): Promise<AcceptedEtcdRequest>;
   etcdRequest(at: ClusterAt, request: string): Promise<EtcdRequestView>;

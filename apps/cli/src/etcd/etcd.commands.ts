@@ -77,14 +77,14 @@ const addVerify = (parent: Command, io: Io): void => {
   );
 };
 
-type RestoreOptions = EtcdOptions & { readonly confirm?: string };
+type RestoreOptions = EtcdOptions & { readonly confirm?: string; readonly confirmVersion?: string };
 
 const addRestore = (parent: Command, io: Io): void => {
   const command = addCommand(parent, {
     usage: 'restore <cluster> <snapshot>',
     summary: 'Restore etcd from a snapshot; later changes are lost',
     description:
-      'Restore etcd from a snapshot. All later changes in the cluster are lost: workloads, secrets, nodes. Confirm with the name of the cluster, at the prompt or with --confirm.',
+      'Restore etcd from a snapshot. All later changes in the cluster are lost: workloads, secrets, nodes. Confirm with the name of the cluster, at the prompt or with --confirm. What the cluster declares is applied again afterwards: roles of groups, labels and taints of pools, the version of kube-proxy and CoreDNS.',
     examples: [
       [
         'fairlead etcd restore demo demo-e7f587580f681dc3 --wait',
@@ -95,12 +95,21 @@ const addRestore = (parent: Command, io: Io): void => {
   });
   keyOption(addWaitOptions(command))
     .option('--confirm <cluster>', 'confirm by giving the name of the cluster')
+    .option(
+      '--confirm-version <version>',
+      'confirm by giving the Kubernetes version of the snapshot, if the cluster runs another one by now',
+    )
     .action(
       runs(io, async (session, name: string, snapshot: string, options: RestoreOptions) => {
         checkWaitOptions(options);
         const at = clusterAt(session, name);
+        const { confirmVersion = '' } = options;
         const confirm = options.confirm ?? (await confirmation(session, at, snapshot));
-        const asked = await session.api.restoreEtcd(at, { snapshot, confirm }, options.idempotencyKey ?? randomUUID());
+        const asked = await session.api.restoreEtcd(
+          at,
+          { snapshot, confirm, confirmVersion },
+          options.idempotencyKey ?? randomUUID(),
+        );
         return requestAnswer(name, await ended(session, at, asked, options));
       }),
     );
@@ -147,9 +156,10 @@ const ageOf = ({ ageSeconds }: EtcdSnapshotView): string => formatDuration(ageSe
 const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
   data: snapshots,
   table: {
-    columns: ['snapshot', 'age', 'taken', 'node', 'size', 'keys', 'reason', 'verified', 'restorable'],
+    columns: ['snapshot', 'version', 'age', 'taken', 'node', 'size', 'keys', 'reason', 'verified', 'restorable'],
     rows: snapshots.map((snapshot) => [
       snapshot.name,
+      snapshot.kubernetesVersion ?? '-',
       ageOf(snapshot),
       snapshot.takenAt,
       snapshot.node,

@@ -331,6 +331,8 @@ describe('what belongs to upgrades', () => {
       reason: 'command',
       verification: { state: 'verified', at: '2026-11-21T09:00:00.000Z', message: '' },
       restorable: true,
+      kubernetesVersion: 'v1.34.4',
+      etcdVersion: '3.6.8',
     };
     gateway.on('GET', `${ROOT}/etcd/snapshots`, { body: { items: [snapshot] } });
     gateway.on('POST', `${ROOT}/etcd/restore`, { status: 202, body: { ...asked, what: 'restore', snapshot: 's1' } });
@@ -339,9 +341,11 @@ describe('what belongs to upgrades', () => {
     expect(gateway.asked('POST', `${ROOT}/etcd/restore`)).toEqual([]);
     const { stderr } = await ask(['etcd', 'restore', 'demo', 's1'], fakeIo({ answer: 'demo' }));
     expect(stderr).toContain('since s1 (1h06m old) will be lost');
-    expect(gateway.asked('POST', `${ROOT}/etcd/restore`)[0]?.body).toEqual({ snapshot: 's1', confirm: 'demo' });
+    expect(gateway.asked('POST', `${ROOT}/etcd/restore`)[0]?.body).toEqual({
+      ...{ snapshot: 's1', confirm: 'demo', confirmVersion: '' },
+    });
     expect((await ask(['etcd', 'snapshots', 'demo'])).stdout).toMatch(
-      /s1 +1h06m .* 19\.5 MiB +1290 +command +2026-11-21T09:00:00\.000Z +yes/,
+      /s1 +v1\.34\.4 +1h06m .* 19\.5 MiB +1290 +command +2026-11-21T09:00:00\.000Z +yes/,
     );
   });
 

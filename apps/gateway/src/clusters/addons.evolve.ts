@@ -1,6 +1,7 @@
 import {
   attemptWords,
   KUBEADM_ADDONS,
+  releaseOf,
   NFS_STORAGE_ADDON as STORAGE,
   sentenceOf,
   type AddonPhase,
@@ -93,6 +94,8 @@ const stepFailed = (doc: AddonsDoc, { data, meta }: StoredEvent<'BootstrapStepFa
   switch (data.step) {
     case 'InstallNetwork':
       return withChange(doc, isNetwork, failed);
+    case 'ReapplyDeclared':
+      return withChange(doc, isOfKubeadm, failed);
     case 'InstallStorage':
       return withChange(doc, named(STORAGE), failed);
     case 'InstallAddons':
@@ -149,6 +152,30 @@ const upgraded = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
   }
 };
 
+/** Until they are applied again, they are those of the snapshot. */
+const FORMER = 'etcd was restored, and it may have the version of the snapshot';
+
+const restored = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
+  const since = event.meta.time;
+  switch (event.type) {
+    case 'EtcdRestoreAdvanced':
+      return event.data.step === 'verify'
+        ? withChange(doc, isOfKubeadm, { phase: 'Upgrading', since, message: FORMER })
+        : doc;
+    case 'DeclaredStateReapplied': {
+      const { kubernetesVersion } = event.data;
+      const coredns = releaseOf(kubernetesVersion)?.coredns;
+      const proxied = withChange(doc, named('kube-proxy'), { phase: 'Deployed', since, version: kubernetesVersion });
+      return withChange(proxied, named('coredns'), {
+        ...{ phase: 'Deployed', since },
+        ...(coredns === undefined ? {} : { version: coredns }),
+      });
+    }
+    default:
+      return doc;
+  }
+};
+
 /** What an event means for the addons of its cluster. */
 export const addonsAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
   const since = event.meta.time;
@@ -185,7 +212,7 @@ export const addonsAfter = (doc: AddonsDoc, event: StoredEvent): AddonsDoc => {
     case 'ClusterDeletionRequested':
       return withChange(doc, every, { phase: 'Uninstalling', since });
     default:
-      return upgraded(doc, event);
+      return restored(upgraded(doc, event), event);
   }
 };
 
@@ -195,6 +222,8 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'AddonDegraded',
   'AddonRecovered',
   'AddonsUpgraded',
+  'DeclaredStateReapplied',
+  'EtcdRestoreAdvanced',
   'UpgradePlanned',
   'OperationStarted',
   'OperationFailed',

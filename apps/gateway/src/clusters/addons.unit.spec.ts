@@ -54,6 +54,29 @@ const planned = upgrade('UpgradePlanned', {
 const started = (operation: string): Fact => upgrade('OperationStarted', { operation, node: null });
 
 describe('the addons of a cluster', () => {
+  it('of kubeadm may be those of a snapshot until they were applied again, and fail by name where they cannot be', () => {
+    const restoring: Fact = {
+      type: 'EtcdRestoreAdvanced',
+      data: { uid, requestId: 'r', step: 'verify', cause: null },
+    };
+    const reapplied: Fact = {
+      type: 'DeclaredStateReapplied',
+      data: { uid, requestId: 'r', kubernetesVersion: 'v1.35.4' },
+    };
+    const facts = [...upToReady, restoring];
+    expect(phasesAfter(...facts)).toMatchObject({
+      'kube-proxy': 'Upgrading v1.34.4 1',
+      coredns: 'Upgrading v1.12.1 1',
+    });
+    expect(phasesAfter(...facts, stepFailed('ReapplyDeclared', 'HTTP 403', soon))).toMatchObject({
+      'kube-proxy': 'Failed v1.34.4 1',
+    });
+    expect(phasesAfter(...facts, reapplied)).toMatchObject({
+      'kube-proxy': 'Deployed v1.35.4 2',
+      coredns: 'Deployed v1.13.1 2',
+    });
+  });
+
   it('are pending until it is accepted, and are prepared while its machines are made [azimuth 20]', () => {
     expect(phasesAfter(asked)).toEqual({
       ...{ kilo: 'Pending 0', 'kube-proxy': 'Pending 0', coredns: 'Pending 0' },

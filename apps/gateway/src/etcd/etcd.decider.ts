@@ -1,4 +1,4 @@
-import { refuse, type EventData, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
+import { newestVersion, refuse, type EventData, type Fact, type Refusal, type StoredEvent } from '@fairlead/contracts';
 import { nothing, type Command, type Decider } from '@fairlead/event-sourcing';
 import { refuseWhilePaused } from '../lifecycle/pause.js';
 import { isForeign, presentAfter, type PresentCluster } from '../lifecycle/present.js';
@@ -12,7 +12,12 @@ interface Named {
 export type RequestSnapshot = Command<'RequestSnapshot', Named & { readonly requestId: string }>;
 export type RequestRestore = Command<
   'RequestRestore',
-  Named & { readonly requestId: string; readonly snapshot: string; readonly confirm: string }
+  Named & {
+    readonly requestId: string;
+    readonly snapshot: string;
+    readonly confirm: string;
+    readonly confirmVersion: string;
+  }
 >;
 export type RequestVerification = Command<
   'RequestVerification',
@@ -35,6 +40,8 @@ export interface EtcdState {
   readonly snapshots: ReadonlyMap<string, Saved>;
   /** The restore that is under way. */
   readonly restore: string | undefined;
+  /** The newest Kubernetes version of its nodes; empty: none is known. */
+  readonly version: string;
 }
 
 const hindrance = (
@@ -62,10 +69,14 @@ const restore = (state: EtcdState, { data }: RequestRestore): readonly EtcdReque
   const { namespace, cluster: name, requestId, snapshot: asked, confirm } = data;
   const refused = hindrance(state, data, 'restore etcd');
   if (refused !== undefined || state.cluster === undefined) return refused ?? nothing;
-  const takenAt = state.snapshots.get(asked)?.takenAt;
-  if (takenAt === undefined)
+  const saved = state.snapshots.get(asked);
+  if (saved === undefined)
     return refuse('etcd.snapshot-unknown', { namespace, cluster: name, snapshot: asked }, 'snapshot');
-  if (confirm !== name) return refuse('etcd.restore-unconfirmed', { cluster: name, takenAt }, 'confirm');
+  const taken = saved.data.kubernetesVersion ?? '';
+  const running = state.version;
+  if (confirm !== name) return refuse('etcd.restore-unconfirmed', { cluster: name, takenAt: saved.takenAt }, 'confirm');
+  if (taken !== '' && running !== '' && taken !== running && data.confirmVersion !== taken)
+    return refuse('etcd.restore-other-version', { snapshot: asked, taken, cluster: name, running }, 'confirmVersion');
   if (state.upgrade !== undefined && isOpen(state.upgrade))
     return refuseBeside(state.upgrade, { namespace, cluster: name }, 'restore etcd');
   if (state.restore !== undefined) return refuse('cluster.busy', { namespace, cluster: name, action: 'restore etcd' });
@@ -100,6 +111,11 @@ const evolved = (state: EtcdState, event: StoredEvent): EtcdState => {
       };
     case 'EtcdSnapshotDeleted':
       return { ...state, snapshots: without(state.snapshots, event.data.snapshot) };
+    case 'DesiredVersionsSet': {
+      const { kubelet } = event.data.software;
+      const version = newestVersion([state.version, ...(kubelet === undefined ? [] : [`v${kubelet}`])]) ?? '';
+      return version === state.version ? state : { ...state, version };
+    }
     case 'EtcdRestoreRequested':
       return { ...state, restore: event.data.requestId };
     case 'EtcdRestored':
@@ -112,7 +128,7 @@ const evolved = (state: EtcdState, event: StoredEvent): EtcdState => {
 
 /** What people may ask of a cluster's etcd. */
 export const etcd: Decider<EtcdState, EtcdCommand, EtcdRequestFact> = {
-  initial: { cluster: undefined, upgrade: undefined, snapshots: new Map(), restore: undefined },
+  initial: { cluster: undefined, upgrade: undefined, snapshots: new Map(), restore: undefined, version: '' },
   reads: 'cluster',
 
   decide: (state, command) => {

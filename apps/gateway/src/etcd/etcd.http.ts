@@ -148,7 +148,14 @@ export class EtcdHttp {
     description:
       'Everything that happened in the cluster since the snapshot is lost: workloads, secrets, nodes. It has to be confirmed by the name of the cluster.',
     answers: ANSWERS,
-    refusals: [...REFUSALS, 'etcd.snapshot-unknown', 'etcd.restore-unconfirmed', 'upgrade.open', 'cluster.busy'],
+    refusals: [
+      ...REFUSALS,
+      'etcd.snapshot-unknown',
+      'etcd.restore-unconfirmed',
+      'etcd.restore-other-version',
+      'upgrade.open',
+      'cluster.busy',
+    ],
   })
   restore(
     @Param({ schema: ClusterPath }) path: ClusterPath,

@@ -10,8 +10,9 @@ import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 
 type Snapshot = Omit<EtcdSnapshotView, 'kind' | 'ageSeconds'>;
-/** Rows of earlier releases have no reason and no verification. */
-type Kept = Omit<Snapshot, 'reason' | 'verification'> & Partial<Pick<Snapshot, 'reason' | 'verification'>>;
+/** Rows of earlier releases have none of these. */
+type Later = 'reason' | 'verification' | 'kubernetesVersion' | 'etcdVersion';
+type Kept = Omit<Snapshot, Later> & Partial<Pick<Snapshot, Later>>;
 
 const UNVERIFIED: Snapshot['verification'] = { state: 'unverified', at: null, message: '' };
 type Request = Omit<EtcdRequestView, 'kind'>;
@@ -76,6 +77,8 @@ const taken = ({ data, meta }: StoredEvent<'EtcdSnapshotTaken'>): Snapshot => ({
   sha256: data.sha256,
   upgrade: data.upgradeId,
   restorable: data.dataRef !== null,
+  kubernetesVersion: data.kubernetesVersion ?? null,
+  etcdVersion: data.etcdVersion ?? null,
   reason: reasonOf(data),
   verification: { ...UNVERIFIED, state: data.verify === true ? 'open' : 'unverified' },
 });
@@ -187,6 +190,8 @@ export const snapshotViews = ({ snapshots }: EtcdDoc, nowMs: number): EtcdSnapsh
     .map((snapshot) => ({
       reason: snapshot.upgrade === null ? ('command' as const) : ('upgrade' as const),
       verification: UNVERIFIED,
+      kubernetesVersion: null,
+      etcdVersion: null,
       ...snapshot,
       kind: 'EtcdSnapshot' as const,
       ageSeconds: Math.max(0, Math.floor((nowMs - Date.parse(snapshot.takenAt)) / MS_PER_SECOND)),

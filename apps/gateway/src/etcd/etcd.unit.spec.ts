@@ -9,9 +9,9 @@ import { etcdProjection, snapshotViews } from './etcd.projection.js';
 const { given } = specification(etcd);
 const named = { namespace: 'default', cluster: 'demo' };
 const save: EtcdCommand = { type: 'RequestSnapshot', data: { ...named, requestId: 'r1' } };
-const restore = (confirm = 'demo', snapshot = 's1'): EtcdCommand => ({
+const restore = (confirm = 'demo', snapshot = 's1', confirmVersion = ''): EtcdCommand => ({
   type: 'RequestRestore',
-  data: { ...named, requestId: 'r2', snapshot, confirm },
+  data: { ...named, requestId: 'r2', snapshot, confirm, confirmVersion },
 });
 const saved: Fact<'EtcdSnapshotRequested'> = { type: 'EtcdSnapshotRequested', data: { uid, requestId: 'r1' } };
 const asked: Fact<'EtcdRestoreRequested'> = {
@@ -58,6 +58,31 @@ describe('a restore of etcd', () => {
     given(...CREATE, taken)
       .when(restore('demo', 's2'))
       .thenRefused('etcd.snapshot-unknown');
+  });
+
+  it('of a snapshot of another Kubernetes version is confirmed by that version, too', () => {
+    const of = (kubernetesVersion: string): Fact =>
+      ({ ...taken, data: { ...taken.data, kubernetesVersion, etcdVersion: '3.6.8' } }) as Fact;
+    const runs = (version: string): Fact => ({
+      type: 'DesiredVersionsSet',
+      data: { uid, node: 'demo-cp-1' as never, revision: 2, software: { kubelet: version }, changesAllowed: true },
+    });
+    const upgraded = [...CREATE, of('v1.34.4'), runs('1.35.4')];
+    given(...upgraded)
+      .when(restore())
+      .thenRefused('etcd.restore-other-version');
+    given(...upgraded)
+      .when(restore('demo', 's1', 'v1.35.4'))
+      .thenRefused('etcd.restore-other-version');
+    given(...upgraded)
+      .when(restore('demo', 's1', 'v1.34.4'))
+      .then(asked);
+    given(...CREATE, of('v1.35.4'), runs('1.35.4'))
+      .when(restore())
+      .then(asked);
+    given(...CREATE, taken, runs('1.35.4'))
+      .when(restore())
+      .then(asked);
   });
 
   it('never meets an upgrade, or another restore', () => {

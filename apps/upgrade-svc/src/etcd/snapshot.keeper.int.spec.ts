@@ -53,6 +53,11 @@ describe('snapshots of one cluster', () => {
     expect(most()).toBe(1);
   });
 
+  it('say which versions of Kubernetes and etcd they were taken of', async () => {
+    const saved = await kept().keeper.save(lab.cluster, 'demo-1', OWNER, new AbortController().signal);
+    expect(saved).toMatchObject({ kubernetesVersion: 'v1.33.13', etcdVersion: '3.5.35' });
+  });
+
   it('do not wait for one that fails, nor for one that is given up before its turn', async () => {
     const { keeper, chunks } = kept();
     const { signal } = new AbortController();

@@ -1,11 +1,31 @@
-import { streamSubject, WorldFailure, type EventData, type NodeName } from '@fairlead/contracts';
+import {
+  oldestVersion,
+  parseVersion,
+  streamSubject,
+  WorldFailure,
+  type EventData,
+  type NodeName,
+} from '@fairlead/contracts';
 import type { EventStore } from '@fairlead/event-sourcing';
 import type { SecretStore } from '@fairlead/service-kit';
 import { snapshotKeyRef, type SnapshotStore } from '@fairlead/service-kit/snapshots';
-import type { UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import type { PodView, UpgradeCluster } from '../kubernetes/kubernetes.ports.js';
+import { versionOfImage } from '../preflight/node.facts.js';
 import { Etcd } from './etcd.effects.js';
 
-export type Taken = Pick<EventData<'EtcdSnapshotTaken'>, 'node' | 'sha256' | 'bytes' | 'revision' | 'keys' | 'dataRef'>;
+export type Taken = Pick<
+  EventData<'EtcdSnapshotTaken'>,
+  'node' | 'sha256' | 'bytes' | 'revision' | 'keys' | 'dataRef' | 'kubernetesVersion' | 'etcdVersion'
+>;
+
+const API_SERVER = 'kube-apiserver';
+
+/** Of the oldest API server: what was stored last may be of its version. */
+const kubernetesVersionOf = (staticPods: readonly PodView[]): string | undefined => {
+  const images = staticPods.filter(({ labels }) => labels['component'] === API_SERVER).map(({ image }) => image);
+  const oldest = oldestVersion(images.map(versionOfImage).filter((version) => parseVersion(version) !== undefined));
+  return oldest === undefined ? undefined : `v${oldest}`;
+};
 
 /** The cluster whose snapshots they are. */
 export interface Owner {
@@ -68,7 +88,13 @@ export class SnapshotKeeper {
         return writer.write(chunk);
       });
       const { sha256, bytes } = await writer.seal();
-      return { node: node as NodeName, sha256, bytes, revision, keys: totalKey, dataRef: snapshotKeyRef(snapshot) };
+      const kubernetesVersion = kubernetesVersionOf(await cluster.staticPods());
+      const etcdVersion = facts.members.find((member) => member.node === node)?.version;
+      return {
+        ...{ node: node as NodeName, sha256, bytes, revision, keys: totalKey, dataRef: snapshotKeyRef(snapshot) },
+        ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
+        ...(etcdVersion === undefined || etcdVersion === '' ? {} : { etcdVersion }),
+      };
     } catch (error) {
       await writer.discard();
       throw error;

@@ -4928,6 +4928,10 @@ export interface components {
       verification: components['schemas']['SnapshotVerification'];
       /** @description Whether its content is kept by Fairlead */
       restorable: boolean;
+      /** @description That it was taken of; null: not recorded */
+      kubernetesVersion: string | null;
+      /** @description That it was taken of; null: not recorded */
+      etcdVersion: string | null;
     };
     /** @description Whether etcd was restored from it into a scratch etcd */
     SnapshotVerification: {
@@ -4961,6 +4965,11 @@ export interface components {
        * @default
        */
       confirm: string;
+      /**
+       * @description The Kubernetes version of the snapshot, where the cluster runs another one by now
+       * @default
+       */
+      confirmVersion: string;
     };
     /** @description What a hook holds is let go without its consent */
     HookSkipRequest: {
@@ -17923,7 +17932,7 @@ export interface operations {
           'application/json': components['schemas']['Error'];
         };
       };
-      /** @description request.answer-too-large, idempotency.key-reused, etcd.restore-unconfirmed */
+      /** @description request.answer-too-large, idempotency.key-reused, etcd.restore-unconfirmed, etcd.restore-other-version */
       422: {
         headers: {
           [name: string]: unknown;

@@ -130,6 +130,8 @@ export const rolloutFactEvents = {
       dataRef: SecretRef.nullable().describe('Where it is sealed'),
       scheduledAt: time.optional().describe('The run of the schedule that it was taken for; absent: it was not'),
       verify: z.boolean().optional().describe('true: it is to be verified'),
+      kubernetesVersion: z.string().optional().describe('Of the oldest API server; absent: not recorded'),
+      etcdVersion: z.string().optional().describe('Of the member that was saved; absent: not recorded'),
     }),
   ),
   EtcdSnapshotFailed: fact(

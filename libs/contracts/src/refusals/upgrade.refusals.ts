@@ -141,6 +141,11 @@ export const UPGRADE_REFUSALS = {
     "Everything that happened in '{cluster}' since {takenAt} would be lost",
     'Confirm with the name of the cluster in confirm.',
   ),
+  'etcd.restore-other-version': definition(
+    422,
+    "{snapshot} was taken of Kubernetes {taken}, and '{cluster}' runs {running}",
+    'Confirm with {taken} in confirmVersion (CLI: --confirm-version {taken}); afterwards kubeadm-config, kube-proxy and CoreDNS are brought to {running} again.',
+  ),
   'etcd.request-unknown': definition(
     404,
     'Etcd request {request} of {namespace}/{cluster} does not exist',

@@ -186,6 +186,8 @@ export const EtcdSnapshotView = z
     reason: z.enum(SNAPSHOT_REASONS),
     verification: SnapshotVerification,
     restorable: z.boolean().describe('Whether its content is kept by Fairlead'),
+    kubernetesVersion: z.string().nullable().describe('That it was taken of; null: not recorded'),
+    etcdVersion: z.string().nullable().describe('That it was taken of; null: not recorded'),
   })
   .meta({ id: 'EtcdSnapshot' });
 export type EtcdSnapshotView = z.infer<typeof EtcdSnapshotView>;
