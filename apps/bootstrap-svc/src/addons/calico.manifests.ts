@@ -2,9 +2,12 @@ import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { upstreamManifests } from '../upstream.files.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { flannelNetwork } from './flannel.manifests.js';
-import { fromRegistry, inContainer, patched, set, setEnv, type Patch } from './manifest.patches.js';
+import { fromField } from './manifest.parts.js';
+import { fromRegistry, inContainer, named, patched, set, setEnv, type Patch } from './manifest.patches.js';
 
 const NODE = inContainer('calico-node');
+/** Of flanneld: the interface that has this address. */
+const FLANNELD_IFACE = 'FLANNELD_IFACE';
 
 /** Calico publishes the same images to both; Docker Hub limits anonymous pulls. */
 const QUAY = fromRegistry('docker.io/calico/', 'quay.io/calico/');
@@ -20,6 +23,8 @@ export const calico =
     patched(upstreamManifests(`calico/${version}/calico-vxlan.yaml`), [
       withoutStatus,
       QUAY,
+      // By itself it takes the first interface that it finds.
+      setEnv('DaemonSet/calico-node', NODE, 'IP_AUTODETECTION_METHOD', 'kubernetes-internal-ip'),
       setEnv('DaemonSet/calico-node', NODE, 'CALICO_IPV4POOL_CIDR', podCidr),
       setEnv('DaemonSet/calico-node', NODE, 'CALICO_IPV4POOL_VXLAN', oneSegment ? 'CrossSubnet' : 'Always'),
     ]);
@@ -32,4 +37,9 @@ export const canal =
       withoutStatus,
       QUAY,
       set('ConfigMap/canal-config', ['data', 'net-conf.json'], flannelNetwork(settings)),
+      set(
+        'DaemonSet/canal',
+        inContainer('kube-flannel', 'env', named(FLANNELD_IFACE)),
+        fromField(FLANNELD_IFACE, 'status.hostIP'),
+      ),
     ]);

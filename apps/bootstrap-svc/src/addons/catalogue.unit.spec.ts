@@ -54,6 +54,33 @@ it('flannel for hosts that pull no images is the text that was reviewed', () =>
     PRELOADED_NETWORKS.flannel?.manifests({ ...SETTINGS, oneSegment: true, nftables: true }) ?? [],
   ));
 
+describe('every network uses the address that the kubelet was given, on hosts with several interfaces', () => {
+  const containers = (manifests: readonly Manifest[]) =>
+    manifests
+      .filter(({ kind }) => kind === 'DaemonSet')
+      .flatMap((daemon) => podOf(daemon).containers as readonly unknown[] as readonly Record<string, unknown>[]);
+  const hostIp = (name: string) => ({ name, valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } });
+  const flanneld = (manifests: readonly Manifest[]) =>
+    containers(manifests).find(({ name }) => name === 'kube-flannel');
+
+  it('flannel, from its registry and from a mirror', () => {
+    const upstream = flanneld(NETWORKS.flannel.manifests(SETTINGS));
+    const preloaded = flanneld(PRELOADED_NETWORKS.flannel?.manifests(SETTINGS) ?? []);
+    expect(upstream?.['args']).toContain('--iface=$(NODE_IP)');
+    expect(preloaded?.['command']).toContain('--iface=$(NODE_IP)');
+    for (const container of [upstream, preloaded]) expect(container?.['env']).toContainEqual(hostIp('NODE_IP'));
+  });
+
+  it('canal', () => {
+    expect(flanneld(NETWORKS.canal.manifests(SETTINGS))?.['env']).toContainEqual(hostIp('FLANNELD_IFACE'));
+  });
+
+  it('calico', () => {
+    const [node] = containers(NETWORKS.calico.manifests(SETTINGS));
+    expect(node?.['env']).toContainEqual({ name: 'IP_AUTODETECTION_METHOD', value: 'kubernetes-internal-ip' });
+  });
+});
+
 it('a network for hosts that pull no images has none pulled', () => {
   for (const entry of Object.values(PRELOADED_NETWORKS)) {
     const pods = entry

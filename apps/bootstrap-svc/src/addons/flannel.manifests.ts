@@ -3,7 +3,7 @@ import type { Manifest } from '../kubernetes/kubernetes.ports.js';
 import { upstreamManifests } from '../upstream.files.js';
 import type { NetworkSettings } from './addon.settings.js';
 import { inContainer, inPod, named, patched, remove, set, setEnv, type Patch, type Path } from './manifest.patches.js';
-import { CNI_CONFIGURATION, hostPath, mount } from './manifest.parts.js';
+import { CNI_CONFIGURATION, fromField, hostPath, mount } from './manifest.parts.js';
 
 const DAEMON = 'DaemonSet/kube-flannel-ds';
 const SETTINGS = 'ConfigMap/kube-flannel-cfg';
@@ -15,11 +15,21 @@ export const flannelNetwork = ({ podCidr, oneSegment, nftables }: NetworkSetting
 const network = (settings: NetworkSettings): Patch =>
   set(SETTINGS, ['data', 'net-conf.json'], flannelNetwork(settings));
 
+const NODE_IP = 'NODE_IP';
+/** The address that the kubelet was given: by itself flanneld takes that of the default route, which may be behind NAT and everywhere the same. */
+const nodeIp = fromField(NODE_IP, 'status.hostIP');
+const FLANNELD_OPTIONS = ['--ip-masq', '--kube-subnet-mgr', `--iface=$(${NODE_IP})`];
+const flanneld = (...path: Path): Path => inContainer('kube-flannel', ...path);
+
 /** github.com/flannel-io/flannel: pod network without network policies. */
 export const flannel =
   (version: string) =>
   (settings: NetworkSettings): readonly Manifest[] =>
-    patched(upstreamManifests(`flannel/${version}/kube-flannel.yml`), [network(settings)]);
+    patched(upstreamManifests(`flannel/${version}/kube-flannel.yml`), [
+      network(settings),
+      set(DAEMON, flanneld('env', named(NODE_IP)), nodeIp),
+      set(DAEMON, flanneld('args'), FLANNELD_OPTIONS),
+    ]);
 
 /** flanneld writes down the first address of the node's range with its mask, such as 10.244.1.129/25; `subnet` is 10.244.1.128/25. */
 export const SUBNET_OF_NODE =
@@ -37,8 +47,6 @@ mv /cni/.10-flannel.conflist /cni/10-flannel.conflist
 trap 'exit 0' TERM
 while :; do sleep 3600 & wait $!; done
 `;
-
-const flanneld = (...path: Path): Path => inContainer('kube-flannel', ...path);
 
 const cniConfiguration = {
   name: 'cni-configuration',
@@ -68,7 +76,8 @@ export const flannelPreloaded =
       // The mirror's image is built from flannel's module: flanneld is in its PATH.
       set(DAEMON, flanneld('image'), SHARED_IMAGES.flannel.reference),
       set(DAEMON, flanneld('imagePullPolicy'), 'Never'),
-      set(DAEMON, flanneld('command'), ['flanneld', '--ip-masq', '--kube-subnet-mgr']),
+      set(DAEMON, flanneld('command'), ['flanneld', ...FLANNELD_OPTIONS]),
+      set(DAEMON, flanneld('env', named(NODE_IP)), nodeIp),
       remove(DAEMON, flanneld('args')),
       // By the balanced address: it need not wait until kube-proxy has made the service's.
       setEnv(DAEMON, flanneld(), 'KUBERNETES_SERVICE_HOST', settings.endpoint.host),
