@@ -1,15 +1,18 @@
 import { WorldFailure } from '@fairlead/contracts';
+import { FREE_HOST } from '../../../libs/node-scripts/src/steps/look.fixtures.js';
 import type { HostShell } from '@fairlead/service-kit/ssh';
 
 const SEEN = { hostKey: 'SHA256:x', jumpHostKey: null, attempts: 1 } as const;
 
-/** Hosts that answer a look with these problems; null: they do not answer at all. */
-export const hostsThatSay = (problems: readonly string[] | null): Pick<HostShell, 'open'> => ({
+/** Hosts on which a look finds these leftovers of another cluster; null: they do not answer at all. */
+export const hostsThatSay = (leftovers: readonly string[] | null): Pick<HostShell, 'open'> => ({
   open: async ({ name }) => {
-    if (problems === null) throw new WorldFailure({ operation: 'open SSH', target: name, message: 'no route to host' });
+    if (leftovers === null)
+      throw new WorldFailure({ operation: 'open SSH', target: name, message: 'no route to host' });
     const none = '0'.repeat(32);
     const baseline = { sshKeys: none, sshServer: none, accounts: none, jobs: none, units: none, runtime: none };
-    const result = JSON.stringify({ cpus: 2, memoryMiB: 4_096, problems, baseline });
+    const facts = { ...FREE_HOST, leftovers };
+    const result = JSON.stringify({ cpus: 2, memoryMiB: 4_096, facts, baseline });
     return {
       ...SEEN,
       run: async () => ({ stdout: `FAIRLEAD-RESULT ${result}\n`, stderr: '' }),

@@ -32,7 +32,8 @@ export type {
   KubeadmJoinWorkerInput,
 } from './steps/kubeadm-join.script.js';
 export type { KubeadmResetInput, KubeadmResetResult } from './steps/kubeadm-reset.script.js';
-export type { LookInput, LookResult } from './steps/look.script.js';
+export { PROBES_MAX, type HostFacts, type LookInput, type LookResult } from './steps/look.script.js';
+export * from './steps/look.verdict.js';
 export type { OwnRuntime, PrepareInput, PrepareResult } from './steps/prepare.script.js';
 export type { AuthenticationInput, AuthenticationResult } from './steps/authentication.script.js';
 export type { AuthorizedKeysInput, AuthorizedKeysResult } from './steps/authorized-keys.script.js';

@@ -106,7 +106,7 @@ const addHosts = (parent: Command, io: Io): void => {
             host.state,
             host.cluster,
             host.machine,
-            host.problem,
+            host.warning === '' ? host.problem : `warning: ${host.warning}`,
           ]),
           empty: `The connection ${name} has no inventory of hosts, or none that your token can read: that requires the role admin in all namespaces.`,
         },

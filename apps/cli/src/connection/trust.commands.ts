@@ -26,6 +26,7 @@ const hostLines = (name: string, hosts: Hosts): readonly string[] =>
     `    host key: ${keyText(host.hostKey)}`,
     ...(host.lastNamespace === '' ? [] : [`    used last by namespace ${host.lastNamespace}`]),
     ...(host.problem === '' ? [] : [`    problem: ${host.problem}`]),
+    ...(host.warning === '' ? [] : [`    warning: ${host.warning}`]),
     ...(host.state === 'kept-out'
       ? [
           `    try again: fairlead connection verify ${name}; after it was reinstalled: fairlead connection accept-host ${name} ${host.name}`,

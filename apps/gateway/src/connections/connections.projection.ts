@@ -256,7 +256,8 @@ const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullab
     const entry = stock[name];
     // A verification that fails says nothing of each host, and what it found before does not count any more.
     const unverified = doc.problem === '' ? undefined : `the connection cannot be used: ${doc.problem}`;
-    const problem = entry?.kept ?? unverified ?? offer?.hosts?.find((host) => host.name === name)?.problem ?? '';
+    const found = offer?.hosts?.find((host) => host.name === name);
+    const problem = entry?.kept ?? unverified ?? found?.problem ?? '';
     const state =
       entry === undefined ? (problem === '' ? 'free' : 'unreached') : entry.kept === null ? 'in-use' : 'kept-out';
     return {
@@ -270,6 +271,7 @@ const hostsOf = (doc: RegisteredConnectionDoc, settings: SshSettings): NonNullab
       lastNamespace: doc.lastNamespaces?.[name] ?? '',
       hostKey: keyOf(doc, host.hostKey, { host: name, address: sshAddress(host) }),
       problem,
+      warning: problem === '' ? (found?.warning ?? '') : '',
     };
   });
 };

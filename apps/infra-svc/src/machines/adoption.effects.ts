@@ -1,5 +1,5 @@
 import { adoptionFault, refuse, WorldFailure, type NodeSet, type Refusal } from '@fairlead/contracts';
-import { parseResult, renderStep } from '@fairlead/node-scripts';
+import { parseResult, problemsOfHost, renderStep } from '@fairlead/node-scripts';
 import { SECRETS, type SecretStore } from '@fairlead/service-kit';
 import type { HostAddress, HostShell } from '@fairlead/service-kit/ssh';
 import { Inject, Injectable } from '@nestjs/common';
@@ -84,7 +84,7 @@ export class Adoption {
       const name = `${step}-${randomUUID().replaceAll('-', '')}`;
       const { stdout } = await session.run({ name, operation: OPERATION, text, input, limitMs }, signal);
       const parsed = result.safeParse(parseResult(stdout));
-      if (parsed.success) return parsed.data.problems;
+      if (parsed.success) return problemsOfHost(parsed.data.facts, { address: null, lookedAt: null });
     } finally {
       session.release();
     }

@@ -64,6 +64,8 @@ export interface HostState {
   readonly name: NodeName;
   /** Why it is of no use now; empty: it answers and is fit, or in use. */
   readonly problem: string;
+  /** What should be changed although it is fit. */
+  readonly warning?: string;
 }
 
 export interface Region {

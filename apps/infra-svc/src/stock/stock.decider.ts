@@ -1,4 +1,5 @@
 import {
+  addressesOf,
   NONE,
   refuse,
   sshServerId,
@@ -78,11 +79,14 @@ export const stockStream = (connection: ConnectionName): StreamId => ({
 export const holdingsOf = ({ held }: Stocked, uid: string): readonly Holding[] =>
   [...held.values()].filter((holding) => holding.uid === uid);
 
+const shareAddress = (one: OwnHost, other: OwnHost): boolean =>
+  addressesOf(one).some((address) => addressesOf(other).includes(address));
+
 /** A host is known by its name; one that got another name has the address from before, and is not free for that. */
-const isFree = ({ held, withheld }: Stocked, { name, address }: OwnHost): boolean =>
-  !held.has(name) &&
-  !withheld.has(name) &&
-  ![...held.values(), ...withheld.values()].some(({ host }) => host.address === address);
+const isFree = ({ held, withheld }: Stocked, own: OwnHost): boolean =>
+  !held.has(own.name) &&
+  !withheld.has(own.name) &&
+  ![...held.values(), ...withheld.values()].some(({ host }) => shareAddress(host, own));
 
 /** Whether the host can hold leftovers of no other namespace: it was never used, or only by the same incarnation of the namespace. */
 const isOwn = ({ lastUses }: Stocked, { namespace }: Claim, ownSince: number | null, host: OwnHost): boolean =>
@@ -96,7 +100,9 @@ const isOwn = ({ lastUses }: Stocked, { namespace }: Claim, ownSince: number | n
 const detailOf = (state: Stocked, { hosts, unfit }: Candidates): string => {
   const inUse = hosts.filter((host) => state.held.has(host.name)).length;
   const kept = state.withheld.size;
-  return `${inUse} in use, ${kept} kept out because they could not be reset, ${unfit} that do not answer or are unfit`;
+  const [first] = unfit;
+  const why = first === undefined ? '' : `, e.g. ${first}`;
+  return `${inUse} in use, ${kept} kept out because they could not be reset, ${unfit.length} that do not answer or are unfit${why}`;
 };
 
 /** Hosts for the machines that have none yet; a refusal when there is not one for each. */

@@ -50,12 +50,21 @@ describe('the stock', () => {
 
   it('gives nothing when it has not enough for all, and says how many it has', () => {
     given(taken(['a', 1]))
-      .when(take([desiredHost('x'), desiredHost('y')], candidates(ownHosts(2), 1), other))
+      .when(
+        take(
+          [desiredHost('x'), desiredHost('y')],
+          candidates(ownHosts(2), ['rack-9: its clock is 36 h behind']),
+          other,
+        ),
+      )
       .thenRefused('stock.exhausted');
     const state = stock.evolve(stock.initial, stored(taken(['a', 1]), 1));
-    const refusal = stock.decide(state, take([desiredHost('x'), desiredHost('y')], candidates(ownHosts(2), 1), other));
+    const refusal = stock.decide(
+      state,
+      take([desiredHost('x'), desiredHost('y')], candidates(ownHosts(2), ['rack-9: its clock is 36 h behind']), other),
+    );
     expect(isRefusal(refusal) && refusal.message).toBe(
-      'Connection site has 1 free hosts that fit, and 2 are desired (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit)',
+      'Connection site has 1 free hosts that fit, and 2 are desired (1 in use, 0 kept out because they could not be reset, 1 that do not answer or are unfit, e.g. rack-9: its clock is 36 h behind)',
     );
   });
 

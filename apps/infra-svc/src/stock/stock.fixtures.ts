@@ -17,7 +17,11 @@ export const ownHost = (number: number, more: Partial<OwnHost> = {}): OwnHost =>
 export const ownHosts = (count: number): readonly OwnHost[] =>
   Array.from({ length: count }, (_, index) => ownHost(index + 1));
 
-export const candidates = (hosts: readonly OwnHost[], unfit = 0, more: Partial<Candidates> = {}): Candidates => ({
+export const candidates = (
+  hosts: readonly OwnHost[],
+  unfit: readonly string[] = [],
+  more: Partial<Candidates> = {},
+): Candidates => ({
   hosts,
   unfit,
   ownSince: 0,

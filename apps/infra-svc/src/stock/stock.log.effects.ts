@@ -88,6 +88,12 @@ export class StockLog implements Stock {
     return isRefusal(chosen) ? chosen : undefined;
   }
 
+  async freeAddresses(claim: Claim, addresses: readonly string[]): Promise<readonly string[]> {
+    const { addresses: taken } = await this.state(claim.connection);
+    if ([...taken.values()].includes(claim.uid)) return [];
+    return addresses.filter((address) => !taken.has(address));
+  }
+
   async returnAddress(claim: Claim): Promise<void> {
     await this.record(claim, { type: 'ReturnAddress', data: claim });
   }

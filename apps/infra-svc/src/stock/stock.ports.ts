@@ -28,11 +28,11 @@ export interface DesiredHost {
   readonly zone: string | undefined;
 }
 
-/** The hosts that could be taken now, and how many of the inventory could not for another reason than being in use. */
+/** The hosts that could be taken now, and those of the inventory that could not for another reason than being in use. */
 export interface Candidates {
   readonly hosts: readonly OwnHost[];
-  /** E.g. they do not answer. */
-  readonly unfit: number;
+  /** Those that do not answer or cannot become a node: `<name>: <why>`. */
+  readonly unfit: readonly string[];
   /**
    * A host that was used before is given to its last namespace only: taken by the name of the claim's namespace after this
    * position of the log, where the namespace began. null: the connection gives hosts to any namespace.
@@ -128,6 +128,8 @@ export interface Stock {
   takeAddress(claim: Claim, addresses: readonly string[]): Promise<string | Refusal>;
   /** Would `takeAddress` give one now? Nothing is taken. */
   addressRefusal(claim: Claim, addresses: readonly string[]): Promise<Refusal | undefined>;
+  /** Those of the addresses that no cluster has; none once the claim has one. */
+  freeAddresses(claim: Claim, addresses: readonly string[]): Promise<readonly string[]>;
   returnAddress(claim: Claim): Promise<void>;
   /** From here on the claim gets nothing. */
   close(claim: Claim): Promise<void>;

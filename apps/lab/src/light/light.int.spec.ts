@@ -1,3 +1,4 @@
+import { problemsOfHost } from '@fairlead/node-scripts';
 import { eventually } from '@fairlead/testing';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -81,7 +82,8 @@ describe.each([{ light: true }, { light: false }])(
       const removal = { member: second.name, address: second.publicIp, self: leader.name, external: false };
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: true, members: 1 });
       expect(await onLeader.step('etcd-remove-member', removal)).toEqual({ changed: false, members: 1 });
-      const problemsOf = async (host: SteppedHost) => (await host.step('look', {})).problems;
+      const problemsOf = async (host: SteppedHost) =>
+        problemsOfHost((await host.step('look', {})).facts, { address: null, lookedAt: null });
       expect(await problemsOf(onWorker)).toEqual([
         'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)',
         'it has an agent of another cluster',

@@ -70,6 +70,21 @@ const LIGHT_BASELINE = {
   units: NOTHING,
   runtime: NOTHING,
 };
+/** A simulation of the machine; only files are real. */
+const LIGHT_FACTS = {
+  user: '0',
+  hasSystemd: true,
+  machine: 'x86_64',
+  kernel: '6.12.0-lab',
+  machineId: '',
+  productUuid: '',
+  addresses: [],
+  units: [],
+  devices: [],
+  ports: [],
+  folders: [],
+  answering: [],
+};
 const KILLED_EXIT_CODE = 137;
 const MS_PER_SECOND = 1_000;
 /** What a script repeats of a failed command. */
@@ -388,11 +403,12 @@ export const LIGHT_STEPS: Steps = {
 
   look: async ({ host, files }) => {
     const { cpuCount: cpus, memoryGiB } = host.facts;
-    const problems: string[] = [];
-    for (const path of [KUBELET_CONF, ADMIN_CONF, '/var/lib/etcd/member'])
-      if (await files.exists(path)) problems.push(`it is a Kubernetes node already (${path} exists)`);
-    if (await files.exists(AGENT_PATHS.config)) problems.push('it has an agent of another cluster');
-    return { cpus, memoryMiB: memoryGiB * MIB_PER_GIB, problems, baseline: LIGHT_BASELINE };
+    const paths = [KUBELET_CONF, ADMIN_CONF, '/var/lib/etcd/member'];
+    const found = await Promise.all(paths.map(async (path) => ((await files.exists(path)) ? [path] : [])));
+    const agent = await files.exists(AGENT_PATHS.config);
+    const clock = Math.floor(Date.now() / MS_PER_SECOND);
+    const facts = { ...LIGHT_FACTS, clock, leftovers: found.flat(), agent: agent ? { node: '' } : null };
+    return { cpus, memoryMiB: memoryGiB * MIB_PER_GIB, facts, baseline: LIGHT_BASELINE };
   },
 
   // The lab's balancer is its own.

@@ -1873,6 +1873,8 @@ export interface components {
         } | null;
         /** @description What is wrong with it, as it was found last; empty: nothing */
         problem: string;
+        /** @description What should be changed although it can become a node; empty: nothing */
+        warning: string;
       }[];
       /** @description The host through which all others are reached, for administrators */
       jump?: {

@@ -30,7 +30,13 @@ export const ConnectionOffer = z.strictObject({
     simulated: z.boolean().describe('The machines are a simulation'),
   }),
   hosts: z
-    .array(z.strictObject({ name: NodeName, problem: z.string().describe('Empty: it answers and is fit') }))
+    .array(
+      z.strictObject({
+        name: NodeName,
+        problem: z.string().describe('Empty: it answers and is fit'),
+        warning: z.string().optional().describe('What should be changed although it is fit'),
+      }),
+    )
     .optional()
     .describe('The hosts of an inventory, as they answered'),
 });

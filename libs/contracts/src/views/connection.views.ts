@@ -114,6 +114,7 @@ export const ConnectionView = z
             .describe('The namespace that has it or had it last; empty: none, or it was accepted since'),
           hostKey: knownHostKey,
           problem: z.string().describe('What is wrong with it, as it was found last; empty: nothing'),
+          warning: z.string().describe('What should be changed although it can become a node; empty: nothing'),
         }),
       )
       .optional()

@@ -5,7 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { parseResult } from '../shell/result.js';
 import { TestHost } from './host.fixtures.js';
+import type { LookResult } from './look.script.js';
+import { problemsOfHost } from './look.verdict.js';
 import { AGENT_CONFIG, CONTROL_PLANE, NATS_CREDENTIALS } from './steps.fixtures.js';
 import { renderStep } from './steps.js';
 
@@ -47,6 +50,19 @@ describe('prepare', () => {
     bring('half a bundle');
     expect((await host.run(text())).result).toEqual({ agent: 'missing', node: 'present', bundle: 'present' });
     expect(restarts()).toBe(0);
+  });
+
+  it('leaves the agent of another node alone, and says whose it is', async () => {
+    bring();
+    const other = { ...AGENT_CONFIG, node: 'other-w-1-bbbbb' };
+    host.write('/etc/fairlead/agent.json', JSON.stringify(other, null, 2));
+    const { code, stderr } = await host.run(text());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^this host has the agent of another node, other-w-1-bbbbb of the cluster .*: one machine is one node/,
+    );
+    expect(restarts()).toBe(0);
+    expect(JSON.parse(host.read('/etc/fairlead/agent.json') ?? '')).toEqual(other);
   });
 
   it('starts the agent with its configuration and credentials, readable for root only [CB-Ladybug 13]', async () => {
@@ -244,24 +260,100 @@ describe('verify', () => {
 
 describe('the look at a host', () => {
   const text = renderStep('look', {}).script;
-
-  it('reports its size, and no problem of a host that is free', async () => {
-    host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0');
+  const look = async (): Promise<LookResult> => {
     const { result } = await host.run(text);
-    expect(result).toEqual({
-      cpus: expect.any(Number),
-      memoryMiB: expect.any(Number),
-      problems: [],
-      baseline: expect.any(Object),
-    });
-    expect((result as { memoryMiB: number }).memoryMiB).toBeGreaterThan(100);
+    return DEFINED.parse(result);
+  };
+  const DEFINED = renderStep('look', {}).result;
+  const problems = async (address: string | null = null): Promise<readonly string[]> =>
+    problemsOfHost((await look()).facts, { address, lookedAt: null });
+
+  beforeEach(() => {
+    host.standIn('systemctl', '[ "$1" != is-active ]').standIn('id', 'echo 0');
   });
 
-  it('finds a host that is a node of someone', async () => {
-    host.standIn('systemctl', 'exit 0').standIn('id', 'echo 0').write('/etc/kubernetes/kubelet.conf', 'k');
-    expect((await host.run(text)).result).toMatchObject({
-      problems: ['it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)'],
-    });
+  it('reports its size, and no problem of a host that is free', async () => {
+    const found = await look();
+    expect(found.memoryMiB).toBeGreaterThan(100);
+    expect(found.facts.clock).toBeGreaterThan(1_700_000_000);
+    expect(await problems()).toEqual([]);
+  });
+
+  it.each([
+    ['etc/kubernetes/kubelet.conf', /^it is a Kubernetes node already \(\/etc\/kubernetes\/kubelet.conf exists\)$/],
+    ['etc/kubernetes/manifests/kube-apiserver.yaml', /^\/etc\/kubernetes\/manifests\/kube-apiserver.yaml is left/],
+    ['etc/cni/net.d/10-calico.conflist', /10-calico.conflist is left of another cluster/],
+    ['var/lib/kubelet/pki/kubelet.crt', /^\/var\/lib\/kubelet\/pki\/kubelet.crt is left/],
+    ['var/lib/rancher/k3s/server/token', /^\/var\/lib\/rancher\/k3s is left/],
+    ['sys/class/net/flannel.1', /^the interface flannel.1 is left/],
+  ])('finds what another cluster left: %s', async (path, words) => {
+    host.write(`/${path}`, 'x');
+    expect(await problems()).toEqual([expect.stringMatching(words)]);
+  });
+
+  it('names the node of an agent that is there already', async () => {
+    host.write('/etc/fairlead/agent.json', JSON.stringify(AGENT_CONFIG, null, 2));
+    expect(await problems()).toEqual([`it has an agent of another cluster (node ${AGENT_CONFIG.node})`]);
+  });
+
+  it('finds a kubelet that runs, and ports that are in use', async () => {
+    host
+      .standIn('systemctl', '[ "$*" = "is-active --quiet k3s-agent.service" ]')
+      .write(
+        '/proc/net/tcp',
+        '  sl  local\n   0: 00000000:192B 00000000:0000 0A 0\n   1: 0100007F:280A 0100007F:0001 01 0\n',
+      )
+      .write('/proc/net/tcp6', '  sl  local\n   0: 00000000000000000000000000000000:280A 0:0000 0A 0\n');
+    expect(await problems()).toEqual([
+      'k3s-agent of another cluster runs: stop and remove it',
+      'something listens on port 6443, port 10250, which a node needs: ss -tlnp names it',
+    ]);
+  });
+
+  it('compares the address of the inventory with those of its interfaces, in both families', async () => {
+    const trie = '  |-- 10.77.0.2\n        /32 host LOCAL\n  |-- 10.77.0.255\n        /32 link BROADCAST\n';
+    host
+      .write('/proc/net/fib_trie', `Local:\n  +-- 0.0.0.0/0 3 0 5\n${trie}`)
+      .write('/proc/net/if_inet6', 'fd00000000000000000000000000000a 02 40 00 80     eth0\n');
+    expect(await problems('10.77.0.2')).toEqual([]);
+    expect(await problems('fd00::a')).toEqual([]);
+    expect(await problems('198.51.100.33')).toEqual([
+      'it has no interface with the address 198.51.100.33 (it has 10.77.0.2, fd00:0000:0000:0000:0000:0000:0000:000a): give the one that it has as its privateAddress',
+    ]);
+  });
+
+  it('finds folders in which nothing runs, and file systems that are read-only or full', async () => {
+    host
+      .standIn(
+        'df',
+        'echo "Filesystem 1024-blocks Used Available Capacity Mounted on"; echo "/dev/x 100 90 100000 90% /x"',
+      )
+      .write('/proc/self/mounts', '/dev/x /x ext4 ro,noexec 0 0\n');
+    expect(await problems()).toEqual(
+      expect.arrayContaining([
+        '/var/lib is on a file system that is read-only: mount it with rw',
+        '/opt is mounted noexec, and programs of a node run there: mount it with exec',
+        '/var/lib is 90 % full: above 85 % its kubelet evicts pods',
+        '/opt has 97 MiB free, and a node needs 300 MiB',
+      ]),
+    );
+  });
+
+  it('tries no address unless it is given some, and says which of them answer', async () => {
+    host
+      .standIn('ping', 'for last; do :; done; [ "$last" = 198.51.100.9 ]')
+      .standIn('ip', 'exit 0')
+      .standIn('ping6', 'exit 1');
+    expect((await look()).facts.answering).toEqual([]);
+    expect(host.calls('ping')).toEqual([]);
+    const probe = ['198.51.100.9', '198.51.100.10'];
+    const { result } = await host.run(renderStep('look', { probe }).script);
+    expect(DEFINED.parse(result).facts.answering).toEqual(['198.51.100.9']);
+  });
+
+  it('reads a result below whatever a login prints', () => {
+    const noise = 'Welcome to Ubuntu\n{"problems":[]}\nFAIRLEAD-RESULT is a word\n';
+    expect(parseResult(`${noise}FAIRLEAD-RESULT {"cpus":2}\n`)).toEqual({ cpus: 2 });
   });
 });
 

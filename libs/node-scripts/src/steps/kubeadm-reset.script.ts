@@ -32,7 +32,7 @@ export interface KubeadmResetResult {
 }
 
 /** Interfaces that Kubernetes and the network plugins of the catalogue make. */
-const DEVICES =
+export const DEVICES =
   '^(cni0|flannel([.]|-v6[.])[0-9]+|kube-ipvs0|kube-bridge|nodelocaldns|kilo0|cali[0-9a-f]+|vxlan([.]|-v6[.])calico|wireguard([.]|-v6[.])cali|cilium_.*|lxc[0-9a-f]+|lxc_health)$';
 
 /** Chains, sets and tables of kube-proxy and of those plugins; no other rules are touched. */
@@ -52,7 +52,7 @@ const FOLDERS = [
   'sys/fs/bpf/cilium',
 ];
 
-const PORTS = [API_PORT, 2379, 2380, 10250, 10257, 10259];
+export const PORTS = [API_PORT, 2379, 2380, 10250, 10257, 10259];
 
 /** How the host is looked at; each prints names, one a line. */
 export const LOOKS = `

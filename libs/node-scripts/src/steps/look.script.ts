@@ -1,37 +1,204 @@
 import { AGENT_PATHS, type HostBaseline } from '@fairlead/contracts';
-import { hostPath } from '../shell/quote.js';
-import { BASELINE, BASELINE_JSON } from './host-wipe.parts.js';
+import * as z from 'zod';
+import { hostPath, quote } from '../shell/quote.js';
 import { script, type HostScript } from '../shell/script.js';
+import { BASELINE, BASELINE_JSON } from './host-wipe.parts.js';
+import { DEVICES, PORTS } from './kubeadm-reset.script.js';
 
-export type LookInput = Readonly<Record<string, never>>;
+export interface LookInput {
+  /** Addresses that something in the network of the host may have already; absent: none is tried. */
+  readonly probe?: readonly string[];
+}
+
+/** Most addresses that one look tries: each may take two seconds. */
+export const PROBES_MAX = 4;
+const ITEMS_MAX = 100;
+const text = z.string().max(300);
+const texts = z.array(text).max(ITEMS_MAX);
+
+const Folder = z.strictObject({
+  path: text,
+  freeMiB: z.number().min(0),
+  usedPercent: z.number().min(0).max(100),
+  /** Of its mount. */
+  options: text,
+});
+
+/** Everything about a host that decides whether it can become a node. An empty text: the host does not say. */
+export const HostFacts = z.strictObject({
+  /** Number of the user that commands run as. */
+  user: text,
+  hasSystemd: z.boolean(),
+  /** As `uname` prints them. */
+  machine: text,
+  kernel: text,
+  machineId: text,
+  productUuid: text,
+  /** Addresses of its interfaces; IPv6 as 32 hexadecimal digits. Empty: the kernel does not say. */
+  addresses: texts,
+  /** Its clock, in seconds since 1970. */
+  clock: z.number(),
+  /** Files and folders that another cluster has left. */
+  leftovers: texts,
+  /** What runs of another cluster. */
+  units: texts,
+  /** Network interfaces that another cluster has left. */
+  devices: texts,
+  /** Ports of Kubernetes that something listens on. */
+  ports: z.array(z.int()).max(ITEMS_MAX),
+  /** The node that an agent on the host works for; null: there is no agent. */
+  agent: z.strictObject({ node: text }).nullable(),
+  folders: z.array(Folder).max(ITEMS_MAX),
+  /** Those of the probed addresses that answer. */
+  answering: texts,
+});
+export type HostFacts = z.infer<typeof HostFacts>;
 
 /** What a host is, before it is anybody's. */
 export interface LookResult {
   readonly cpus: number;
   readonly memoryMiB: number;
-  /** Why it cannot become a node, one sentence each; empty: it can. */
-  readonly problems: readonly string[];
+  readonly facts: HostFacts;
   readonly baseline: HostBaseline;
 }
 
-/** Looks at a host of an inventory and changes nothing: its size, and whether it is free to become a node. */
-export const lookScript = (): HostScript =>
+/** Where nodes keep programs that they run, and what they write most. */
+const FOLDERS = ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'];
+
+/** Folders of which any file is that of a cluster. */
+const CLUSTER_FOLDERS = ['etc/kubernetes', 'var/lib/kubelet', 'var/lib/etcd', 'etc/cni/net.d'];
+const CLUSTER_PATHS = [
+  'etc/rancher/k3s',
+  'etc/rancher/rke2',
+  'var/lib/rancher/k3s',
+  'var/lib/rancher/rke2',
+  'var/lib/k0s',
+  'var/snap/microk8s/current',
+];
+const CLUSTER_UNITS = [
+  'kubelet',
+  'etcd',
+  'k3s',
+  'k3s-agent',
+  'rke2-server',
+  'rke2-agent',
+  'k0scontroller',
+  'k0sworker',
+  'snap.microk8s.daemon-kubelite',
+];
+
+const LISTS = `
+# Lines become a list of texts.
+list() {
+  head -n ${ITEMS_MAX} | {
+    comma=''
+    while IFS= read -r line; do
+      printf '%s%s' "$comma" "$(json_text "$(printf '%s' "$line" | cut -c 1-300)")"
+      comma=,
+    done
+  }
+}
+said() { json_text "$(head -n 1 "$root/$1" 2>/dev/null | tr -d ' \\t' | cut -c 1-100)"; }`;
+
+const LEFT = `
+leftovers() {
+  for folder in ${CLUSTER_FOLDERS.join(' ')}; do
+    find "$root/$folder" -type f -print 2>/dev/null | head -n 3 || true
+  done
+  for path in ${CLUSTER_PATHS.join(' ')}; do
+    if [ -e "$root/$path" ]; then printf '%s\\n' "$root/$path"; fi
+  done
+}
+units() {
+  for unit in ${CLUSTER_UNITS.join(' ')}; do
+    if systemctl is-active --quiet "$unit.service" 2>/dev/null; then printf '%s\\n' "$unit"; fi
+  done
+}
+devices() { ls "$root/sys/class/net" 2>/dev/null | grep -E '${DEVICES}' || true; }
+agent=null
+if [ -e ${hostPath(AGENT_PATHS.config)} ]; then
+  node=$(awk -F '"' '$2 == "node" { print $4; exit }' ${hostPath(AGENT_PATHS.config)} | cut -c 1-100)
+  agent="{\\"node\\":$(json_text "$node")}"
+fi`;
+
+/** The kernel's own tables, which need no program: every host has them. */
+const NETWORK = `
+addresses() {
+  awk '/32 host LOCAL/ { print before } { before = $2 }' "$root/proc/net/fib_trie" 2>/dev/null || true
+  awk '{ print $1 }' "$root/proc/net/if_inet6" 2>/dev/null || true
+}
+# State 0A listens; ports are hexadecimal.
+ports() {
+  for port in ${PORTS.join(' ')}; do
+    hex=$(printf '%04X' "$port")
+    if cat "$root/proc/net/tcp" "$root/proc/net/tcp6" 2>/dev/null | awk -v port=":$hex" '$4 == "0A" && substr($2, length($2) - 4) == port { found = 1 } END { exit !found }'; then
+      printf '%s%s' "$comma" "$port"
+      comma=,
+    fi
+  done
+}
+comma=''`;
+
+const DISKS = `
+folders() {
+  comma=''
+  for folder in ${FOLDERS.join(' ')}; do
+    place="$root$folder"
+    while [ ! -d "$place" ] && [ "$place" != / ] && [ -n "$place" ]; do place=\${place%/*}; done
+    # shellcheck disable=SC2046 # Each word is one of them.
+    set -- $(df -P -k "\${place:-/}" 2>/dev/null | awk 'END { sub("%", "", $5); print int($4 / 1024), $5 + 0, $6 }')
+    options=$(awk -v at="\${3:-/}" '$2 == at { found = $4 } END { print found }' "$root/proc/self/mounts" 2>/dev/null || true)
+    if [ "$#" -ge 3 ]; then
+      printf '%s{"path":"%s","freeMiB":%s,"usedPercent":%s,"options":%s}' "$comma" "$folder" "$1" "$2" "$(json_text "$(printf '%s' "$options" | cut -c 1-300)")"
+      comma=,
+    fi
+  done
+}`;
+
+/** In the same network, what drops pings has answered ARP or a neighbour solicitation before. */
+const probing = (addresses: readonly string[]): string => `
+answering() {
+  for address in ${addresses.map(quote).join(' ')}; do
+    if ping -c 1 -w 2 "$address" >/dev/null 2>&1 || ping6 -c 1 -w 2 "$address" >/dev/null 2>&1 || ip neigh show to "$address" 2>/dev/null | grep -v FAILED | grep -q lladdr; then
+      printf '%s\\n' "$address"
+    fi
+  done
+}`;
+
+const FACTS = [
+  '\\"user\\":$(json_text "$(id -u)")',
+  '\\"hasSystemd\\":$systemd',
+  '\\"machine\\":$(json_text "$(uname -m)")',
+  '\\"kernel\\":$(json_text "$(uname -r)")',
+  '\\"machineId\\":$(said etc/machine-id)',
+  '\\"productUuid\\":$(said sys/class/dmi/id/product_uuid)',
+  '\\"addresses\\":[$(addresses | sort -u | list)]',
+  '\\"leftovers\\":[$(leftovers | sed "s|^$root||" | list)]',
+  '\\"units\\":[$(units | list)]',
+  '\\"devices\\":[$(devices | list)]',
+  '\\"ports\\":[$(ports)]',
+  '\\"agent\\":$agent',
+  '\\"folders\\":[$(folders)]',
+  '\\"answering\\":[$(answering | list)]',
+  // Last, so that what was slow is not taken for a clock that is behind.
+  '\\"clock\\":$(date +%s)',
+].join(',');
+
+/** Looks at a host of an inventory and changes nothing: its size, and everything that decides whether it can become a node. */
+export const lookScript = ({ probe = [] }: LookInput): HostScript =>
   script(
     { step: 'look', limitSeconds: 30, lockSeconds: null },
     `
-problems=''
-problem() {
-  problems="$problems\${problems:+,}$(json_text "$1")"
-}
-[ "$(id -u)" = 0 ] || problem 'commands do not run as root'
-command -v systemctl >/dev/null 2>&1 || problem 'it has no systemd'
-for file in etc/kubernetes/kubelet.conf etc/kubernetes/admin.conf var/lib/etcd/member; do
-  [ ! -e "$root/$file" ] || problem "it is a Kubernetes node already (/$file exists)"
-done
-[ ! -e ${hostPath(AGENT_PATHS.config)} ] || problem 'it has an agent of another cluster'
+${LISTS.trim()}
+systemd=false
+if command -v systemctl >/dev/null 2>&1; then systemd=true; fi
+${LEFT.trim()}
+${NETWORK.trim()}
+${DISKS.trim()}
+${probe.length === 0 ? 'answering() { :; }' : probing(probe.slice(0, PROBES_MAX)).trim()}
 ${BASELINE.trim()}
 pages=$(getconf _PHYS_PAGES)
 page=$(getconf PAGESIZE)
-result "{\\"cpus\\":$(getconf _NPROCESSORS_ONLN),\\"memoryMiB\\":$((pages * page / 1048576)),\\"problems\\":[$problems],\\"baseline\\":${BASELINE_JSON}}"
+result "{\\"cpus\\":$(getconf _NPROCESSORS_ONLN),\\"memoryMiB\\":$((pages * page / 1048576)),\\"baseline\\":${BASELINE_JSON},\\"facts\\":{${FACTS}}}"
 `,
   );

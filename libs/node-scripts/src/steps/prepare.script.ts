@@ -193,6 +193,16 @@ if [ -n "$is_restarted" ] && [ ! -e "$connected" ]; then
 fi
 result '{"agent":"started","node":"present","bundle":"present"}'`;
 
+/** One machine is one node: a second agent would take the place of the first, and its node would be gone without a word. */
+const otherNode = ({ uid, node }: AgentConfig): string =>
+  `
+if [ -e ${hostPath(AGENT_PATHS.config)} ]; then
+  said() { awk -F '"' -v key="$1" '$2 == key { print $4; exit }' ${hostPath(AGENT_PATHS.config)}; }
+  if [ "$(said uid)" != ${quote(uid)} ] || [ "$(said node)" != ${quote(node)} ]; then
+    fail "this host has the agent of another node, $(said node) of the cluster $(said namespace)/$(said cluster): one machine is one node. Remove that node, or reset the host (rm -r /etc/fairlead after systemctl disable --now fairlead-agent)"
+  fi
+fi`.trim();
+
 /**
  * Puts the agent, its configuration, credentials and unit on the host and starts it, if the bundle with this checksum and a
  * Node runtime are there. A running agent is restarted only when something of it has changed; a new bundle takes the place of
@@ -207,6 +217,7 @@ sum() {
   sha256sum "$1" 2>/dev/null | cut -d ' ' -f 1
 }
 ${major}
+${otherNode(config)}
 mkdir -p "$root/opt/fairlead"
 ${findNode(nodeBinary)}
 ${ownNode === null ? noOwn(nodeBinary) : takeOwn(ownNode)}

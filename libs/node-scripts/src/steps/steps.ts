@@ -29,7 +29,7 @@ import {
   type KubeadmJoinWorkerInput,
 } from './kubeadm-join.script.js';
 import { kubeadmResetScript, type KubeadmResetInput, type KubeadmResetResult } from './kubeadm-reset.script.js';
-import { lookScript, type LookInput, type LookResult } from './look.script.js';
+import { HostFacts, lookScript, type LookInput, type LookResult } from './look.script.js';
 import { nodeExecScript, type NodeExecInput, type NodeExecResult } from './node-exec.script.js';
 import { nodeLogScript, type NodeLogInput, type NodeLogResult } from './node-log.script.js';
 import { prepareScript, type PrepareInput, type PrepareResult } from './prepare.script.js';
@@ -208,7 +208,7 @@ const DEFINITIONS: { readonly [Step in StepName]: StepDefinition<Step> } = {
     result: z.strictObject({
       cpus: z.int().min(1),
       memoryMiB: z.int().min(1),
-      problems: z.array(z.string()),
+      facts: HostFacts,
       baseline: HostBaseline,
     }),
   },

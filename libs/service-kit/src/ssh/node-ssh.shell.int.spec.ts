@@ -244,9 +244,9 @@ run kubeadm join # canary`,
       expect(await host.modeOf('/.fairlead')).toBe(0o700);
       expect((await host.read('/sudo.log'))?.split('\n')).toEqual([
         '-n sh -s verify-abc',
-        expect.stringMatching(/^-n install -D -m 644 \.fairlead\/\w+ /),
+        expect.stringMatching(/^-n install -D -m 644 \.fairlead\/[\w-]+ /),
         '-n sha256sum --check --status',
-        expect.stringMatching(/^-n mv -f \S+agent\.mjs\.\w+ \S+agent\.mjs$/),
+        expect.stringMatching(/^-n mv -f \S+agent\.mjs\.[\w-]+ \S+agent\.mjs$/),
         '',
       ]);
       session.release();

@@ -120,6 +120,16 @@ export const shellFeatures = (name: string, { startHost, makeShell }: ShellUnder
       session.release();
     });
 
+    it('puts the same file in place for several callers at the same time', async () => {
+      const session = await open();
+      const content = Buffer.alloc(2_000_000, 'fairlead');
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const file = { path: '/opt/fairlead/agent.next.mjs', content, mode: 0o644, sha256 };
+      await Promise.all([1, 2, 3, 4].map(() => session.upload(file, never())));
+      expect((await host.read(file.path))?.length).toBe(content.length);
+      session.release();
+    });
+
     it('puts a file in place in one piece, and only with the right checksum', async () => {
       const session = await open();
       const content = Buffer.alloc(300_000, 'fairlead');

@@ -1,6 +1,7 @@
 import { WorldFailure, wordsOf } from '@fairlead/contracts';
 import { quote, sentStep, stepFile } from '@fairlead/node-scripts';
 import type { NodeSSH } from 'node-ssh';
+import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -119,6 +120,9 @@ const makeFolder = async (sftp: SFTPWrapper, path: string): Promise<void> => {
 /** File transfer sees the host's own paths; commands of a simulated host find them below `$FAIRLEAD_ROOT`. */
 const onHost = (path: string): string => (path.startsWith('/') ? `"\${FAIRLEAD_ROOT:-}"${quote(path)}` : quote(path));
 
+/** The login shell may be one that does not know `${...:-}`, such as tcsh. */
+const inShell = (command: string): string => `sh -c ${quote(command)}`;
+
 const checked = (sha256: string, path: string, asRoot: string): string =>
   `printf '%s  %s\\n' ${sha256} ${onHost(path)} | ${asRoot}sha256sum --check --status`;
 
@@ -159,7 +163,7 @@ export class SshSession implements HostSession {
   private async removeStep(name: string): Promise<void> {
     if (!this.link.ssh.isConnected()) return;
     const removal = {
-      command: `${this.asRoot()}rm -f ${onHost(stepFile(name))}`,
+      command: inShell(`${this.asRoot()}rm -f ${onHost(stepFile(name))}`),
       operation: `remove ${name}`,
       target: this.link.address.name,
       timeoutMs: REMOVAL_TIMEOUT_MS,
@@ -174,8 +178,10 @@ export class SshSession implements HostSession {
 
   async upload({ path, content, mode, sha256 }: HostFile, signal: AbortSignal): Promise<void> {
     const operation = `upload ${path}`;
-    const beside = `${path}.${sha256.slice(0, 12)}`;
-    const staged = this.link.isRoot ? beside : `${HOME_FOLDER}/${sha256}`;
+    // Two uploads of the same file at the same time do not share what they write to.
+    const upload = `${sha256.slice(0, 12)}-${randomUUID().slice(0, 8)}`;
+    const beside = `${path}.${upload}`;
+    const staged = this.link.isRoot ? beside : `${HOME_FOLDER}/${upload}`;
     const stagedMode = this.link.isRoot ? mode : PRIVATE_FILE;
     const send =
       typeof content === 'string'
@@ -203,13 +209,18 @@ export class SshSession implements HostSession {
             `rm -f ${onHost(staged)}`,
           ]
     ).join(' && ');
-    await exec(this.link.ssh, {
-      command,
-      operation,
-      target: this.link.address.name,
-      timeoutMs,
-      signal,
-    });
+    try {
+      await exec(this.link.ssh, {
+        command: inShell(command),
+        operation,
+        target: this.link.address.name,
+        timeoutMs,
+        signal,
+      });
+    } catch (error) {
+      await this.link.remove(staged);
+      throw error;
+    }
   }
 
   release(): void {

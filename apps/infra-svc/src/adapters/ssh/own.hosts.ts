@@ -4,6 +4,7 @@ import {
   knownHostKey,
   sshAddress,
   WorldFailure,
+  wordsOf,
   type ConnectionName,
   type HostBaseline,
   type HostKeys,
@@ -15,13 +16,16 @@ import {
 } from '@fairlead/contracts';
 import {
   parseResult,
+  PROBES_MAX,
   renderStep,
   underEpoch,
+  type LookedAt,
   type LookResult,
   type RenderedStep,
   type StepName,
   type StepResults,
 } from '@fairlead/node-scripts';
+import { inTime } from '@fairlead/service-kit';
 import type { HostAddress, HostSession, HostShell, OpenOptions, SshHop } from '@fairlead/service-kit/ssh';
 import { LRUCache } from 'lru-cache';
 import { randomUUID } from 'node:crypto';
@@ -30,9 +34,9 @@ import type { Stock, Trust } from '../../stock/stock.ports.js';
 /** How patient it is with hosts. */
 export interface OwnHostsLimits {
   /** A host that is looked at may be down: the wait for it is short. */
-  readonly look: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
+  readonly look: Patience;
   /** A host that is given back may be booting. */
-  readonly reset: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
+  readonly reset: Patience;
   /** How often a reset that leaves something is repeated. */
   readonly resetsMax: number;
   /** What was found is good for so long. */
@@ -47,7 +51,28 @@ export const PATIENCE: OwnHostsLimits = {
 };
 
 const OPERATIONS = { look: 'look at the host', 'kubeadm-reset': 'reset the host' } as const;
+const NO_FILES =
+  'file transfer (SFTP) does not work: the SSH server needs "Subsystem sftp internal-sftp", and files like .bashrc must print nothing without a terminal';
+const NO_RESULT =
+  'the login does not run commands (a forced command, a shell without login, or a program in a profile?); it printed';
+/** Of what a login prints instead of a result. */
+const PRINTED_MAX = 200;
+
+/** What OpenSSH and login shells print, and what to do about it. */
+const LOGIN_HINTS: readonly (readonly [RegExp, string])[] = [
+  [/not currently available|nologin/i, 'its user has no shell: usermod -s /bin/sh <user>'],
+  [/channel open failure|open failed/i, 'MaxSessions of its SSH server must be 2 or more'],
+  [/read-only file system/i, 'mount it with rw'],
+  [/no space left on device/i, 'its disk is full'],
+];
+
+const wordsOfLogin = (words: string): string => {
+  const hint = LOGIN_HINTS.find(([pattern]) => pattern.test(words))?.[1];
+  return hint === undefined ? words : `${words}: ${hint}`;
+};
+
 type OwnStep = keyof typeof OPERATIONS & StepName;
+type Patience = Pick<OpenOptions, 'triesMax' | 'deadlineMs'>;
 
 /** By whom a host was used, and what it was like before. */
 export interface Used {
@@ -65,7 +90,11 @@ const serverOf = ({ name, address, port }: OwnHost): SshServer => ({
 
 /** What was found on a host, or why nothing was. */
 export type Found =
-  { readonly kind: 'found'; readonly look: LookResult } | { readonly kind: 'silent'; readonly words: string };
+  | { readonly kind: 'found'; readonly look: LookResult; readonly lookedAt: LookedAt; readonly hostKey: string }
+  | { readonly kind: 'silent'; readonly words: string };
+
+/** How long a host has for the first file that is asked for: a login that prints something stops file transfers without a word. */
+const FILES_TIMEOUT_MS = 8_000;
 
 /** Which connection it is, and what is the same for all of its hosts. */
 interface Place extends Pick<SshSettings, 'jump'> {
@@ -78,6 +107,8 @@ export interface OwnHostsWorld {
   readonly keys: (ref: SecretRef) => Promise<string | undefined>;
   readonly trust: Pick<Trust, 'hostKeys'>;
   readonly stock: Pick<Stock, 'pin'>;
+  /** Milliseconds since 1970; absent: the clock of this machine. */
+  readonly now?: () => number;
   /** Of this installation; absent: the first. */
   readonly epoch?: () => number;
 }
@@ -133,35 +164,77 @@ export class OwnHosts {
     return jump.hostKey ?? this.known(keys, this.jumpServer);
   }
 
+  /** Those of the addresses that something answers at, as the host sees it. Rejects with WorldFailure. */
+  async answering(host: OwnHost, addresses: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const probe = addresses.slice(0, PROBES_MAX);
+    return (await this.run(host, renderStep('look', { probe }), this.limits.look, signal)).facts.answering;
+  }
+
   private async lookNow(host: OwnHost, signal: AbortSignal): Promise<Found> {
     try {
-      return { kind: 'found', look: await this.run(host, renderStep('look', {}), this.limits.look, signal) };
+      // A file is asked for first: afterwards, the look finds out whether the host lets two things run on one connection.
+      const hostKey = await this.transfersFiles(host, signal);
+      const sentMs = this.now();
+      const look = await this.run(host, renderStep('look', {}), this.limits.look, signal);
+      return { kind: 'found', look, lookedAt: { sentMs, answeredMs: this.now() }, hostKey };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof WorldFailure)) throw error;
-      return { kind: 'silent', words: error.message };
+      return { kind: 'silent', words: wordsOfLogin(error.message) };
     }
   }
 
-  private async run<Step extends OwnStep>(
+  /** Answers the host key that it has shown. */
+  private transfersFiles(host: OwnHost, signal: AbortSignal): Promise<string> {
+    return this.onSession(host, this.limits.look, signal, async (session) => {
+      const failure = (words: string): WorldFailure =>
+        new WorldFailure({ operation: OPERATIONS.look, target: host.name, message: `${NO_FILES} (${words})` });
+      return inTime(FILES_TIMEOUT_MS, async (late) => {
+        try {
+          await session.exists('/', AbortSignal.any([signal, late]));
+          return session.hostKey;
+        } catch (error) {
+          throw failure(late.aborted ? `no answer for ${FILES_TIMEOUT_MS / 1_000} s` : wordsOf(error));
+        }
+      });
+    });
+  }
+
+  private get now(): () => number {
+    return this.world.now ?? Date.now;
+  }
+
+  private run<Step extends OwnStep>(
     host: OwnHost,
     rendered: RenderedStep<Step>,
-    patience: Pick<OpenOptions, 'triesMax' | 'deadlineMs'>,
+    patience: Patience,
     signal: AbortSignal,
   ): Promise<StepResults[Step]> {
     const epoch = this.world.epoch?.() ?? FIRST_EPOCH;
     const { step, script, input, result, limitMs } = underEpoch(rendered, epoch);
     const operation = OPERATIONS[step];
+    return this.onSession(host, patience, signal, async (session) => {
+      const name = `${step}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
+      const { stdout } = await session.run({ name, operation, text: script, input, limitMs }, signal);
+      const parsed = result.safeParse(parseResult(stdout));
+      if (parsed.success) return parsed.data;
+      const message = `${NO_RESULT}: ${stdout.trim().slice(0, PRINTED_MAX) || 'nothing'}`;
+      throw new WorldFailure({ operation, target: host.name, message });
+    });
+  }
+
+  /** A connection that was kept since an earlier step may have died unnoticed: then a new one is opened, once. */
+  private async onSession<T>(
+    host: OwnHost,
+    patience: Patience,
+    signal: AbortSignal,
+    work: (session: HostSession) => Promise<T>,
+  ): Promise<T> {
     for (let first = true; ; first = false) {
       const session = await this.open(host, { ...patience, signal });
-      // A connection that was kept since an earlier step may have died unnoticed: then a new one is opened, once.
       const mayBeStale = first && session.attempts === 0;
       try {
-        const name = `${step}-${randomUUID().replaceAll('-', '').slice(0, 12)}`;
-        const { stdout } = await session.run({ name, operation, text: script, input, limitMs }, signal);
-        const parsed = result.safeParse(parseResult(stdout));
-        if (parsed.success) return parsed.data;
-        throw new WorldFailure({ operation, target: host.name, message: 'the step produced no result' });
+        return await work(session);
       } catch (error) {
         signal.throwIfAborted();
         if (!mayBeStale || !(error instanceof WorldFailure)) throw error;

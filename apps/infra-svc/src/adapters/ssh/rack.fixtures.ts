@@ -23,6 +23,11 @@ const QUICK: OwnHostsLimits = {
 
 const KEY_REF = 'gateway.connection.site' as SecretRef;
 
+const writeProgram = (bin: string, name: string, text: string): void => {
+  writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+  chmodSync(join(bin, name), 0o755);
+};
+
 /** Some SSH servers, each on a loopback address of its own, and an inventory of them. */
 export class Rack {
   readonly log = new MemoryLog();
@@ -39,11 +44,15 @@ export class Rack {
   /** `octet`: they listen on 127.0.<octet>.1 and so on. */
   static async start(count: number, octet: number): Promise<Rack> {
     const bin = newFolder('rack');
-    const standIns = { id: 'echo 0', systemctl: 'exit 0', kubeadm: 'rm -f "$FAIRLEAD_ROOT"/etc/kubernetes/*.conf' };
-    for (const [name, text] of Object.entries(standIns)) {
-      writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
-      chmodSync(join(bin, name), 0o755);
-    }
+    const standIns = {
+      id: 'echo 0',
+      systemctl: '[ "$1" != is-active ]',
+      ping: 'exit 1',
+      ping6: 'exit 1',
+      ip: 'exit 0',
+      kubeadm: 'rm -f "$FAIRLEAD_ROOT"/etc/kubernetes/*.conf',
+    };
+    for (const [name, text] of Object.entries(standIns)) writeProgram(bin, name, text);
     const environment = { PATH: `${bin}:${process.env['PATH'] ?? ''}` };
     const addresses = Array.from({ length: count }, (_, index) => `127.0.${octet}.${index + 1}`);
     const rack = new Rack(await Promise.all(addresses.map((address) => TestSshd.start(environment, address))), bin);
@@ -94,6 +103,11 @@ export class Rack {
     const provider = sshKind({ ...world, limits: QUICK }).open(this.connection(settings), this.key.privateKey);
     if ('kind' in provider) throw new Error(provider.message);
     return provider;
+  }
+
+  /** Replaces a program on all hosts. */
+  standIn(name: string, text: string): void {
+    writeProgram(this.bin, name, text);
   }
 
   /** Puts a file on a host, as a cluster would. */

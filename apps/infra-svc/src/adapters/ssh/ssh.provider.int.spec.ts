@@ -109,13 +109,48 @@ describe('your own hosts', () => {
     rack.put(1, '/etc/kubernetes/kubelet.conf');
     expect((await make(groupOf(1))).map((answer) => answer.id)).toEqual(['rack-3/demo-w-1-aaaaa']);
     await expect(make(groupOf(1, 'next'))).rejects.toThrow(
-      /\(1 in use, 0 kept out .*, 2 that do not answer or are unfit\)/,
+      /\(1 in use, 0 kept out .*, 2 that do not answer or are unfit, e.g. rack-1: .*does not answer/,
     );
     expect((await rack.open().verify(signal())).hosts).toEqual([
       { name: 'rack-1', problem: expect.stringMatching(/does not answer/) },
       { name: 'rack-2', problem: 'it is a Kubernetes node already (/etc/kubernetes/kubelet.conf exists)' },
       { name: 'rack-3', problem: '' },
     ]);
+  });
+
+  it('have their own address beside the one that SSH goes to, and are refused without it', async () => {
+    const [first, ...others] = rack.inventory();
+    rack.put(0, '/proc/net/fib_trie', '  |-- 10.77.0.2\n      /32 host LOCAL\n');
+    const at = (more: Record<string, unknown>) => ({ hosts: [{ ...first, ...more }, ...others] });
+    expect(await make(groupOf(1), at({ privateAddress: '10.77.0.2' }))).toMatchObject([
+      { publicIp: '127.0.72.1', privateIp: '10.77.0.2', ssh: { host: '127.0.72.1' } },
+    ]);
+    const wrong = (await rack.open(at({ privateAddress: '10.77.0.9' })).verify(signal())).hosts;
+    expect(wrong?.[0]).toEqual({ name: 'rack-1', problem: '' });
+    await rack.open(at({ privateAddress: '10.77.0.2' })).deleteMachine('rack-1/demo-w-1-aaaaa', signal());
+    const free = (await rack.open(at({ privateAddress: '10.77.0.9' })).verify(signal())).hosts;
+    expect(free?.[0]?.problem).toBe(
+      'it has no interface with the address 10.77.0.9 (it has 10.77.0.2): give the one that it has as its privateAddress',
+    );
+  });
+
+  it('that are one machine are used once: the first name counts, and a clone is named', async () => {
+    for (const [at, address] of ['10.0.0.1', '10.0.0.1', '10.0.0.3'].entries()) {
+      rack.put(at, '/etc/machine-id', '3d1219c7c4c5404aaa1f6d2a48adfda4\n');
+      rack.put(at, '/proc/net/fib_trie', `  |-- ${address}\n      /32 host LOCAL\n`);
+    }
+    expect((await rack.open().verify(signal())).hosts).toEqual([
+      { name: 'rack-1', problem: '' },
+      { name: 'rack-2', problem: 'it is the same machine as rack-1: list each machine once, with one address' },
+      {
+        name: 'rack-3',
+        problem: '',
+        warning: expect.stringMatching(/^it has the machine-id of rack-1, as a clone has/),
+      },
+    ]);
+    await expect(make(groupOf(3))).rejects.toThrow(
+      /has 2 free hosts that fit.*rack-2: it is the same machine as rack-1/,
+    );
   });
 
   it('that do not answer any more are still there: unreachable never means gone', async () => {
@@ -224,6 +259,18 @@ describe('your own hosts', () => {
       await rack.hosts[0]!.comeBack();
       await rack.open(shared).recover?.(signal());
       expect((await ask(other, [], shared)).host).toBe('127.0.72.200');
+    });
+
+    it('is none that something answers at already', async () => {
+      rack.standIn('ping', 'for last; do :; done; [ "$last" = 127.0.72.200 ]');
+      const shared = { apiAddress: ['127.0.72.200', '127.0.72.201'] };
+      const group = groupOf(1);
+      expect((await ask(group, [], shared)).host).toBe('127.0.72.201');
+      // Its own address answers from then on.
+      rack.standIn('ping', 'exit 0');
+      expect((await ask(group, [], shared)).host).toBe('127.0.72.201');
+      const question = { group: groupOf(1, 'other'), specs: ['ssh.any'], controlPlanes: 1 };
+      expect((await rack.open(shared).checkCapacity?.(question, signal()))?.code).toBe('stock.api-address-answers');
     });
 
     it('is a balancer of your own, where you name one', async () => {

@@ -18,6 +18,7 @@ import { stock, type Stocked } from '../../stock/stock.decider.js';
 import { SITE } from '../../stock/stock.fixtures.js';
 import { StockLog } from '../../stock/stock.log.effects.js';
 import { opensshKeys } from '../ssh-keys/openssh.keys.js';
+import { FREE_HOST } from '../../../../../libs/node-scripts/src/steps/look.fixtures.js';
 import { sshKind } from './ssh.kind.js';
 
 const SEEDS = Number(process.env['SIM_SEEDS'] ?? 200);
@@ -95,6 +96,7 @@ class World implements HostShell {
       jumpHostKey: null,
       attempts: 1,
       run: (script: HostScript) => this.run(name, script),
+      exists: async () => true,
       release: () => undefined,
     } as unknown as HostSession;
   }
@@ -124,8 +126,9 @@ class World implements HostShell {
   }
 
   private look(name: string) {
-    const problems = this.traces.has(name) ? ['it is a Kubernetes node already'] : [];
-    return { cpus: 4, memoryMiB: 8192, problems, baseline: BASELINE };
+    const leftovers = this.traces.has(name) ? ['/etc/kubernetes/kubelet.conf'] : [];
+    const facts = { ...FREE_HOST, clock: Math.floor(Date.now() / 1_000), leftovers };
+    return { cpus: 4, memoryMiB: 8192, facts, baseline: BASELINE };
   }
 
   private reset(name: string, of: string) {

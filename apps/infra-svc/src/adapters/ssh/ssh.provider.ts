@@ -35,14 +35,17 @@ import type {
   SshKey,
 } from '../../providers/provider.ports.js';
 import type { Candidates, Claim, Holding, Stock, StockView, Trust } from '../../stock/stock.ports.js';
-import type { Found, OwnHosts, Used } from './own.hosts.js';
+import { verdictsOf } from './inventory.verdict.js';
+import type { OwnHosts, Used } from './own.hosts.js';
 import { specsOf } from './ssh.specs.js';
 
 /** How many hosts are looked at, or cleaned, at a time. */
 const HOSTS_AT_ONCE_MAX = 20;
 const API_PORT = 6443;
+/** How many hosts are asked whether an address answers, until one does. */
+const ASKED_MAX = 3;
 
-const NO_CANDIDATES: Candidates = { hosts: [], unfit: 0, baselines: new Map(), ownSince: null };
+const NO_CANDIDATES: Candidates = { hosts: [], unfit: [], baselines: new Map(), ownSince: null };
 
 /** What a host of the inventory and the jump host have in common. */
 interface Hop {
@@ -76,8 +79,9 @@ export class SshProvider implements InfrastructureProvider {
 
   async verify(signal: AbortSignal): Promise<Capabilities> {
     const view = await this.stock.look(this.connection.name);
-    const states = await this.every(async (host): Promise<HostState> => {
-      return { name: host.name, problem: problemOf(host, await this.hosts.look(host, signal), view) };
+    const looked = await this.every(async (host) => ({ host, found: await this.hosts.look(host, signal) }));
+    const states = verdictsOf(looked, view).map(({ name, problem, warning }): HostState => {
+      return { name, problem, ...(warning === '' ? {} : { warning }) };
     });
     if (states.some(({ problem }) => problem === '')) return { nlb: false, simulated: false, hosts: states };
     const [first] = states;
@@ -138,7 +142,10 @@ export class SshProvider implements InfrastructureProvider {
     const view = await this.stock.look(this.connection.name);
     const refusal = await this.stock.refusal(claim, desired, await this.candidates(group, view, signal));
     if (refusal !== undefined || controlPlanes === 0) return refusal;
-    if (this.addresses.length > 0) return this.stock.addressRefusal(claim, this.addresses);
+    if (this.addresses.length > 0) {
+      const usable = await this.usableAddresses(claim, signal);
+      return isRefusal(usable) ? usable : this.stock.addressRefusal(claim, usable);
+    }
     return controlPlanes === 1 ? undefined : this.addressMissing(controlPlanes);
   }
 
@@ -194,7 +201,8 @@ export class SshProvider implements InfrastructureProvider {
   async ensureLoadBalancer({ name, group, targets }: LoadBalancerSpec, signal: AbortSignal): Promise<LoadBalancer> {
     signal.throwIfAborted();
     if (this.addresses.length === 0) return this.unbalanced(name, targets);
-    const address = await this.stock.takeAddress(this.claimOf(group), this.addresses);
+    const usable = await this.usableAddresses(this.claimOf(group), signal);
+    const address = isRefusal(usable) ? usable : await this.stock.takeAddress(this.claimOf(group), usable);
     if (isRefusal(address)) throw this.failure('ensure load balancer', address.message, false);
     const { apiEndpoint, apiPort } = this.connection.own;
     if (apiEndpoint === undefined) return { name, host: address, port: apiPort, placement: 'control-planes' };
@@ -245,21 +253,53 @@ export class SshProvider implements InfrastructureProvider {
 
   /** Hosts that could be taken, and those in use, so that a refusal can count them. */
   private async candidates(group: GroupRef, view: StockView, signal: AbortSignal): Promise<Candidates> {
+    // A host in use counts as one that fits, so that a refusal can count it. Under another name, it is found by its agent.
     const inUse = new Set([...view.held, ...view.withheld].map(({ host }) => host.name));
     const looked = await this.all(this.inventory, async (host) => {
-      if (inUse.has(host.name)) return { host, fit: true, baseline: null };
-      const found = await this.hosts.look(host, signal);
-      const baseline = found.kind === 'found' ? found.look.baseline : null;
-      return { host, fit: problemOf(host, found, view) === '', baseline };
+      return { host, found: inUse.has(host.name) ? undefined : await this.hosts.look(host, signal) };
     });
-    const fit = looked.filter((one) => one.fit);
+    const verdicts = verdictsOf(looked, view);
+    const isFit = (at: number): boolean => inUse.has(looked[at]!.host.name) || verdicts[at]!.problem === '';
+    const fit = looked.filter((_, at) => isFit(at));
+    const unfit = verdicts.filter((_, at) => !isFit(at));
     const shared = this.connection.own.hostReuse === 'any-namespace';
     return {
       hosts: fit.map(({ host }) => host),
-      unfit: looked.length - fit.length,
-      baselines: new Map(fit.flatMap(({ host, baseline }) => (baseline === null ? [] : [[host.name, baseline]]))),
+      unfit: unfit.map(({ name, problem }) => `${name}: ${problem}`),
+      baselines: new Map(
+        fit.flatMap(({ host, found }) => (found?.kind === 'found' ? [[host.name, found.look.baseline]] : [])),
+      ),
       ownSince: shared ? null : await this.trust.namespaceSince(group.namespace),
     };
+  }
+
+  /**
+   * The API addresses without those that something else has: keepalived would take them from it. What the cluster has already
+   * is its own.
+   */
+  private async usableAddresses(claim: Claim, signal: AbortSignal): Promise<readonly string[] | Refusal> {
+    if (this.connection.own.apiEndpoint !== undefined) return this.addresses;
+    const free = await this.stock.freeAddresses(claim, this.addresses);
+    if (free.length === 0) return this.addresses;
+    const answering = await this.answering(free, signal);
+    const usable = this.addresses.filter((address) => !answering.includes(address));
+    const isNoneLeft = free.every((address) => answering.includes(address));
+    return isNoneLeft
+      ? refuse('stock.api-address-answers', { connection: this.connection.name, detail: answering.join(', ') })
+      : usable;
+  }
+
+  /** Asked from the first host that answers; where none does, there is nobody to ask. */
+  private async answering(addresses: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    for (const host of this.inventory.slice(0, ASKED_MAX)) {
+      try {
+        return await this.hosts.answering(host, addresses, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof WorldFailure)) throw error;
+      }
+    }
+    return [];
   }
 
   /** One control plane needs no balancer: its own address stays as long as it does. */
@@ -337,11 +377,3 @@ export class SshProvider implements InfrastructureProvider {
     return new WorldFailure({ operation, target: this.connection.name, message, retryable, reason });
   }
 }
-
-/** Why the host is of no use now; empty: it is, or it is in use already and answers. */
-const problemOf = ({ name }: OwnHost, found: Found, { held, withheld }: StockView): string => {
-  const kept = withheld.find(({ host }) => host.name === name);
-  if (kept !== undefined) return `it could not be reset: ${kept.cause.message}`;
-  if (found.kind === 'silent') return found.words;
-  return held.some(({ host }) => host.name === name) ? '' : found.look.problems.join('; ');
-};

@@ -1,0 +1,43 @@
+import { nodeAddressOf, type NodeName, type OwnHost } from '@fairlead/contracts';
+import { cloneWarning, problemsOfHost, sameMachine, type Identified } from '@fairlead/node-scripts';
+import type { StockView } from '../../stock/stock.ports.js';
+import type { Found } from './own.hosts.js';
+
+/** A host of the inventory, and what was found of it; undefined: it is in use, and was not looked at. */
+export interface Looked {
+  readonly host: OwnHost;
+  readonly found: Found | undefined;
+}
+
+export interface HostVerdict {
+  readonly name: NodeName;
+  /** Why it is of no use now; empty: it can become a node, or is in use already and answers. */
+  readonly problem: string;
+  /** What an administrator should change although it can become a node; empty: nothing. */
+  readonly warning: string;
+}
+
+const identityOf = ({ host, found }: Looked): readonly Identified[] =>
+  found?.kind === 'found' ? [{ name: host.name, hostKey: found.hostKey, facts: found.look.facts }] : [];
+
+/** One verdict on each host, in the order of the inventory. Of two names of one machine, the one in use counts, or the first one. */
+export const verdictsOf = (looked: readonly Looked[], { held, withheld }: StockView): readonly HostVerdict[] => {
+  const isHeld = ({ name }: OwnHost): boolean => held.some(({ host }) => host.name === name);
+  const inOrder = looked.toSorted((one, other) => Number(isHeld(other.host)) - Number(isHeld(one.host)));
+  return looked.map(({ host, found }) => {
+    const at = inOrder.findIndex((other) => other.host.name === host.name);
+    const before = inOrder.slice(0, at).flatMap(identityOf);
+    const kept = withheld.find((one) => one.host.name === host.name);
+    const verdict = (problem: string, warning = ''): HostVerdict => ({ name: host.name, problem, warning });
+    if (kept !== undefined) return verdict(`it could not be reset: ${kept.cause.message}`);
+    if (found?.kind === 'silent') return verdict(found.words);
+    if (found === undefined || isHeld(host)) return verdict('');
+    const [identity] = identityOf({ host, found });
+    const same = identity === undefined ? undefined : sameMachine(identity, before);
+    if (same !== undefined)
+      return verdict(`it is the same machine as ${same.name}: list each machine once, with one address`);
+    const expected = { address: nodeAddressOf(host), lookedAt: found.lookedAt };
+    const warning = identity === undefined ? undefined : cloneWarning(identity, before);
+    return verdict(problemsOfHost(found.look.facts, expected).join('; '), warning);
+  });
+};

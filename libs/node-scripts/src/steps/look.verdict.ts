@@ -1,0 +1,160 @@
+import { isSameAddress } from '@fairlead/contracts';
+import type { HostFacts } from './look.script.js';
+
+/** When a look was sent and answered, in milliseconds since 1970 by the clock of Fairlead. */
+export interface LookedAt {
+  readonly sentMs: number;
+  readonly answeredMs: number;
+}
+
+/** What is expected of a host besides what it is. */
+export interface Expected {
+  /** The address of the node it becomes; null: its provider knows it. */
+  readonly address: string | null;
+  /** null: its clock is not compared. */
+  readonly lookedAt: LookedAt | null;
+}
+
+/** Certificates begin when they are signed: a clock further behind finds them not yet valid. */
+export const CLOCK_TOLERANCE_MS = 5_000;
+/** Kubelets taint a node at 15 % (imagefs.available). */
+const USED_PERCENT_MAX = 85;
+/** Images of the control plane and of a network plugin. */
+const FREE_MIB_MIN = { '/var/lib': 2_048, '/opt': 300, '/usr/bin': 300 } as const;
+/** In which programs of a node, or of its containers, run. */
+const EXECUTABLE = ['/var/lib', '/opt', '/usr/bin'];
+const WRITTEN = ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'];
+const MACHINES = ['x86_64', 'aarch64', 'ppc64le', 's390x'];
+/** kubeadm's preflight refuses older ones. */
+const KERNEL_MIN = { major: 4, minor: 19 } as const;
+const SHOWN_MAX = 4;
+const NODE_FILES = /^\/(etc\/kubernetes\/(kubelet|admin)\.conf|var\/lib\/etcd\/member(\/.*)?)$/;
+
+const few = (items: readonly string[]): string =>
+  items.slice(0, SHOWN_MAX).join(', ') + (items.length > SHOWN_MAX ? ` and ${items.length - SHOWN_MAX} more` : '');
+
+/** The kernel prints addresses of IPv6 as 32 digits. */
+const readable = (address: string): string =>
+  /^[0-9a-f]{32}$/.test(address) ? (address.match(/.{4}/g) ?? []).join(':') : address;
+
+const isLoopback = (address: string): boolean => /^127\./.test(address) || isSameAddress(address, '::1');
+const isLinkLocal = (address: string): boolean => /^(169\.254\.|fe80:)/.test(address);
+
+/** The addresses of the host that others could reach it at. */
+export const ownAddresses = ({ addresses }: Pick<HostFacts, 'addresses'>): readonly string[] =>
+  addresses.map(readable).filter((address) => !isLoopback(address) && !isLinkLocal(address));
+
+const addressProblems = (facts: HostFacts, address: string | null): readonly string[] => {
+  if (address === null || facts.addresses.length === 0 || isLoopback(address)) return [];
+  const own = ownAddresses(facts);
+  if (own.some((one) => isSameAddress(one, address))) return [];
+  const has = own.length === 0 ? 'none' : few(own);
+  return [
+    `it has no interface with the address ${address} (it has ${has}): give the one that it has as its privateAddress`,
+  ];
+};
+
+const since = (ms: number): string => {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+};
+
+const clockProblems = ({ clock }: HostFacts, lookedAt: LookedAt | null): readonly string[] => {
+  if (lookedAt === null) return [];
+  const behindMs = lookedAt.sentMs - (clock + 1) * 1_000;
+  const aheadMs = clock * 1_000 - lookedAt.answeredMs;
+  const offMs = Math.max(behindMs, aheadMs);
+  if (offMs <= CLOCK_TOLERANCE_MS) return [];
+  const side = behindMs > aheadMs ? 'behind' : 'ahead of';
+  return [
+    `its clock is ${since(offMs)} ${side} the clock of Fairlead: certificates would not be valid. Set it, e.g. timedatectl set-ntp true`,
+  ];
+};
+
+const machineProblems = ({ user, hasSystemd, machine, kernel }: HostFacts): readonly string[] => {
+  const [major = 0, minor = 0] = (/^(\d+)\.(\d+)/.exec(kernel)?.slice(1) ?? []).map(Number);
+  const isOld = major > 0 && (major < KERNEL_MIN.major || (major === KERNEL_MIN.major && minor < KERNEL_MIN.minor));
+  return [
+    ...(user === '0' ? [] : ['commands do not run as root']),
+    ...(hasSystemd ? [] : ['it has no systemd']),
+    ...(MACHINES.includes(machine) ? [] : [`Kubernetes has no release for its architecture ${machine}`]),
+    ...(isOld ? [`its kernel ${kernel} is older than ${KERNEL_MIN.major}.${KERNEL_MIN.minor}`] : []),
+  ];
+};
+
+const clusterProblems = ({ leftovers, units, devices, ports, agent }: HostFacts): readonly string[] => {
+  const node = leftovers.find((path) => NODE_FILES.test(path));
+  const others = leftovers.filter((path) => !NODE_FILES.test(path));
+  const rest = 'is left of another cluster: reset the host (kubeadm reset, k3s-uninstall.sh), or reinstall it';
+  return [
+    ...(node === undefined ? [] : [`it is a Kubernetes node already (${node} exists)`]),
+    ...(agent === null
+      ? []
+      : [`it has an agent of another cluster${agent.node === '' ? '' : ` (node ${agent.node})`}`]),
+    ...(units.length === 0 ? [] : [`${few(units)} of another cluster runs: stop and remove it`]),
+    ...(others.length === 0 || node !== undefined ? [] : [`${few(others)} ${rest}`]),
+    ...(devices.length === 0 ? [] : [`the interface ${few(devices)} ${rest}`]),
+    ...(ports.length === 0
+      ? []
+      : [`something listens on ${few(ports.map((port) => `port ${port}`))}, which a node needs: ss -tlnp names it`]),
+  ];
+};
+
+const folderProblems = ({ folders }: HostFacts): readonly string[] =>
+  folders.flatMap(({ path, freeMiB, usedPercent, options }) => {
+    const has = options.split(',');
+    const free = FREE_MIB_MIN[path as keyof typeof FREE_MIB_MIN] ?? 0;
+    const isFull = path === '/var/lib' && usedPercent > USED_PERCENT_MAX;
+    return [
+      ...(has.includes('ro') && WRITTEN.includes(path)
+        ? [`${path} is on a file system that is read-only: mount it with rw`]
+        : []),
+      ...(has.includes('noexec') && EXECUTABLE.includes(path)
+        ? [`${path} is mounted noexec, and programs of a node run there: mount it with exec`]
+        : []),
+      ...(isFull ? [`${path} is ${usedPercent} % full: above ${USED_PERCENT_MAX} % its kubelet evicts pods`] : []),
+      ...(freeMiB < free ? [`${path} has ${Math.floor(freeMiB)} MiB free, and a node needs ${free} MiB`] : []),
+    ];
+  });
+
+/** Why a host cannot become a node now, one sentence each, which says what to do; empty: it can, by everything that a look sees. */
+export const problemsOfHost = (facts: HostFacts, { address, lookedAt }: Expected): readonly string[] => [
+  ...machineProblems(facts),
+  ...addressProblems(facts, address),
+  ...clusterProblems(facts),
+  ...clockProblems(facts, lookedAt),
+  ...folderProblems(facts),
+];
+
+/** A host as it is told apart from others. */
+export interface Identified {
+  readonly name: string;
+  /** SHA256:<base64>; null: not known. */
+  readonly hostKey: string | null;
+  readonly facts: Pick<HostFacts, 'machineId' | 'addresses'>;
+}
+
+const fingerprint = (facts: Identified['facts']): string => [...new Set(ownAddresses(facts))].toSorted().join(' ');
+
+const isSameMachine = (one: Identified, other: Identified): boolean => {
+  const addresses = fingerprint(one.facts);
+  if (addresses === '' || addresses !== fingerprint(other.facts)) return false;
+  const { machineId } = one.facts;
+  return machineId === '' ? one.hostKey === other.hostKey : machineId === other.facts.machineId;
+};
+
+/** The host before it, in order, that is the same machine under another name; undefined: there is none. */
+export const sameMachine = (host: Identified, before: readonly Identified[]): Identified | undefined =>
+  before.find((other) => isSameMachine(host, other));
+
+/** What a host has in common with another one that was copied from the same image; undefined: nothing. */
+export const cloneWarning = (host: Identified, others: readonly Identified[]): string | undefined => {
+  const { machineId } = host.facts;
+  const twin = others.find((other) => machineId !== '' && other.facts.machineId === machineId);
+  if (twin !== undefined)
+    return `it has the machine-id of ${twin.name}, as a clone has: rm /etc/machine-id && systemd-machine-id-setup gives it one of its own`;
+  const shown = others.find((other) => host.hostKey !== null && other.hostKey === host.hostKey);
+  if (shown === undefined) return undefined;
+  return `it has the SSH host key of ${shown.name}, as a clone has: rm /etc/ssh/ssh_host_* && ssh-keygen -A gives it one of its own`;
+};

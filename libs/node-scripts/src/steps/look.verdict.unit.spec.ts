@@ -1,0 +1,168 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { FREE_HOST } from './look.fixtures.js';
+import type { HostFacts } from './look.script.js';
+import { cloneWarning, problemsOfHost, sameMachine, type Identified } from './look.verdict.js';
+
+const NOW_MS = 1_764_350_000_000;
+const AT = { sentMs: NOW_MS, answeredMs: NOW_MS + 1_200 };
+const ADDRESS = '10.77.0.2';
+
+/** A machine as an administrator would describe it; what a look prints of it is written down from this, and nothing else. */
+interface Machine {
+  readonly isRoot: boolean;
+  readonly init: 'systemd' | 'openrc';
+  readonly cpu: 'x86_64' | 'aarch64' | 'i686' | 'armv7l';
+  readonly kernel: readonly [number, number];
+  readonly address: 'own' | 'own-ipv6' | 'translated';
+  readonly clockOffSeconds: number;
+  readonly remains: 'nothing' | 'node' | 'manifests' | 'network' | 'k3s';
+  readonly runs: 'nothing' | 'kubelet' | 'microk8s';
+  readonly agentOf: string | null;
+  readonly listens: readonly number[];
+  readonly interfaces: readonly string[];
+  readonly mounts: Readonly<Record<string, 'rw' | 'ro' | 'noexec'>>;
+  readonly freeGiB: number;
+  readonly usedPercent: number;
+}
+
+const REMAINS = {
+  nothing: [],
+  node: ['/etc/kubernetes/kubelet.conf'],
+  manifests: ['/etc/kubernetes/manifests/etcd.yaml'],
+  network: ['/etc/cni/net.d/10-calico.conflist'],
+  k3s: ['/var/lib/rancher/k3s'],
+};
+const RUNS = { nothing: [], kubelet: ['kubelet'], microk8s: ['snap.microk8s.daemon-kubelite'] };
+const OPTIONS = { rw: 'rw,relatime', ro: 'ro,relatime', noexec: 'rw,nosuid,noexec' };
+const FOLDERS = ['/var/lib', '/opt', '/usr/bin', '/etc', '/tmp'];
+const IPV6 = 'fd00::7';
+
+const look = (machine: Machine): HostFacts => ({
+  ...FREE_HOST,
+  user: machine.isRoot ? '0' : '1000',
+  hasSystemd: machine.init === 'systemd',
+  machine: machine.cpu,
+  kernel: `${machine.kernel.join('.')}.7-generic`,
+  addresses: [
+    '127.0.0.1',
+    '10.0.2.15',
+    ...(machine.address === 'own' ? [ADDRESS] : []),
+    ...(machine.address === 'own-ipv6' ? ['fd000000000000000000000000000007'] : []),
+  ],
+  clock: Math.floor(NOW_MS / 1_000) + machine.clockOffSeconds,
+  leftovers: REMAINS[machine.remains],
+  units: RUNS[machine.runs],
+  devices: [...machine.interfaces],
+  ports: [...machine.listens],
+  agent: machine.agentOf === null ? null : { node: machine.agentOf },
+  folders: FOLDERS.map((path) => ({
+    path,
+    freeMiB: machine.freeGiB * 1_024,
+    usedPercent: machine.usedPercent,
+    options: OPTIONS[machine.mounts[path] ?? 'rw'],
+  })),
+});
+
+/** The oracle: what each property of a machine that keeps it from being a node has to be called. */
+const obstacles = (machine: Machine): readonly RegExp[] => {
+  const runsFrom = ['/var/lib', '/opt', '/usr/bin'];
+  const mounted = (how: string) => FOLDERS.filter((path) => machine.mounts[path] === how);
+  const [major, minor] = machine.kernel;
+  const cases: readonly (readonly [boolean, RegExp])[] = [
+    [!machine.isRoot, /do not run as root/],
+    [machine.init !== 'systemd', /no systemd/],
+    [['i686', 'armv7l'].includes(machine.cpu), /architecture/],
+    [major * 1_000 + minor < 4_019, /kernel .* is older/],
+    [machine.address === 'translated', /no interface with the address 10\.77\.0\.2 \(it has 10\.0\.2\.15\)/],
+    [machine.clockOffSeconds > 7, /clock is .* ahead of/],
+    [machine.clockOffSeconds < -7, /clock is .* behind/],
+    [machine.remains !== 'nothing', machine.remains === 'node' ? /Kubernetes node already/ : /left of another cluster/],
+    [machine.runs !== 'nothing', /of another cluster runs/],
+    [machine.agentOf !== null, /agent of another cluster/],
+    [machine.listens.length > 0, /something listens on port/],
+    [machine.interfaces.length > 0, /the interface/],
+    [mounted('noexec').some((path) => runsFrom.includes(path)), /noexec/],
+    [mounted('ro').length > 0, /read-only/],
+    [machine.freeGiB < 2, /MiB free/],
+    [machine.usedPercent > 85, /% full/],
+  ];
+  return cases.filter(([stands]) => stands).map(([, words]) => words);
+};
+
+/** Mostly sound, so that many have one fault, some two, and some none. */
+const mostly = <T>(sound: T, ...faulty: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof({ arbitrary: fc.constant(sound), weight: 12 }, { arbitrary: fc.constantFrom(...faulty), weight: 1 });
+
+const machines: fc.Arbitrary<Machine> = fc.record({
+  isRoot: mostly<boolean>(true, false),
+  init: mostly<Machine['init']>('systemd', 'openrc'),
+  cpu: fc.oneof(fc.constant<'x86_64'>('x86_64'), mostly<Machine['cpu']>('aarch64', 'i686', 'armv7l')),
+  kernel: mostly<readonly [number, number]>([6, 12], [4, 18], [3, 10], [4, 19], [5, 4]),
+  address: mostly<Machine['address']>('own', 'own-ipv6', 'translated'),
+  clockOffSeconds: mostly(0, -129_600, 172_800, 12, -12, 3, -3),
+  remains: mostly<Machine['remains']>('nothing', 'node', 'manifests', 'network', 'k3s'),
+  runs: mostly<Machine['runs']>('nothing', 'kubelet', 'microk8s'),
+  agentOf: mostly<string | null>(null, '', 'demo-w-1-aaaaa'),
+  listens: mostly<readonly number[]>([], [6443], [2379, 2380, 10250]),
+  interfaces: mostly<readonly string[]>([], ['cni0'], ['flannel.1', 'cali12ab']),
+  mounts: fc.dictionary(fc.constantFrom(...FOLDERS), mostly<'rw' | 'ro' | 'noexec'>('rw', 'ro', 'noexec')),
+  freeGiB: mostly(30, 0.1, 1.5),
+  usedPercent: mostly(40, 86, 99, 85),
+});
+
+const expectedOf = (machine: Machine) => ({
+  address: machine.address === 'own-ipv6' ? IPV6 : ADDRESS,
+  lookedAt: AT,
+});
+
+describe('the verdict on a host', () => {
+  it('accepts exactly the machines that can become a node, and names everything that keeps the others from it', () => {
+    fc.assert(
+      fc.property(machines, (machine) => {
+        const found = problemsOfHost(look(machine), expectedOf(machine));
+        const named = obstacles(machine);
+        expect(found.length > 0).toBe(named.length > 0);
+        for (const words of named) expect(found.join('; ')).toMatch(words);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('does not blame a host for a look that was slow', () => {
+    const slow = { sentMs: NOW_MS, answeredMs: NOW_MS + 25_000 };
+    const facts = { ...FREE_HOST, clock: Math.floor(NOW_MS / 1_000) + 20 };
+    expect(problemsOfHost(facts, { address: null, lookedAt: slow })).toEqual([]);
+  });
+
+  it('says how far its clock is off', () => {
+    const off = (seconds: number) =>
+      problemsOfHost({ ...FREE_HOST, clock: NOW_MS / 1_000 + seconds }, { address: null, lookedAt: AT })[0];
+    expect(off(-129_600)).toMatch(/^its clock is 36 h behind the clock of Fairlead: /);
+    expect(off(172_801)).toMatch(/^its clock is 48 h ahead of the clock of Fairlead: /);
+    expect(off(-61)).toMatch(/^its clock is 60 s behind/);
+  });
+});
+
+describe('hosts of one inventory', () => {
+  const host = (name: string, machineId: string, addresses: readonly string[], hostKey = name): Identified => ({
+    name,
+    hostKey,
+    facts: { machineId, addresses: ['127.0.0.1', ...addresses] },
+  });
+  const one = host('m1', 'aa', ['10.0.0.1', '10.0.0.3']);
+
+  it('are the same machine when they have its machine-id and all of its addresses', () => {
+    expect(sameMachine(host('m3', 'aa', ['10.0.0.3', '10.0.0.1']), [one])?.name).toBe('m1');
+    expect(sameMachine(host('m2', 'aa', ['10.0.0.2']), [one])).toBeUndefined();
+    expect(sameMachine(host('m2', 'bb', ['10.0.0.1', '10.0.0.3']), [one])).toBeUndefined();
+    expect(sameMachine(host('m3', '', ['10.0.0.1'], 'k'), [host('m1', '', ['10.0.0.1'], 'k')])?.name).toBe('m1');
+    expect(sameMachine(host('m3', 'aa', []), [host('m1', 'aa', [])])).toBeUndefined();
+  });
+
+  it('are told to be clones, with the command that ends it', () => {
+    expect(cloneWarning(host('m2', 'aa', ['10.0.0.2']), [one])).toMatch(/machine-id of m1.*systemd-machine-id-setup/);
+    expect(cloneWarning(host('m2', 'bb', ['10.0.0.2'], 'm1'), [one])).toMatch(/host key of m1.*ssh-keygen -A/);
+    expect(cloneWarning(host('m2', 'bb', ['10.0.0.2']), [one])).toBeUndefined();
+  });
+});
