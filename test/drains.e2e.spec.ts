@@ -80,7 +80,7 @@ describe('a worker that is removed, with pods that may not leave', () => {
     const spec = {
       serviceType: 'single',
       controlPlane: { replicas: 1, ...machines },
-      pools: [{ name: 'web', replicas: 3, ...machines }],
+      pools: [{ name: 'web', replicas: 4, ...machines }],
     };
     const body = { apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster', metadata: { name: 'shop' }, spec };
     expect((await system.call('PUT', `${PATH}/manifest`, body)).status).toBe(202);
@@ -104,16 +104,72 @@ describe('a worker that is removed, with pods that may not leave', () => {
         .then(({ meta }) => meta);
       const blocked = await after(seq, 'NodeDrainBlocked', node);
       expect(JSON.stringify(blocked.data)).toContain('default/web');
-      expect(await replicas(blocked.meta.seq)).toEqual([2]);
+      expect(await replicas(blocked.meta.seq)).toEqual([3]);
       const path = `${PATH}/nodes/${node}/cancel-removal`;
       expect((await system.call('POST', path, { reason: 'the budget allows none' })).status).toBe(202);
       const kept = await after(seq, 'NodeRemovalCancelled', node);
-      expect(await replicas(kept.meta.seq)).toEqual([3]);
+      expect(await replicas(kept.meta.seq)).toEqual([4]);
       expect(await kubectl('get', 'node', node, '-o', 'jsonpath={.spec.unschedulable}')).toBe('');
       const { items } = (await system.call<NodeList>('GET', `${PATH}/nodes?minSeq=${kept.meta.seq}`)).body;
       expect(items.find(({ name }) => name === node)).toMatchObject({ ready: true });
       const again = await system.call<{ reason: string }>('POST', path, {});
       expect([again.status, again.body.reason]).toEqual([409, 'node.removal-not-cancellable']);
+    },
+    TIMEOUT_MS,
+  );
+
+  /** One pod on this node that tolerates every taint: whenever it is evicted, the next one is made there. */
+  const helper = (node: string): object => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'helper', namespace: 'default' },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: 'helper' } },
+      template: {
+        metadata: { labels: { app: 'helper' } },
+        spec: {
+          tolerations: [{ operator: 'Exists' }],
+          nodeSelector: { 'kubernetes.io/hostname': node },
+          containers: [{ name: 'helper', image: 'nginx' }],
+        },
+      },
+    },
+  });
+
+  it(
+    'waits for an eviction that a webhook denies, in its words, and goes when it is allowed, with pods that come back [issue 31]',
+    async () => {
+      await apply([
+        helper(
+          (await kubectl('get', 'nodes', '-o', 'name'))
+            .split('\n')
+            .find((name) => name.includes('-w-'))
+            ?.replace('node/', '') ?? '',
+        ),
+      ]);
+      const node = await eventually(
+        async () =>
+          (await kubectl('get', 'pods', '-l', 'app=helper', '-o', 'jsonpath={.items[0].spec.nodeName}')).trim(),
+        (name) => name !== '',
+        { withinMs: TIMEOUT_MS, everyMs: 200 },
+      );
+      const fault = { kind: 'eviction-denied', machine: node, message: 'the broker is moved by its operator' };
+      await system.lab('PUT', '/v1/faults', { items: [fault] });
+      await apply(guarded(0));
+      await system.call('DELETE', `${PATH}/nodes/${node}`);
+      const { seq } = (await system.events('shop')).findLast(({ type }) => type === 'NodeRemovalRequested')!.meta;
+      const blocked = await after(seq, 'NodeDrainBlocked', node);
+      expect(JSON.stringify(blocked.data)).toContain(
+        'admission webhook \\"drain.lab.fairlead.dev\\" denied the request: the broker is moved by its operator',
+      );
+      await system.lab('PUT', '/v1/faults', { items: [] });
+      const drained = await after(seq, 'NodeDrained', node);
+      await after(seq, 'NodeRemoved', node);
+      expect(await system.events('shop')).not.toContainEqual(expect.objectContaining({ type: 'BootstrapStepFailed' }));
+      expect(drained.data).toMatchObject({ dead: false });
+      await kubectl('delete', 'deployment', 'helper');
+      await apply(guarded(2));
     },
     TIMEOUT_MS,
   );

@@ -424,6 +424,9 @@ const podOn = (node: string, name: string): PlacedPod => ({
   ready: true,
   deleting: false,
   mirror: false,
+  createdMs: 0,
+  toleratesCordon: false,
+  finalizers: [],
   controller: { kind: 'ReplicaSet', name: 'web' },
   labels: {},
   annotations: {},
@@ -526,6 +529,10 @@ class FakeCluster implements KubernetesCluster {
       this.world.cordoned.add(node);
       return true;
     });
+  }
+
+  beginDrain(node: string): Promise<number | undefined> {
+    return this.pass('begin a drain', () => (this.world.nodes.has(node) ? 0 : undefined));
   }
 
   async node(name: string) {

@@ -109,6 +109,7 @@ class Lab {
         nodeMonitorGraceMs: config.nodeMonitorGraceMs,
       },
       certificateAgeMs: config.certificateAgeDays * DAY_MS,
+      faults: this.faults,
       resolve: (host, port) => this.loadBalancers.targetsOf(host, port) ?? [{ host, port }],
     });
     // What was answered is kept, even if the lab is killed now. A light lab is for load and may lose its last two seconds then.

@@ -9,6 +9,12 @@ import type { RestoreStep } from './upgrades.js';
 type Sentence<T extends EventType> = (data: EventData<T>) => string;
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const returnedWords = (pods: readonly { readonly pod: string; readonly reason: string }[] = []): string => {
+  const [first] = pods;
+  if (first === undefined) return '';
+  const others = pods.length === 1 ? '' : ` and ${count(pods.length - 1, 'other pod')}`;
+  return `; on it again: ${first.pod}${others} (${first.reason})`;
+};
 const COMMAND_LENGTH_MAX = 200;
 /** In one line, and no longer than a line of a terminal or two. */
 const commandWords = (command: readonly string[]): string => {
@@ -382,13 +388,13 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ControlPlaneRemovalUnblocked: ({ node }) => `etcd no longer needs ${node}, which leaves when its turn comes`,
   NodeDrainBlocked: ({ node, left, pods }) =>
     `${node} cannot be drained yet: ${count(left, 'pod')} left, such as ${pods[0]?.pod ?? 'one'} (${pods[0]?.reason ?? 'it has not ended'})`,
-  NodeDrained: ({ node, evictedPods, dead, leftPods = 0, attachedVolumes = 0 }) => {
+  NodeDrained: ({ node, evictedPods, dead, leftPods = 0, attachedVolumes = 0, returned }) => {
     if (dead) return `${node} was found dead`;
     const left = [
       ...(leftPods === 0 ? [] : [`, ${count(leftPods, 'pod')} left`]),
       ...(attachedVolumes === 0 ? [] : [`, ${count(attachedVolumes, 'volume')} still attached`]),
     ];
-    return `${node} is drained (${count(evictedPods, 'pod')} evicted${left.join('')})`;
+    return `${node} is drained (${count(evictedPods, 'pod')} evicted${left.join('')})${returnedWords(returned)}`;
   },
   NodeRemoved: ({ node, undeleted }) =>
     undeleted === undefined
@@ -480,7 +486,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeCordoned: ({ node, byPlan }) => (byPlan ? `${node} was cordoned` : `${node} was already cordoned`),
   EvictionRefused: ({ node, budget, pods, message }) =>
     `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
-  NodeEmptied: ({ node, evictedPods }) => `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
+  NodeEmptied: ({ node, evictedPods, returned }) =>
+    `${node} is drained (${count(evictedPods, 'pod')} evicted)${returnedWords(returned)}`,
   DrainTimedOut: ({ node, pods, policy }) => `${node} could not be drained in time (${pods.join(', ')}): ${policy}`,
   GatePassed: ({ gate, node }) => `gate ${gate} passed${node === null ? '' : ` on ${node}`}`,
   GateFailed: ({ gate, node, message }) => `gate ${gate} failed${node === null ? '' : ` on ${node}`}: ${message}`,
@@ -522,7 +529,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeActionCordoned: ({ node, byRequest }) => (byRequest ? `${node} was cordoned` : `${node} was already cordoned`),
   NodeActionEvictionRefused: ({ node, budget, pods, message }) =>
     `${budget ?? 'Kubernetes'} keeps ${pods.join(', ')} on ${node}: ${message}`,
-  NodeActionDrained: ({ node, evictedPods }) => `${node} is drained (${count(evictedPods, 'pod')} evicted)`,
+  NodeActionDrained: ({ node, evictedPods, returned }) =>
+    `${node} is drained (${count(evictedPods, 'pod')} evicted)${returnedWords(returned)}`,
   NodeActionUncordoned: ({ node }) => `${node} was uncordoned`,
   NodeActionSucceeded: ({ node, action, tookMs }) => `${node} was ${ACTION_PARTICIPLES[action]} in ${seconds(tookMs)}`,
   NodeActionFailed: ({ cause }) => sentenceOf(cause),

@@ -47,6 +47,12 @@ export interface PodView {
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
   readonly ready: boolean;
   readonly deleting: boolean;
+  /** By the clock of the API server, in whole seconds. */
+  readonly createdMs: number;
+  /** It tolerates the taint of cordoned nodes: the scheduler places it there nevertheless. */
+  readonly toleratesCordon: boolean;
+  /** The first of them; the pod is not gone before they are removed. */
+  readonly finalizers: readonly string[];
   /** A static pod's mirror. */
   readonly mirror: boolean;
   /** Kind and name of its controller; null: nothing would recreate it. */
@@ -124,7 +130,13 @@ export type EvictionAnswer =
   /** The pod no longer exists, or another pod has its name now. */
   | { readonly answer: 'gone' }
   /** `budget`: namespace/name of the PodDisruptionBudget that refuses, if Kubernetes names one. */
-  | { readonly answer: 'refused'; readonly budget: string | null; readonly message: string };
+  | {
+      readonly answer: 'refused';
+      readonly budget: string | null;
+      readonly message: string;
+      /** How long not to ask again, if the API server says so. */
+      readonly retryAfterMs?: number;
+    };
 
 export interface ProgramEnd {
   /** null: the container has no such program. */
@@ -233,9 +245,15 @@ export interface ClusterApi {
   cordon(node: string, mark: string, options?: CordonOptions): Promise<boolean | undefined>;
   /** Undoes what `cordon` did under this mark; leaves what others did. */
   uncordon(node: string, mark: string): Promise<void>;
+  /**
+   * When the drain under this mark began, in milliseconds by the clock of the API server. The first call records it on the node, where it stays
+   * until `uncordon` with the same mark or the next drain under another one; undefined: there is no such node.
+   */
+  beginDrain(node: string, mark: string): Promise<number | undefined>;
   /** Skips nodes that are gone; answers with those that have the taint now. */
   taint(nodes: readonly string[], key: string): Promise<readonly string[]>;
   untaint(nodes: readonly string[], key: string): Promise<void>;
+  /** Rejects with WorldFailure when the eviction is denied or fails for another reason than a budget or too many requests. */
   evict(pod: PodIdentity): Promise<EvictionAnswer>;
   /** Deletes without asking budgets. */
   deletePod(pod: PodIdentity): Promise<void>;

@@ -218,6 +218,16 @@ export class KubernetesClient {
     return { status, text: body.toString('utf8') };
   }
 
+  /** The time by the clock of the API server, in whole seconds, as its answers are dated and its objects are. */
+  nowMs(): Promise<number> {
+    return this.call('read the time', async () => {
+      const { headers } = await this.request('/version', new WholeBody(BODY_BYTES_MAX));
+      const atMs = Date.parse(headers['date'] ?? '');
+      if (Number.isNaN(atMs)) throw new Error('its answer has no date');
+      return atMs;
+    });
+  }
+
   /** JSON that is no object of Kubernetes, such as a kubelet's figures. */
   async json(path: string): Promise<unknown> {
     const body = okBody(await this.request(path, new WholeBody(PAGE_BYTES_MAX)));

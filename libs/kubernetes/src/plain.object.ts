@@ -29,6 +29,7 @@ export const ObjectMetadata = z.object({
   deletionTimestamp: Time.nullish(),
   labels: Texts(256).nullish(),
   annotations: Texts(ANNOTATION_LENGTH_MAX).nullish(),
+  finalizers: z.array(z.string().max(512)).max(256).nullish(),
   ownerReferences: z
     .array(z.object({ kind: Name, name: Name, controller: z.boolean().optional() }))
     .max(64)

@@ -17,6 +17,7 @@ import { evolve } from './bootstrap.evolve.js';
 import { keyOf, plan, type StepKey } from './bootstrap.planner.js';
 import { nextToLeave, successor } from './departures.planner.js';
 import {
+  drainBlockedBy,
   ABSENT,
   allOf,
   credentialsOf,
@@ -230,7 +231,7 @@ const isChange = (cluster: Cluster, { type, data }: Outcome): boolean => {
     case 'ControlPlaneReady':
       return data.nodes.some((node) => !cluster.healthy.includes(node));
     case 'NodeDrainBlocked':
-      return host?.removal === 'desired' && host.drainingSince === undefined;
+      return host?.removal === 'desired' && host.drainBlockedBy !== drainBlockedBy(data.pods);
     case 'NodeRemovalCancelled':
       return host?.removal === 'cancelled';
     case 'NodeDrained':

@@ -17,6 +17,7 @@ import { evolveMetadata } from './metadata.evolve.js';
 import { evolveRestored } from './restored.evolve.js';
 import { evolveVerifications } from './verifications.evolve.js';
 import {
+  drainBlockedBy,
   ABSENT,
   allOf,
   controlPlanesOf,
@@ -296,6 +297,9 @@ const stepFailed = (
   return withHost(cluster, node, stuck(cluster.hosts[node], time));
 };
 
+const onDrainBlocked = (cluster: Cluster, { node, since, pods }: EventData<'NodeDrainBlocked'>): Cluster =>
+  withHost(cluster, node, { drainingSince: since, drainBlockedBy: drainBlockedBy(pods) });
+
 /** Our own facts. */
 const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
   const { time } = event.meta;
@@ -357,7 +361,7 @@ const evolveOwn = (cluster: Cluster, event: StoredEvent): Cluster => {
     case 'EtcdSnapshotRemoved':
       return withoutSnapshot(cluster, event.data);
     case 'NodeDrainBlocked':
-      return withHost(cluster, event.data.node, { drainingSince: event.data.since });
+      return onDrainBlocked(cluster, event.data);
     case 'NodeDrained':
       return withHost(cluster, event.data.node, { removal: 'drained' });
     case 'NodeRemoved':

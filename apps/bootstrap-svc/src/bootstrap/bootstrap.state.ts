@@ -63,6 +63,8 @@ export interface Host extends Readiness {
   readonly removal: 'none' | 'desired' | 'drained' | 'stuck' | 'cancelled';
   /** When a drain began that takes long; absent: none does. */
   readonly drainingSince?: string;
+  /** What its drain was said to wait for. */
+  readonly drainBlockedBy?: string;
   /** Of a control plane that leaves; absent: its turn has not come yet. */
   readonly departure?: Departure;
   /** It could not join, and is kept until an operator retries or removes it. */
@@ -445,3 +447,9 @@ export const storageOf = ({
   const nfs = spec.kubernetes.storageclass?.nfs;
   return nfs === undefined || nfs.server === '' || nfs.path === '' ? undefined : nfs;
 };
+
+const REASONS_MAX = 5;
+
+/** What a drain waits for, without the numbers in it: they change while nothing else does. */
+export const drainBlockedBy = (pods: readonly { readonly reason: string }[]): string =>
+  [...new Set(pods.map(({ reason }) => reason.replaceAll(/\d+/g, '')))].toSorted().slice(0, REASONS_MAX).join('; ');

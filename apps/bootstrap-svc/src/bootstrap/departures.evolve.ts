@@ -52,7 +52,7 @@ const cancelled = (cluster: Cluster, node: NodeName): Cluster => {
 const kept = (cluster: Cluster, node: NodeName): Cluster => {
   const host = cluster.hosts[node];
   if (host === undefined) return cluster;
-  const { drainingSince: _ended, ...stays } = host;
+  const { drainingSince: _ended, drainBlockedBy: _reasons, ...stays } = host;
   return { ...cluster, hosts: { ...cluster.hosts, [node]: { ...stays, removal: 'none' } } };
 };
 

@@ -26,11 +26,12 @@ const DRAIN_AGAIN_MS = 1_000;
 /** Under this mark a node that leaves is cordoned. */
 const REMOVAL = 'removal';
 
-const countsOf = ({ evictedPods, dead, leftPods, attachedVolumes }: Drained) => ({
+const countsOf = ({ evictedPods, dead, leftPods, attachedVolumes, returned }: Drained) => ({
   evictedPods,
   dead,
   ...(leftPods === 0 ? {} : { leftPods }),
   ...(attachedVolumes === 0 ? {} : { attachedVolumes }),
+  ...(returned.length === 0 ? {} : { returned: [...returned] }),
 });
 
 /** Takes nodes out of their clusters. A host that is dead does not stop it. */
@@ -121,6 +122,8 @@ export class NodeRemovalEffects {
         .at(-1) ?? runStartedAt;
     const passedMs = drainingSince === undefined ? 0 : this.clock.now().getTime() - Date.parse(since);
     return drainNode(api, machine.name, {
+      mark: REMOVAL,
+      isReported: drainingSince !== undefined,
       rules: rulesFor(policy, isControlPlane(host) ? CONTROL_PLANE_POOL : machine.pool),
       sliceMs,
       remainingMs: policy.timeout === undefined ? undefined : durationMs(policy.timeout) - passedMs,

@@ -263,7 +263,7 @@ const change = (doc: NodeDoc, event: StoredEvent): NodeDoc => {
     case 'InitialControlPlaneChanged':
       return { ...doc, leader: doc.name === event.data.to, changedAt: time };
     case 'NodeDrainBlocked':
-      return { ...doc, drain: { since: time, message: sentenceOfEvent(event) }, changedAt: time };
+      return { ...doc, drain: { since: doc.drain?.since ?? time, message: sentenceOfEvent(event) }, changedAt: time };
     case 'NodeDrained':
       return pass(withoutDrain(doc), 'drained', time);
     case 'NodeRemoved':

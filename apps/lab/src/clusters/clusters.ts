@@ -1,3 +1,4 @@
+import { evictionFault, type Faults } from '../faults/faults.js';
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import type { Stats } from '../stats/stats.js';
@@ -100,6 +101,7 @@ export interface ClustersParts {
   readonly stats: Stats;
   readonly delays: Partial<SimulationDelays>;
   readonly certificateAgeMs: number;
+  readonly faults: Faults;
   readonly resolve: ResolveEndpoint;
 }
 
@@ -124,6 +126,8 @@ export class Clusters {
   private readonly journaledTo = new Map<string, number>();
   private readonly watches = new ManifestWatches((host) => this.lookAtManifests(host));
 
+  private readonly evictionFault = (node: string) => evictionFault(this.parts.faults, node);
+
   constructor(private readonly parts: ClustersParts) {}
 
   async load(): Promise<void> {
@@ -132,10 +136,8 @@ export class Clusters {
       const state = snapshotFrom(kubernetes, StoredEntries.parse(entries));
       const { name, podCidr, serviceCidr, version } = state;
       const { delays } = this.parts;
-      this.add({
-        ...stored,
-        kubernetes: await SimulatedCluster.create({ name, podCidr, serviceCidr, version, delays, state }),
-      });
+      const options = { name, podCidr, serviceCidr, version, delays, evictionFault: this.evictionFault };
+      this.add({ ...stored, kubernetes: await SimulatedCluster.create({ ...options, state }) });
     }
   }
 
@@ -175,6 +177,7 @@ export class Clusters {
       serviceCidr,
       delays,
       certificateAgeMs,
+      evictionFault: this.evictionFault,
       controlPlaneEndpoint: endpoint,
       ...(etcd === undefined ? {} : { etcdEndpoints: etcd.map(({ clientUrl }) => clientUrl) }),
     });

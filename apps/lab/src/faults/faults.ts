@@ -15,9 +15,13 @@ export const FaultKind = z.enum([
   'delete-failure',
   'reservation-denied',
   'api-slow',
+  'eviction-denied',
+  'eviction-failure',
 ]);
 export type FaultKind = z.infer<typeof FaultKind>;
 
+/** Named in the answers of an API server whose webhook is simulated. */
+const WEBHOOK = 'drain.lab.fairlead.dev';
 const FAULTS_MAX = 1_000;
 
 /** Something that must go wrong. `machine` is a glob on the machine's name; `times` bounds how often it strikes (absent: always). */
@@ -100,3 +104,19 @@ const matchesCommand = (pattern: string, commandLine: string): boolean =>
   /[*?]/.test(pattern)
     ? matchesGlob(pattern, commandLine)
     : commandLine === pattern || commandLine.startsWith(`${pattern} `);
+
+/** What an API server answers to the eviction of a pod on this node if a webhook denies it or cannot be reached; undefined: no such fault is armed. */
+export const evictionFault = (
+  faults: Faults,
+  node: string,
+): { readonly status: 403 | 500; readonly message: string } | undefined => {
+  const denied = faults.strike('eviction-denied', node);
+  if (denied !== undefined) {
+    const why = denied.message ?? 'pods of this node are moved by their operator';
+    return { status: 403, message: `admission webhook "${WEBHOOK}" denied the request: ${why}` };
+  }
+  const failure = faults.strike('eviction-failure', node);
+  if (failure === undefined) return undefined;
+  const why = failure.message ?? 'no endpoints available for service "drain"';
+  return { status: 500, message: `Internal error occurred: failed calling webhook "${WEBHOOK}": ${why}` };
+};

@@ -10,6 +10,9 @@ export type RecordAction = Command<
   { readonly uid: ClusterUid; readonly fact: ActionFact | Fact<'EtcdLeaderMoved'> }
 >;
 
+/** Webhooks may deny each time in other words. */
+const REFUSALS_MAX = 50;
+
 /** Of a drain that is still to begin, or that is done. */
 const isHookAwaited = (state: Known, data: Omit<EventData<'NodeActionHookSucceeded'>, 'message'>): boolean => {
   const { requestId: operation, ...about } = data;
@@ -31,7 +34,11 @@ const isNews = (state: Known, { type, data }: RecordAction['data']['fact']): boo
       if (progress === undefined) return data.byRequest && state.cordons[data.node] === undefined;
       return progress.cordoned === null;
     case 'NodeActionEvictionRefused':
-      return progress !== undefined && !progress.refusals.includes(data.budget ?? data.message);
+      return (
+        progress !== undefined &&
+        progress.refusals.length < REFUSALS_MAX &&
+        !progress.refusals.includes(data.budget ?? data.message)
+      );
     case 'NodeActionDrained':
       return progress !== undefined && !progress.drained;
     case 'NodeActionUncordoned':

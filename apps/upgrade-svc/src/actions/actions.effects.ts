@@ -69,7 +69,7 @@ export class ActionsEffects {
     const progress: Progress | undefined = open?.nodes[node];
     if (state.status === 'absent' || open === undefined || progress === undefined) return undefined;
     const api = await this.clusters.of(uid, task.cluster);
-    const drain = this.drains.get(task.id) ?? this.newDrain(api, state, node);
+    const drain = this.drains.get(task.id) ?? this.newDrain(api, state, task.data);
     this.drains.set(task.id, drain);
     const since = drainSinceOf(state, { open, node, progress }) ?? this.clock.now().toISOString();
     return this.drain(task, { drain, open, since });
@@ -115,10 +115,14 @@ export class ActionsEffects {
     await record(task, { type: 'EtcdLeaderMoved', data });
   }
 
-  private newDrain(api: UpgradeCluster, { members, drainPolicy }: Known, node: string): NodeDrain {
+  private newDrain(
+    api: UpgradeCluster,
+    { members, drainPolicy }: Known,
+    { node, requestId }: Pick<ActionTask, 'node' | 'requestId'>,
+  ): NodeDrain {
     const { role, pool = '' } = members[node] ?? {};
     const rules = rulesFor(drainPolicy, role === 'control-plane' ? CONTROL_PLANE_POOL : pool);
-    return new NodeDrain(api, node, () => this.clock.now().getTime(), rules);
+    return new NodeDrain(api, node, { mark: markOf(requestId), nowMs: () => this.clock.now().getTime(), rules });
   }
 
   private async drain(task: Context, { drain, open, since }: Drain): Promise<RequeueAfter | undefined> {
@@ -128,7 +132,8 @@ export class ActionsEffects {
       const passedMs = Math.max(0, this.clock.now().getTime() - Date.parse(since));
       if (look.left.length === 0) {
         this.drains.delete(task.id);
-        const data = { ...aboutOf(task), evictedPods: drain.evictedPods, tookMs: passedMs };
+        const returned = look.returned.length === 0 ? {} : { returned: [...look.returned] };
+        const data = { ...aboutOf(task), evictedPods: drain.evictedPods, tookMs: passedMs, ...returned };
         await record(task, { type: 'NodeActionDrained', data });
         return undefined;
       }

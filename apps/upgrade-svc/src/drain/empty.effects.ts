@@ -1,6 +1,6 @@
 import { WorldFailure, type NodeName } from '@fairlead/contracts';
 import { OnTask, type RequeueAfter } from '@fairlead/event-sourcing/jetstream';
-import { NodeDrain, rulesFor } from '@fairlead/kubernetes/drain';
+import { NodeDrain, rulesFor, type DrainLook } from '@fairlead/kubernetes/drain';
 import { CLOCK, type Clock } from '@fairlead/service-kit';
 import { Controller, Inject } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
@@ -51,7 +51,7 @@ export class EmptyEffects {
     const node = nodeOf(task);
     const planned = nodes[node];
     const rules = planned === undefined ? [] : rulesFor(drain, poolOf(planned));
-    return new NodeDrain(cluster, node, () => this.clock.now().getTime(), rules);
+    return new NodeDrain(cluster, node, { mark: task.data.upgradeId, nowMs: () => this.clock.now().getTime(), rules });
   }
 
   @OnTask('MarkWorkers', { attemptsMax: 20, backoffFirstMs: 1_000, timeoutMs: 10 * 60_000 })
@@ -117,7 +117,7 @@ export class EmptyEffects {
       const { evictedPods, forcedPods } = drain;
       if (look.left.length === 0) {
         this.drains.delete(task.id);
-        return this.emptied(task, node, { evictedPods, forcedPods, since });
+        return this.emptied(task, node, { evictedPods, forcedPods, since, returned: look.returned });
       }
       if (this.isLate(task, since)) {
         const policy = d5OnTimeout(task.data.pool, this.clock.now().toISOString());
@@ -147,9 +147,25 @@ export class EmptyEffects {
   private emptied(
     task: RolloutContext<EmptyNode>,
     node: NodeName,
-    { since, ...counts }: { readonly evictedPods: number; readonly forcedPods: number; readonly since: string },
+    {
+      since,
+      returned = [],
+      ...counts
+    }: Record<'evictedPods' | 'forcedPods', number> & {
+      readonly since: string;
+      readonly returned?: DrainLook['returned'];
+    },
   ): Promise<void> {
     const tookMs = Math.max(0, this.clock.now().getTime() - Date.parse(since));
-    return recordFacts(task, this.clock, { type: 'NodeEmptied', data: { ...whereOf(task), node, ...counts, tookMs } });
+    return recordFacts(task, this.clock, {
+      type: 'NodeEmptied',
+      data: {
+        ...whereOf(task),
+        node,
+        ...counts,
+        tookMs,
+        ...(returned.length === 0 ? {} : { returned: [...returned] }),
+      },
+    });
   }
 }

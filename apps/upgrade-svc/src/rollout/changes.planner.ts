@@ -1,9 +1,24 @@
-import { isAwaited } from '@fairlead/contracts';
+import { isAwaited, type EventData } from '@fairlead/contracts';
 import type { EffectFact } from './rollout.commands.js';
-import { drainOf, NEW_OPERATION, type ClusterState, type OperationState } from './rollout.state.js';
+import {
+  drainOf,
+  NEW_OPERATION,
+  refuserOf,
+  type ClusterState,
+  type DrainState,
+  type OperationState,
+} from './rollout.state.js';
 
 const sameTexts = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((text) => other.includes(text));
+
+/** Webhooks may deny each time in other words. */
+const REFUSALS_MAX = 50;
+
+const isNewRefusal = ({ refused }: DrainState, data: EventData<'EvictionRefused'>): boolean => {
+  const before = refused[refuserOf(data)];
+  return before === undefined ? Object.keys(refused).length < REFUSALS_MAX : !sameTexts(before, data.pods);
+};
 
 type HookFact = Extract<EffectFact, { type: `UpgradeHook${string}` }>;
 
@@ -19,7 +34,7 @@ const isChangeOf = (state: OperationState, fact: Exclude<EffectFact, HookFact>):
     case 'NodeCordoned':
       return (drainOf(state, fact.data.node).cordon?.since ?? null) === null;
     case 'EvictionRefused':
-      return !sameTexts(drainOf(state, fact.data.node).refused[fact.data.budget ?? ''] ?? [], fact.data.pods);
+      return isNewRefusal(drainOf(state, fact.data.node), fact.data);
     case 'NodeEmptied':
       return !drainOf(state, fact.data.node).emptied;
     case 'DrainTimedOut':

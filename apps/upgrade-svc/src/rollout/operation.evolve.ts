@@ -18,6 +18,7 @@ import {
   type DrainState,
   type OperationState,
   type Upgrade,
+  refuserOf,
 } from './rollout.state.js';
 
 /** The id under which the agent remembers what it did: going back is a change of its own. */
@@ -204,7 +205,7 @@ const drainFacts = {
   NodeCordoned: (upgrade, { data, meta }) =>
     withDrain(upgrade, data, () => ({ cordon: { byPlan: data.byPlan, since: meta.time } })),
   EvictionRefused: (upgrade, { data }) =>
-    withDrain(upgrade, data, ({ refused }) => ({ refused: { ...refused, [data.budget ?? '']: data.pods } })),
+    withDrain(upgrade, data, ({ refused }) => ({ refused: { ...refused, [refuserOf(data)]: data.pods } })),
   NodeEmptied: (upgrade, { data }) => withDrain(upgrade, data, () => ({ emptied: true, refused: {} })),
   DrainTimedOut: (upgrade, { data: { policy, pods, ...where } }) =>
     withDrain(upgrade, where, () => ({ timedOut: { policy, pods } })),

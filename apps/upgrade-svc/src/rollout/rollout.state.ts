@@ -49,7 +49,7 @@ export interface DrainState {
   readonly cordon: { readonly byPlan: boolean; readonly since: string | null } | null;
   readonly emptied: boolean;
   readonly timedOut: { readonly policy: 'stop' | 'quarantine' | 'force'; readonly pods: readonly string[] } | null;
-  /** Pods that were refused last, by the budget that refuses them; empty: by something else. */
+  /** Pods that were refused last, by the budget or the words that refuse them. */
   readonly refused: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -191,6 +191,10 @@ export interface ClusterState {
 export type Rollout = { readonly status: 'absent' } | ClusterState;
 
 export const ABSENT: Rollout = { status: 'absent' };
+
+/** The budget that refuses an eviction, else in which words it is refused. */
+export const refuserOf = ({ budget, message }: Pick<EventData<'EvictionRefused'>, 'budget' | 'message'>): string =>
+  budget ?? message;
 
 const NOT_DRAINED: DrainState = { cordon: null, emptied: false, timedOut: null, refused: {} };
 

@@ -3,6 +3,7 @@ import { Cause } from '../failures.js';
 import { ClusterUid, NodeName } from '../ids.js';
 import { NodeActionKind, PostponedReason, VoidReason } from '../node-actions.js';
 import { HOOK_MESSAGE_MAX, hookFields } from './bootstrap.events.js';
+import { ReturnedPods } from './drain.events.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -82,7 +83,12 @@ export const actionEvents = {
   ),
   NodeActionDrained: fact(
     'Every pod that must leave has left the node.',
-    z.strictObject({ ...one, evictedPods: z.int().min(0), tookMs: z.int().min(0) }),
+    z.strictObject({
+      ...one,
+      evictedPods: z.int().min(0),
+      tookMs: z.int().min(0),
+      returned: ReturnedPods.optional(),
+    }),
   ),
   NodeActionUncordoned: fact(
     'The node was uncordoned.',

@@ -7,6 +7,7 @@ import { HOOK_POINTS } from '../hook.points.js';
 import { ClusterUid, NatsUserKey, NodeName, PoolName, SecretRef } from '../ids.js';
 import { KubernetesUser } from '../kubeconfig.limits.js';
 import { NodeMetadata } from '../manifest/pool.fields.js';
+import { ReturnedPods } from './drain.events.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -466,6 +467,7 @@ export const bootstrapEvents = {
         .min(1)
         .optional()
         .describe('Volumes that were still attached when their time was over; absent: none'),
+      returned: ReturnedPods.optional(),
     }),
   }),
   NodeRemoved: defineEvent({

@@ -3,6 +3,7 @@ import { Cause } from '../failures.js';
 import { ClusterUid, NodeName, SecretRef, UpgradeId } from '../ids.js';
 import { Finding, GATE_STAGES, RESTORE_STEPS, UpgradePlan, UpgradeStrategy, UpgradeTarget } from '../upgrades.js';
 import { HOOK_MESSAGE_MAX, hookFields } from './bootstrap.events.js';
+import { ReturnedPods } from './drain.events.js';
 import { defineEvent } from './definition.js';
 
 const uid = ClusterUid;
@@ -294,6 +295,7 @@ export const rolloutFactEvents = {
       evictedPods: z.int().min(0),
       forcedPods: z.int().min(0),
       tookMs: z.int().min(0),
+      returned: ReturnedPods.optional(),
     }),
   ),
   DrainTimedOut: fact(

@@ -40,7 +40,7 @@ import { signClientCertificate } from './client.certificates.js';
 import { DEPRECATED_METRIC, deprecatedApisIn } from './deprecated.metrics.js';
 import { evictPod } from './eviction.js';
 import { freeDiskIn } from './kubelet.figures.js';
-import { cordonNode, setTaint, uncordonNode } from './node.cordon.js';
+import { beginDrain, cordonNode, setTaint, uncordonNode } from './node.cordon.js';
 import { setNodeMetadata } from './node.metadata.js';
 import { releaseOutside } from './outside.resources.js';
 import { budgetView, daemonSetView, deploymentView, nodeView, podView } from './views.js';
@@ -243,6 +243,10 @@ export class ClientNodeCluster implements ClusterApi {
 
   uncordon(node: string, mark: string): Promise<void> {
     return uncordonNode(this.client, node, mark);
+  }
+
+  beginDrain(node: string, mark: string): Promise<number | undefined> {
+    return beginDrain(this.client, node, mark);
   }
 
   async taint(nodes: readonly string[], key: string): Promise<readonly string[]> {

@@ -1,3 +1,4 @@
+import { WorldFailure } from '@fairlead/contracts';
 import { parseJsonOrUndefined } from '@fairlead/parsers';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import { ApiException } from '@kubernetes/client-node';
@@ -10,12 +11,22 @@ const TOO_MANY_REQUESTS = 429;
 /** A pod with more than one budget: the eviction subresource does not support it. */
 const UNSUPPORTED = 500;
 
+/** The cause of a request that Kubernetes forbids in a namespace that is being deleted. */
+const NAMESPACE_TERMINATING = 'NamespaceTerminating';
+/** What a webhook denies has the status that the webhook chooses, also one that stands for something else here. */
+const BY_WEBHOOK = /admission webhook/;
+const RETRY_AFTER_MAX_S = 60;
+const WORDS_LENGTH_MAX = 1_000;
+
 /** One sentence, and a cause for each budget. */
 const STATUS_LENGTH_MAX = 65_536;
 
 interface StatusBody {
   readonly message?: string;
-  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
+  readonly details?: {
+    readonly retryAfterSeconds?: unknown;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string }[];
+  };
 }
 
 const bodyOf = (error: unknown): StatusBody => {
@@ -30,18 +41,21 @@ const budgetIn = (message: string): string | undefined => /disruption budget (\S
 
 export const refusal = (error: unknown, namespace: string): EvictionAnswer => {
   const { message = 'the eviction was refused', details } = bodyOf(error);
+  const waitS = details?.retryAfterSeconds;
   const causes = (details?.causes ?? []).flatMap((cause) => (cause.message === undefined ? [] : [cause.message]));
   const budget = causes.map(budgetIn).find((name) => name !== undefined);
   return {
     answer: 'refused',
     budget: budget === undefined ? null : `${namespace}/${budget}`,
-    message: [message, ...causes].join(' '),
+    message: [message, ...causes].join(' ').slice(0, WORDS_LENGTH_MAX),
+    ...(typeof waitS === 'number' && waitS > 0 ? { retryAfterMs: Math.min(waitS, RETRY_AFTER_MAX_S) * 1_000 } : {}),
   };
 };
 
 /** Asks for one eviction, of exactly this pod. */
-export const evictPod = (client: KubernetesClient, { namespace, name, uid }: PodIdentity): Promise<EvictionAnswer> =>
-  client.call(`evict ${namespace}/${name}`, async (): Promise<EvictionAnswer> => {
+export const evictPod = (client: KubernetesClient, { namespace, name, uid }: PodIdentity): Promise<EvictionAnswer> => {
+  const operation = `evict ${namespace}/${name}`;
+  return client.call(operation, async (): Promise<EvictionAnswer> => {
     try {
       await client.core.createNamespacedPodEviction({
         name,
@@ -56,10 +70,15 @@ export const evictPod = (client: KubernetesClient, { namespace, name, uid }: Pod
       return { answer: 'evicted' };
     } catch (error) {
       const status = statusOf(error);
+      const { message = '', details } = bodyOf(error);
+      if (BY_WEBHOOK.test(message)) throw error;
+      if (details?.causes?.some(({ reason }) => reason === NAMESPACE_TERMINATING) === true)
+        throw new WorldFailure({ operation, target: name, message: `its namespace ${namespace} is being deleted` });
       if (status === GONE || status === CONFLICT) return { answer: 'gone' };
       if (status === TOO_MANY_REQUESTS) return refusal(error, namespace);
-      if (status === UNSUPPORTED && bodyOf(error).message?.includes('more than one PodDisruptionBudget') === true)
+      if (status === UNSUPPORTED && message.includes('more than one PodDisruptionBudget'))
         return refusal(error, namespace);
       throw error;
     }
   });
+};

@@ -2,7 +2,7 @@ import { WorldFailure } from '@fairlead/contracts';
 import { statusOf, type KubernetesClient } from '../kubernetes.client.js';
 import { PatchStrategy, setHeaderOptions, type V1Node } from '@kubernetes/client-node';
 import type { CordonOptions } from '../cluster.ports.js';
-import { CORDONED_BY, EXCLUDED_BY, EXCLUDE_FROM_LOAD_BALANCERS } from './views.js';
+import { CORDONED_BY, DRAINED_SINCE, EXCLUDED_BY, EXCLUDE_FROM_LOAD_BALANCERS } from './views.js';
 
 /** The node changed in between: read it again. */
 const CONFLICT = 409;
@@ -66,14 +66,38 @@ export const cordonNode = async (
   return node === undefined ? undefined : byMark;
 };
 
+/** The moment that a drain under this mark recorded; undefined: none did, or it is no moment. */
+const drainedUnder = (annotation: string | undefined, mark: string): number | undefined => {
+  const [by, since = ''] = annotation?.split(' ') ?? [];
+  const sinceMs = Date.parse(since);
+  return by === mark && !Number.isNaN(sinceMs) ? sinceMs : undefined;
+};
+
+/** See ClusterApi.beginDrain: on the node itself, the moment outlives a crash, and another process finds the same one. */
+export const beginDrain = async (client: KubernetesClient, name: string, mark: string): Promise<number | undefined> => {
+  const nowMs = await client.nowMs();
+  let sinceMs = nowMs;
+  const node = await patchNode(client, name, `begin the drain of ${name}`, (current) => {
+    const recordedMs = drainedUnder(marksOf(current)[DRAINED_SINCE], mark);
+    // A moment to come would let pods that are made until then count as those that were there.
+    const isRecorded = recordedMs !== undefined && recordedMs <= nowMs;
+    sinceMs = isRecorded ? recordedMs : nowMs;
+    if (isRecorded) return undefined;
+    return { metadata: { annotations: { [DRAINED_SINCE]: `${mark} ${new Date(nowMs).toISOString()}` } } };
+  });
+  return node === undefined ? undefined : sinceMs;
+};
+
 export const uncordonNode = async (client: KubernetesClient, name: string, mark: string): Promise<void> => {
   await patchNode(client, name, `uncordon ${name}`, (current) => {
     const marks = marksOf(current);
-    if (marks[CORDONED_BY] !== mark) return undefined;
+    const drained = drainedUnder(marks[DRAINED_SINCE], mark) === undefined ? {} : { [DRAINED_SINCE]: null };
+    if (marks[CORDONED_BY] !== mark)
+      return Object.keys(drained).length === 0 ? undefined : { metadata: { annotations: drained } };
     const excluded = marks[EXCLUDED_BY] === mark;
     return {
       metadata: {
-        annotations: { [CORDONED_BY]: null, ...(excluded ? { [EXCLUDED_BY]: null } : {}) },
+        annotations: { [CORDONED_BY]: null, ...drained, ...(excluded ? { [EXCLUDED_BY]: null } : {}) },
         ...(excluded ? { labels: { [EXCLUDE_FROM_LOAD_BALANCERS]: null } } : {}),
       },
       spec: { unschedulable: null },

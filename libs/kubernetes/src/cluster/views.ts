@@ -8,11 +8,14 @@ import type {
   V1Pod,
   V1PodDisruptionBudget,
   V1PodTemplateSpec,
+  V1Toleration,
 } from '@kubernetes/client-node';
 import type { BudgetView, NodeView, PodView, Resources, WorkloadView } from '../cluster.ports.js';
 import { textOf, type Listed, type Plain } from '../plain.object.js';
 
 export const CORDONED_BY = 'fairlead.dev/cordoned-by';
+/** `<mark> <RFC 3339>`: under which mark the node is drained, and since when. */
+export const DRAINED_SINCE = 'fairlead.dev/drained-since';
 export const EXCLUDED_BY = 'fairlead.dev/excluded-by';
 export const EXCLUDE_FROM_LOAD_BALANCERS = 'node.kubernetes.io/exclude-from-external-load-balancers';
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -68,6 +71,16 @@ const OWN = 'fairlead.dev/';
 const ownAnnotations = (all: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(all).filter(([key]) => key.startsWith(OWN)));
 
+const UNSCHEDULABLE = 'node.kubernetes.io/unschedulable';
+const FINALIZERS_MAX = 10;
+
+/** Kubernetes' rules for the taint `node.kubernetes.io/unschedulable:NoSchedule`, which has no value. */
+const toleratesCordon = ({ key, operator, value, effect }: Plain<V1Toleration>): boolean =>
+  (effect === undefined || effect === '' || effect === 'NoSchedule') &&
+  (operator === 'Exists'
+    ? key === undefined || key === '' || key === UNSCHEDULABLE
+    : key === UNSCHEDULABLE && (value === undefined || value === ''));
+
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed'] as const;
 
 const namesIn = (named: readonly { readonly name: string }[] = []): readonly string[] =>
@@ -86,6 +99,9 @@ export const podView = ({ metadata, spec, status }: Listed<V1Pod>): PodView => {
     phase: PHASES.find((phase) => phase === status?.phase) ?? 'Unknown',
     ready: status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false,
     deleting: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
+    createdMs: timeMsOf(metadata.creationTimestamp) ?? 0,
+    toleratesCordon: spec?.tolerations?.some((toleration) => toleratesCordon(toleration)) ?? false,
+    finalizers: (metadata.finalizers ?? []).slice(0, FINALIZERS_MAX).map((name) => textOf(name)),
     mirror,
     controller: controller === undefined ? null : { kind: controller.kind, name: controller.name },
     labels: metadata.labels ?? {},

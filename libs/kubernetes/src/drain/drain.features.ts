@@ -27,7 +27,14 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
   /** CoreDNS may be among them: it is where the scheduler put it, and leaves a node after all others. */
   const leaving = async (node: string): Promise<readonly PodView[]> =>
     (await context().cluster.podsOn(node)).filter(leaves);
-  const limits = { sliceMs: 30_000, detachMs: 10_000, everyMs: 100, signal: new AbortController().signal };
+  const limits = {
+    mark: 'removal',
+    isReported: true,
+    sliceMs: 30_000,
+    detachMs: 10_000,
+    everyMs: 100,
+    signal: new AbortController().signal,
+  };
 
   it(
     'drains a node: evicts what must leave, leaves daemons alone, waits until it is gone [ORBITER 17]',
@@ -116,7 +123,7 @@ export const drainFeatures = (context: () => DrainUnderTest): void => {
     async () => {
       const { cluster, first, second, readyPods } = context();
       await cluster.uncordon(first, 'removal');
-      const drain = new NodeDrain(cluster, second, () => Date.now());
+      const drain = new NodeDrain(cluster, second, { mark: 'removal', nowMs: () => Date.now() });
       const { refusals } = await drain.look();
       expect(refusals).toContainEqual(expect.objectContaining({ budget: 'default/web' }));
       await eventually(

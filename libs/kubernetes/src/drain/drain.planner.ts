@@ -9,6 +9,9 @@ export type DrainPod = Pick<
   | 'uid'
   | 'phase'
   | 'deleting'
+  | 'createdMs'
+  | 'toleratesCordon'
+  | 'finalizers'
   | 'mirror'
   | 'controller'
   | 'labels'
@@ -94,3 +97,16 @@ export const nextEvictions = (
 
 const byName = (one: DrainPod, other: DrainPod): number =>
   `${one.namespace}/${one.name}` < `${other.namespace}/${other.name}` ? -1 : 1;
+
+/** Why a pod is on a node although it was cordoned before the pod was made. */
+export const whyReturned = ({ toleratesCordon }: Pick<DrainPod, 'toleratesCordon'>): string =>
+  toleratesCordon
+    ? 'comes back: tolerates node.kubernetes.io/unschedulable'
+    : 'was created after the drain began, and bound to the node although it is cordoned';
+
+/** What a pod that must leave waits for, if nothing refuses. */
+export const whyWaiting = ({ deleting, finalizers }: DrainPod, ending: boolean): string => {
+  if (deleting && finalizers.length > 0) return `it is being deleted and has finalizers: ${finalizers.join(', ')}`;
+  if (deleting) return 'it is being deleted and has not ended yet';
+  return ending ? 'it ends by itself (WaitCompleted)' : 'it has not ended yet';
+};

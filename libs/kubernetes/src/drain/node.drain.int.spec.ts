@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { budget, deployment, startLabCluster, worker, type LabCluster } from '../../test/lab.cluster.js';
 import { NodeDrain, type DrainLook } from './node.drain.js';
 
+const OPTIONS = { mark: 'u-spec00', nowMs: () => Date.now() };
+
 describe('The emptying of a node', () => {
   let lab: LabCluster;
   const node = worker(1);
@@ -15,8 +17,11 @@ describe('The emptying of a node', () => {
       ({ left }) => left.length === 0,
     );
 
+  let evictionFault: { readonly status: 403 | 500; readonly message: string } | undefined;
+
   beforeEach(async () => {
-    lab = await startLabCluster({ controlPlanes: 1, workers: 2 });
+    evictionFault = undefined;
+    lab = await startLabCluster({ controlPlanes: 1, workers: 2 }, { evictionFault: () => evictionFault });
     await lab.cluster.cordon(worker(2), 'u-before');
     await lab.apply(deployment('web', 3));
     await eventually(
@@ -29,7 +34,7 @@ describe('The emptying of a node', () => {
   afterEach(() => lab.stop());
 
   it('counts what it evicts, waits until it is gone, and leaves DaemonSets alone', async () => {
-    const drain = new NodeDrain(lab.cluster, node, () => Date.now());
+    const drain = new NodeDrain(lab.cluster, node, OPTIONS);
     await empty(drain);
     expect(drain.evictedPods).toBeGreaterThanOrEqual(3);
     expect(await webOn(node)).toBe(0);
@@ -46,7 +51,7 @@ describe('The emptying of a node', () => {
       () => lab.cluster.budgets(),
       ([only]) => only?.disruptionsAllowed === 0,
     );
-    const drain = new NodeDrain(lab.cluster, node, () => Date.now());
+    const drain = new NodeDrain(lab.cluster, node, OPTIONS);
     const { refusals, left } = await drain.look();
     expect(left.length).toBeGreaterThanOrEqual(3);
     expect(refusals).toEqual([
@@ -64,7 +69,7 @@ describe('The emptying of a node', () => {
 
   it('forces what a budget protects only on request', async () => {
     await lab.apply(budget('web', 3));
-    const drain = new NodeDrain(lab.cluster, node, () => Date.now());
+    const drain = new NodeDrain(lab.cluster, node, OPTIONS);
     await drain.look();
     await eventually(
       () => drain.force(),
@@ -79,13 +84,58 @@ describe('The emptying of a node', () => {
       () => lab.cluster.node(node),
       (view) => view?.ready === false,
     );
-    await empty(new NodeDrain(lab.cluster, node, () => Date.now()));
+    await empty(new NodeDrain(lab.cluster, node, OPTIONS));
   });
 
   it('goes on after a crash: a new process finds what is left and nothing else', async () => {
-    await new NodeDrain(lab.cluster, node, () => Date.now()).look();
-    const after = new NodeDrain(lab.cluster, node, () => Date.now());
+    await new NodeDrain(lab.cluster, node, OPTIONS).look();
+    const after = new NodeDrain(lab.cluster, node, OPTIONS);
     await empty(after);
     expect(await webOn(node)).toBe(0);
+  });
+
+  it('ends with pods on the node that tolerate its cordon and come back, and evicts each controller once', async () => {
+    const tolerations = [{ operator: 'Exists' }];
+    await lab.apply(deployment('helper', 2, { tolerations, nodeSelector: { 'kubernetes.io/hostname': node } }));
+    const helpers = async (): Promise<readonly string[]> =>
+      (await lab.cluster.podsOn(node)).filter(({ labels }) => labels['app'] === 'helper').map(({ uid }) => uid);
+    const first = await eventually(helpers, ({ length }) => length === 2);
+    const drain = new NodeDrain(lab.cluster, node, OPTIONS);
+    await empty(drain);
+    await eventually(helpers, (uids) => uids.length === 2 && !uids.some((uid) => first.includes(uid)));
+    const after = await drain.look();
+    expect(after).toMatchObject({ left: [], refusals: [] });
+    expect(after.returned.map(({ reason }) => reason)).toEqual(
+      Array(2).fill('comes back: tolerates node.kubernetes.io/unschedulable'),
+    );
+    const evicted = drain.evictedPods;
+    await empty(drain);
+    expect(drain.evictedPods).toBe(evicted);
+  });
+
+  it('begins once under a mark, by the clock of the API server, also for a process that starts later', async () => {
+    const begunMs = (await lab.cluster.beginDrain(node, 'u-spec00')) ?? 0;
+    const [pod] = await lab.cluster.podsOn(node);
+    expect(begunMs).toBeGreaterThanOrEqual(pod?.createdMs ?? Infinity);
+    expect(begunMs % 1_000).toBe(0);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await lab.cluster.beginDrain(node, 'u-spec00')).toBe(begunMs);
+    expect(await lab.cluster.beginDrain(node, 'u-other')).toBeGreaterThan(begunMs);
+    await lab.cluster.uncordon(node, 'u-other');
+    expect(await lab.cluster.beginDrain(node, 'u-spec00')).toBeGreaterThan(begunMs);
+    expect(await lab.cluster.beginDrain('unknown', 'u-spec00')).toBeUndefined();
+  });
+
+  it.each([
+    [403, 'admission webhook "drain.example.org" denied the request: its operator moves it'],
+    [500, 'Internal error occurred: failed calling webhook "drain.example.org": no endpoints available'],
+  ] as const)('waits while evictions are answered with %i, in the words of the answer', async (status, message) => {
+    evictionFault = { status, message };
+    const drain = new NodeDrain(lab.cluster, node, OPTIONS);
+    const look = await drain.look();
+    expect(look.refusals).toEqual([expect.objectContaining({ budget: null, message })]);
+    expect(look.isDenied).toBe(true);
+    evictionFault = undefined;
+    await empty(drain);
   });
 });

@@ -1,3 +1,4 @@
+import { WorldFailure } from '@fairlead/contracts';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { DrainPod } from './drain.planner.js';
 import { drainNode, NodeDrain, type DrainableCluster } from './node.drain.js';
@@ -10,6 +11,9 @@ const pod = (name: string, claims: readonly string[] = []): DrainPod => ({
   uid: name,
   phase: 'Running',
   deleting: false,
+  createdMs: 0,
+  toleratesCordon: false,
+  finalizers: [],
   mirror: false,
   controller: { kind: 'StatefulSet', name: 'db' },
   labels: {},
@@ -23,9 +27,14 @@ class FakeCluster implements DrainableCluster {
   readonly attached = new Set<string>();
   readonly evictions: string[] = [];
   readonly refused = new Set<string>();
+  /** In whose words evictions fail. */
+  readonly denied = new Map<string, string>();
+  begunMs = 0;
   ready = true;
 
-  constructor(private readonly pods: Map<string, DrainPod>) {}
+  constructor(readonly pods: Map<string, DrainPod>) {}
+
+  beginDrain = async () => this.begunMs;
 
   node = async () => ({ ready: this.ready });
   podsOn = async () => [...this.pods.values()];
@@ -33,6 +42,8 @@ class FakeCluster implements DrainableCluster {
   attachedVolumes = async () => [...this.attached];
   evict: DrainableCluster['evict'] = async ({ name }) => {
     this.evictions.push(name);
+    const words = this.denied.get(name);
+    if (words !== undefined) throw new WorldFailure({ operation: `evict ${name}`, target: 'demo', message: words });
     if (this.refused.has(name)) return { answer: 'refused', budget: 'default/db', message: 'the budget db says no' };
     for (const claim of this.pods.get(name)?.claims ?? []) this.attached.add(`volume of ${claim}`);
     this.pods.delete(name);
@@ -45,14 +56,21 @@ describe('The drain of a node', () => {
   let cluster: FakeCluster;
   let nowMs: number;
   let drain: NodeDrain;
-  const limits = { sliceMs: 0, detachMs: 0, everyMs: 1, signal: new AbortController().signal };
-  const done = { outcome: 'drained', evictedPods: 0, dead: false, leftPods: 0, attachedVolumes: 0 };
+  const limits = {
+    mark: 'removal',
+    isReported: false,
+    sliceMs: 0,
+    detachMs: 0,
+    everyMs: 1,
+    signal: new AbortController().signal,
+  };
+  const done = { outcome: 'drained', evictedPods: 0, dead: false, leftPods: 0, attachedVolumes: 0, returned: [] };
 
   beforeEach(() => {
     const pods = [pod('db-0', ['data-0']), pod('db-1', ['data-1']), pod('web')];
     cluster = new FakeCluster(new Map(pods.map((one) => [one.name, one])));
     nowMs = 0;
-    drain = new NodeDrain(cluster, 'w-1', () => nowMs);
+    drain = new NodeDrain(cluster, 'w-1', { mark: 'removal', nowMs: () => nowMs });
   });
 
   it('evicts the next pod with a volume when the volume of the one before is detached', async () => {
@@ -118,5 +136,115 @@ describe('The drain of a node', () => {
     for (const volume of ['data-0', 'data-1']) cluster.attached.add(`volume of ${volume}`);
     expect(await drainNode(cluster, 'w-1', { ...limits, rules, detachMs: 60_000 })).toEqual(done);
     expect(cluster.evictions).toEqual([]);
+  });
+
+  /** A controller's next pod, made when `atMs` is over. */
+  const comesBack = (name: string, atMs: number, more: Partial<DrainPod> = {}): void =>
+    void cluster.pods.set(name, { ...pod(name), createdMs: atMs, toleratesCordon: true, ...more });
+
+  it('leaves pods alone that were made after it began, names them, and ends without them', async () => {
+    cluster.pods.clear();
+    comesBack('helper-1', 0);
+    expect((await drain.look()).left).toEqual(['default/helper-1']);
+    comesBack('helper-2', 1_000);
+    comesBack('pinned', 1_000, { toleratesCordon: false });
+    comesBack('logs', 1_000, { controller: { kind: 'DaemonSet', name: 'logs' } });
+    expect(await drain.look()).toMatchObject({
+      left: [],
+      returned: [
+        { pod: 'default/helper-2', reason: 'comes back: tolerates node.kubernetes.io/unschedulable' },
+        {
+          pod: 'default/pinned',
+          reason: 'was created after the drain began, and bound to the node although it is cordoned',
+        },
+      ],
+    });
+    expect(cluster.evictions).toEqual(['helper-1']);
+    expect(await drainNode(cluster, 'w-1', limits)).toMatchObject({
+      outcome: 'drained',
+      returned: [{ pod: 'default/helper-2' }, { pod: 'default/pinned' }],
+    });
+  });
+
+  it('keeps nothing in memory that decides for which pods it waits: after a crash, these are the same', async () => {
+    cluster.pods.clear();
+    comesBack('helper-1', 0);
+    await drain.look();
+    comesBack('helper-2', 1_000);
+    const after = new NodeDrain(cluster, 'w-1', { mark: 'removal', nowMs: () => nowMs });
+    expect(await after.look()).toMatchObject({ left: [], returned: [{ pod: 'default/helper-2' }] });
+    expect(cluster.evictions).toEqual(['helper-1']);
+  });
+
+  it('evicts the next group although pods of the one before come back', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('dns', { ...pod('dns'), priority: 2_000_000_000 });
+    comesBack('helper-1', 0);
+    await drain.look();
+    comesBack('helper-2', 1_000);
+    await drain.look();
+    expect(cluster.evictions).toEqual(['helper-1', 'dns']);
+  });
+
+  it('reports a denied eviction in the words of who denies it, and requests it again, less and less often', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('broker-0', pod('broker-0'));
+    const words = 'admission webhook "drain.example.org" denied the request: its operator moves it';
+    cluster.denied.set('broker-0', words);
+    for (; nowMs < 5 * MINUTE_MS; nowMs += 250)
+      expect(await drain.look()).toMatchObject({
+        refusals: [{ budget: null, pods: ['default/broker-0'], message: words }],
+        reasons: { 'default/broker-0': words },
+        isDenied: true,
+      });
+    // After 1, 2, 4, 8, 16 s, then each 30 s.
+    expect(cluster.evictions.length).toBe(14);
+    cluster.denied.clear();
+    nowMs += 30_000;
+    await drain.look();
+    expect(await drain.look()).toMatchObject({ left: [], refusals: [], isDenied: false });
+  });
+
+  it('asks again when the API server says, and not before', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('web', pod('web'));
+    cluster.evict = async ({ name }) => {
+      cluster.evictions.push(name);
+      return { answer: 'refused', budget: null, message: 'still being processed', retryAfterMs: 10_000 };
+    };
+    for (; nowMs < 30_000; nowMs += 1_000) await drain.look();
+    expect(cluster.evictions.length).toBe(3);
+  });
+
+  it('goes on with the pods whose deletion is denied when it forces them, and names who denies it', async () => {
+    cluster.pods.clear();
+    for (const name of ['broker-0', 'web']) cluster.pods.set(name, pod(name));
+    const deletePod = cluster.deletePod;
+    cluster.deletePod = async (one) => {
+      if (one.name === 'broker-0')
+        throw new WorldFailure({ operation: 'delete pod', target: 'demo', message: 'denied the request' });
+      await deletePod(one);
+    };
+    await drain.force();
+    expect(await drain.force()).toMatchObject({
+      left: ['default/broker-0'],
+      refusals: [{ pods: ['default/broker-0'], message: 'denied the request' }],
+    });
+  });
+
+  it('ends with a pod whose eviction is denied when its time is over', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('broker-0', pod('broker-0'));
+    cluster.denied.set('broker-0', 'Internal error occurred: failed calling webhook "drain.example.org"');
+    const drained = await drainNode(cluster, 'w-1', { ...limits, sliceMs: 60_000, remainingMs: 20 });
+    expect(drained).toEqual({ ...done, leftPods: 1 });
+  });
+
+  it('names the finalizers of a pod that does not end', async () => {
+    cluster.pods.clear();
+    cluster.pods.set('job', { ...pod('job'), deleting: true, finalizers: ['batch.kubernetes.io/job-tracking'] });
+    expect((await drain.look()).reasons).toEqual({
+      'default/job': 'it is being deleted and has finalizers: batch.kubernetes.io/job-tracking',
+    });
   });
 });

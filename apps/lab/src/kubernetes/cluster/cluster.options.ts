@@ -3,6 +3,12 @@ import type { Clock } from '../clock/clock.js';
 import type { SimulationDelays } from '../clock/simulation.delays.js';
 import type { ClusterSnapshot } from './cluster.snapshot.js';
 
+/** The answer of an API server whose webhook denies an eviction, or cannot be reached. */
+export interface EvictionFault {
+  readonly status: 403 | 500;
+  readonly message: string;
+}
+
 export interface SimulatedClusterOptions {
   readonly name: string;
   /** `v1.34.4` */
@@ -16,6 +22,8 @@ export interface SimulatedClusterOptions {
   readonly delays?: Partial<SimulationDelays>;
   /** The administrator's first client certificate counts as made so long ago. */
   readonly certificateAgeMs?: number;
+  /** How the eviction of a pod on this node is denied or fails; absent or undefined: it is decided as Kubernetes does. */
+  readonly evictionFault?: (node: string) => EvictionFault | undefined;
   /** How many changes are remembered for watches that resume (2,000 when not given); older versions are answered with 410 Gone. */
   readonly watchHistoryMax?: number;
   /** `host:port` that kubeadm's ConfigMaps name as the control plane's endpoint. */

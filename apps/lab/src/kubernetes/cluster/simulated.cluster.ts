@@ -456,6 +456,7 @@ export class SimulatedCluster {
       heartbeats: this.fleet,
       checkToken: (token) => this.tokens.check(token),
       sign: (name) => void this.sign(name),
+      evictionFault: (node) => this.options.evictionFault?.(node),
       hasQuorum: () => this.etcd.hasQuorum(),
       etcd: this.etcd.underTool(),
       filesOf: (pod) => this.containerFiles.of(pod),

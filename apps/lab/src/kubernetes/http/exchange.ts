@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Deletion } from '../api/deletion.js';
 import type { ObjectApi } from '../api/object.api.js';
 import { present, type Heartbeats } from '../api/present.js';
+import type { EvictionFault } from '../cluster/cluster.options.js';
 import type { Clock } from '../clock/clock.js';
 import type { EtcdUnderTool } from '../etcd/etcd.tools.js';
 import type { Pod } from '../objects/core.types.js';
@@ -29,6 +30,7 @@ export interface ServedCluster {
   checkToken(token: string): boolean;
   /** The cluster's signer looks at a CertificateSigningRequest after it was approved. */
   sign(name: string): void;
+  evictionFault(node: string): EvictionFault | undefined;
   hasQuorum(): boolean;
   /** The files that programs in a pod's container have written, as long as the pod lives. */
   filesOf(pod: Pod): Map<string, Buffer>;

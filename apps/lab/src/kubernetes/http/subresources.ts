@@ -117,6 +117,9 @@ const evict = async (exchange: Exchange): Promise<void> => {
   const body = await bodyObject(exchange);
   const pod = cluster.store.get(PODS, info.namespace, info.name ?? '');
   if (pod === undefined) throw notFound(PODS, info.name ?? '');
+  const fault = cluster.evictionFault(pod.spec.nodeName ?? '');
+  if (fault !== undefined)
+    throw new ApiError(fault.status, fault.status === 403 ? 'Forbidden' : 'InternalError', fault.message);
   const verdict = planEviction(
     pod,
     cluster.store.list(POD_DISRUPTION_BUDGETS, info.namespace),
