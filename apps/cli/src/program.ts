@@ -9,12 +9,14 @@ import { addBundleCommands } from './bundle/bundle.commands.js';
 import { addCertificateCommands } from './certificates/certificates.commands.js';
 import { addClusterCommands } from './cluster/cluster.commands.js';
 import { addCompletionCommands } from './completion/completion.commands.js';
+import { addContextCommands } from './context/context.commands.js';
 import { addConnectionCommands } from './connection/connection.commands.js';
 import { addEtcdCommands } from './etcd/etcd.commands.js';
 import { addAuditCommands } from './events/audit.commands.js';
 import { addEventCommands } from './events/events.commands.js';
 import { addHookCommands } from './hook/hook.commands.js';
 import { addHandoverCommands } from './handover/handover.commands.js';
+import { addInitCommand } from './init/init.commands.js';
 import { addKeysCommands } from './keys/keys.commands.js';
 import { addKubeconfigCommand } from './kubeconfig/kubeconfig.commands.js';
 import { addManifestCommands } from './manifest/manifest.commands.js';
@@ -27,8 +29,10 @@ import { addRealmCommands } from './realm/realm.commands.js';
 import { addTemplateCommands } from './template/template.commands.js';
 import { addTokenCommands } from './token/token.commands.js';
 import { addUpgradeCommands } from './upgrade/upgrade.commands.js';
+import { addValidateCommands } from './validate/validate.commands.js';
 import { addUpCommands } from './up/up.commands.js';
 import { addVersionCommand } from './version.commands.js';
+import { addWhoamiCommand } from './whoami/whoami.commands.js';
 import { VERSION } from './version.js';
 
 /** The whole command tree. Building it does nothing: documentation and completion read it too. */
@@ -58,6 +62,8 @@ export const buildProgram = (io: Io): Command => {
 
   addUpCommands(program, io);
   addClusterCommands(program, io);
+  addInitCommand(program, io);
+  addValidateCommands(program, io);
   addManifestCommands(program, io);
   addTemplateCommands(program, io);
   addNodeCommands(program, io);
@@ -75,6 +81,8 @@ export const buildProgram = (io: Io): Command => {
   addRealmCommands(program, io);
   addApplicationCommands(program, io);
   addTokenCommands(program, io);
+  addContextCommands(program, io);
+  addWhoamiCommand(program, io);
   addQuarantineCommands(program, io);
   addProvisionCommands(program, io);
   addHandoverCommands(program, io);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Command } from 'commander';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { examplesOf, titleOf } from './command/command.js';
+import { examplesOf, SHARED_HEADING, titleOf } from './command/command.js';
 import { Session } from './command/session.js';
 import { buildProgram } from './program.js';
 import { FakeGateway } from './spec/gateway.fixtures.js';
@@ -73,7 +73,9 @@ const readBy = async (command: Command): Promise<ReadonlySet<Getter>> => {
 
 describe('a shared option', () => {
   const leaves = leavesOf(buildProgram(fakeIo()));
-  const asking = leaves.filter((leaf) => takes(leaf, '--server'));
+  const asking = leaves.filter((leaf) =>
+    leaf.options.some(({ long, helpGroupHeading }) => long === '--server' && helpGroupHeading === SHARED_HEADING),
+  );
 
   it.each(asking.map((leaf) => ({ title: titleOf(leaf), leaf })))(
     'is one that the command uses: $title',

@@ -111,6 +111,7 @@ export * from './watch.js';
 export * from './refusals.js';
 export { nodeCidrMaskFor, overlap, parseNetwork, podRoomFault } from './rules/cidrs.js';
 export * from './rules/cluster.rules.js';
+export * from './rules/document.faults.js';
 export { issueWords } from './rules/issue.words.js';
 export * from './rules/manifest.rules.js';
 export * from './rules/request.faults.js';

@@ -3,4 +3,4 @@ export { parseJson, parseJsonOrUndefined } from './json.js';
 export { DEPTH_MAX, type ParseLimits } from './limits.js';
 export { ParseFailure, type ParseFailureReason } from './parse.failure.js';
 export { select, type Selection } from './select.js';
-export { parseYaml, parseYamlDocuments, type YamlLimits } from './yaml.js';
+export { parsePlacedYaml, parseYaml, parseYamlDocuments, type PlacedDocument, type YamlLimits } from './yaml.js';

@@ -2,6 +2,7 @@ import { CORE_SCHEMA, FAILSAFE_SCHEMA, loadAll, YAMLException, type LoadOptions,
 import { isDeeperThan } from './depth.js';
 import { DEPTH_MAX, type ParseLimits } from './limits.js';
 import { malformed, ParseFailure, tooDeep, tooLong, tooManyValues } from './parse.failure.js';
+import { lineAt, LineTree } from './yaml.lines.js';
 
 export interface YamlLimits extends ParseLimits {
   /** strings: every scalar is a string as it is written, and no node has a tag. */
@@ -17,7 +18,11 @@ const DEFAULTS = { depthMax: DEPTH_MAX, valuesMax: VALUES_MAX, scalars: 'core', 
 const DOCUMENTS_MAX = 1_000;
 
 /** What js-yaml passes to a listener, beyond its published types. */
-type Node = State & { readonly tag: string | null; readonly anchor: string | null };
+type Node = State & {
+  readonly tag: string | null;
+  readonly anchor: string | null;
+  readonly kind: unknown;
+};
 
 class Counter {
   hasAnchors = false;
@@ -72,7 +77,10 @@ const failureOf = (error: unknown, { depthMax }: Required<YamlLimits>): unknown 
  * names, and nothing is built beyond the limits. No merge keys, dates or binary values; repeated keys are refused.
  * @throws ParseFailure
  */
-export const parseYamlDocuments = (text: string, limits: YamlLimits): readonly unknown[] => {
+export const parseYamlDocuments = (text: string, limits: YamlLimits): readonly unknown[] =>
+  documentsOf(text, limits, undefined);
+
+const documentsOf = (text: string, limits: YamlLimits, lines: LineTree | undefined): readonly unknown[] => {
   const all = { ...DEFAULTS, ...limits };
   if (text.length > all.lengthMax) throw tooLong(all.lengthMax);
   const counter = new Counter(all);
@@ -80,7 +88,13 @@ export const parseYamlDocuments = (text: string, limits: YamlLimits): readonly u
     schema: all.scalars === 'strings' ? FAILSAFE_SCHEMA : CORE_SCHEMA,
     // It counts a scalar, and what may turn out to be a key, as levels.
     maxDepth: all.depthMax + 2,
-    listener: counter.see,
+    listener:
+      lines === undefined
+        ? counter.see
+        : (event: 'open' | 'close', node: Node) => {
+            counter.see(event, node);
+            lines.see(event, node);
+          },
   } as LoadOptions;
   try {
     const documents = loadAll(text, null, options);
@@ -92,6 +106,25 @@ export const parseYamlDocuments = (text: string, limits: YamlLimits): readonly u
   } catch (error) {
     throw failureOf(error, all);
   }
+};
+
+/** A document, and where its parts are. */
+export interface PlacedDocument {
+  readonly value: unknown;
+  /** The line of what a path leads to, or of the nearest thing above it; counted from 1. */
+  readonly lineOf: (path: readonly PropertyKey[]) => number;
+}
+
+/**
+ * The same documents, with the lines of their parts.
+ * @throws ParseFailure
+ */
+export const parsePlacedYaml = (text: string, limits: YamlLimits): readonly PlacedDocument[] => {
+  const lines = new LineTree();
+  return documentsOf(text, limits, lines).map((value, index) => {
+    const root = lines.roots[index];
+    return { value, lineOf: (path) => (root === undefined ? 1 : lineAt(root, path)) };
+  });
 };
 
 /**

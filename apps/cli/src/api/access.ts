@@ -4,6 +4,7 @@ import { CliFailure, codeOf, wordsOf } from '../failures.js';
 import { findInstance, instanceFile, type Instance } from '../instance/instance.store.js';
 import type { Outage } from './outage.js';
 import { UNTRUSTED } from '../instance/instance.trust.js';
+import { chosenContext, type ChosenContext } from '../instance/contexts.store.js';
 import type { Io } from '../io/io.js';
 import { fetchTrusting, readAuthority, type Fetch } from './trusting.fetch.js';
 
@@ -12,6 +13,8 @@ export interface Access {
   readonly server: string;
   /** undefined: send the request without one, and learn that it is needed. */
   readonly token: string | undefined;
+  /** The name of the context that says so; undefined: none does. */
+  readonly context?: string | undefined;
   /** Set when the address is that of a local instance. */
   readonly instance: Instance | undefined;
   /** Ctrl-C ends whatever is being asked. */
@@ -27,27 +30,30 @@ export interface AccessOptions {
   readonly tokenFile?: string | undefined;
   readonly caFile?: string | undefined;
   readonly data?: string | undefined;
+  readonly context?: string | undefined;
 }
 
 /**
- * The address: `--server`, FAIRLEAD_SERVER, or the local instance. The token: `--token-file`, FAIRLEAD_TOKEN, or the local
- * instance's, which is never sent to another server.
+ * The address: `--server`, FAIRLEAD_SERVER, the context, or the local instance. The token: `--token-file`, FAIRLEAD_TOKEN, or that of the
+ * context or of the local instance, which is never sent to another server. `--context` comes before the environment.
  */
 export const findAccess = (
   options: AccessOptions,
   { env, cwd, interrupts }: Pick<Io, 'env' | 'cwd' | 'interrupts'>,
 ): Access => {
-  const named = options.server ?? nonEmpty(env['FAIRLEAD_SERVER']);
+  const context = chosenContext(options, { env });
+  const named = options.server ?? context?.server ?? nonEmpty(env['FAIRLEAD_SERVER']);
   const instance = named === undefined ? findInstance(cwd, options.data) : instanceIfTrusted(cwd, options.data);
   const server = named === undefined ? instance?.server : addressOf(named);
   if (server === undefined) throw noInstance(options.data === undefined ? undefined : resolve(cwd, options.data));
   const local = instance !== undefined && addressOf(instance.server) === addressOf(server) ? instance : undefined;
   return {
     server: addressOf(server),
-    token: tokenOf(options, env, local),
+    token: tokenOf(options, env, context, local),
+    context: context?.name,
     instance: local,
     interrupted: interrupts.first,
-    fetch: fetchTrusting(readAuthority(cwd, options.caFile ?? nonEmpty(env['FAIRLEAD_CA_FILE']) ?? local?.caFile)),
+    fetch: fetchTrusting(readAuthority(cwd, options.caFile ?? caFileOf(options, env, context) ?? local?.caFile)),
   };
 };
 
@@ -63,7 +69,7 @@ const instanceIfTrusted = (cwd: string, dataDir: string | undefined): Instance |
 
 const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
-const addressOf = (text: string): string => {
+export const addressOf = (text: string): string => {
   const whole = text.includes('://') ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -76,9 +82,24 @@ const addressOf = (text: string): string => {
   return url.href.replace(/\/+$/, '');
 };
 
-const tokenOf = (options: AccessOptions, env: Io['env'], local: Instance | undefined): string | undefined => {
+const caFileOf = (options: AccessOptions, env: Io['env'], context: ChosenContext | undefined): string | undefined => {
+  const given = nonEmpty(env['FAIRLEAD_CA_FILE']);
+  return options.context === undefined ? (given ?? context?.caFile) : (context?.caFile ?? given);
+};
+
+/** The token of a context belongs to its server: what the environment has of another one must not be sent there where it is named. */
+const tokenOf = (
+  options: AccessOptions,
+  env: Io['env'],
+  context: ChosenContext | undefined,
+  local: Instance | undefined,
+): string | undefined => {
   if (options.tokenFile !== undefined) return readToken(options.tokenFile);
-  return nonEmpty(env['FAIRLEAD_TOKEN']) ?? (local === undefined ? undefined : readToken(local.tokenFile));
+  const given = nonEmpty(env['FAIRLEAD_TOKEN']);
+  if (given !== undefined && options.context === undefined) return given;
+  if (context !== undefined)
+    return context.token ?? (context.tokenFile === undefined ? given : readToken(context.tokenFile));
+  return local === undefined ? undefined : readToken(local.tokenFile);
 };
 
 const readToken = (file: string): string => {
@@ -101,5 +122,5 @@ const noInstance = (dataDir: string | undefined): CliFailure =>
       dataDir === undefined
         ? 'Fairlead is not running: no instance was found in a .fairlead folder here or above'
         : `Fairlead is not running in ${dataDir} (there is no ${instanceFile(dataDir)})`,
-    help: 'Start one with "fairlead up", or name a server with --server or FAIRLEAD_SERVER.',
+    help: 'Start one with "fairlead up", name a server with --server or FAIRLEAD_SERVER, or choose one with "fairlead context use".',
   });

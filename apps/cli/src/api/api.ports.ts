@@ -16,6 +16,7 @@ export type { ClusterRequest, NodeSetRequest, QuarantineReleaseRequest, TokenReq
 export type AutoscalerCredentialView = Schemas['AutoscalerCredential'];
 export type IssuedAutoscalerCredentialView = Schemas['SignedAutoscalerCredential'];
 export type ClusterChanges = Schemas['ClusterChanges'];
+export type WhoamiView = Schemas['Whoami'];
 export type AuditView = Schemas['Audit'];
 export type ClusterView = Schemas['Cluster'];
 export type ConnectionView = Schemas['Connection'];
@@ -165,6 +166,7 @@ export interface Api {
   /** For what is no route of the API: the readiness of the server. */
   readonly fetch: (request: Request) => Promise<Response>;
   version(): Promise<VersionView>;
+  whoami(): Promise<WhoamiView>;
 
   namespaces(): Promise<readonly NamespaceView[]>;
   createNamespace(name: string, description: string): Promise<NamespaceView>;

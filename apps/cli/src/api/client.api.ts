@@ -19,6 +19,7 @@ export const clientApi = (access: Access): Api => {
   return {
     server: access.server,
     fetch: access.fetch,
+    whoami: () => dataOf(access, client.GET('/whoami')),
     version: () => dataOf(access, client.GET('/version')),
     ...namespaceMethods(access, client),
     ...realmMethods(access, client),

@@ -21,9 +21,10 @@ export interface CommandDefinition {
   readonly isDefault?: true;
   /**
    * The shared options that the command uses; any other is refused. `server`: all; `installation`: all but the namespace; `output`: the
-   * format alone; `none`: none. `out-file…`: as `server` and `output`, and -o is a file's.
+   * format alone; `namespace`, `output-namespace`: that, and no server; `none`: none. `out-file…`: as `server` and `output`, and -o is a file's.
    */
-  readonly shared?: 'server' | 'installation' | 'output' | 'none' | 'out-file' | 'out-file-alone';
+  readonly shared?:
+    'server' | 'installation' | 'output' | 'output-namespace' | 'namespace' | 'none' | 'out-file' | 'out-file-alone';
 }
 
 /** Adds a command that does something. */
@@ -92,9 +93,15 @@ export const sharedOptions = (which: NonNullable<CommandDefinition['shared']>): 
     '-n, --namespace <name>',
     'namespace of the cluster (FAIRLEAD_NAMESPACE; default: "default")',
   ).helpGroup(SHARED_HEADING);
+  if (which === 'namespace') return [namespace];
+  if (which === 'output-namespace') return [output, namespace];
   return [
     output,
     ...(which === 'installation' ? [] : [namespace]),
+    new Option(
+      '--context <name>',
+      'context to use (FAIRLEAD_CONTEXT; default: the current one of "fairlead context")',
+    ).helpGroup(SHARED_HEADING),
     new Option('--server <url>', 'address of the REST API (FAIRLEAD_SERVER; default: the local instance)').helpGroup(
       SHARED_HEADING,
     ),

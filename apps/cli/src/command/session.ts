@@ -1,7 +1,8 @@
-import { findAccess, type AccessOptions } from '../api/access.js';
+import { findAccess, type Access, type AccessOptions } from '../api/access.js';
 import type { Api, ClusterAt } from '../api/api.ports.js';
 import { clientApi } from '../api/client.api.js';
 import { Outage } from '../api/outage.js';
+import { chosenContext } from '../instance/contexts.store.js';
 import type { Io } from '../io/io.js';
 import { DEFAULT_FORMAT, type Format } from '../output/format.js';
 
@@ -18,6 +19,7 @@ export interface SharedOptions extends AccessOptions {
 /** One run of a command: the terminal, what was asked of all commands, and the server, which is looked for when it is first needed. */
 export class Session {
   private known: Api | undefined;
+  private found: Access | undefined;
   private waits: boolean;
 
   constructor(
@@ -28,10 +30,12 @@ export class Session {
   }
 
   get api(): Api {
-    return (this.known ??= clientApi({
-      ...findAccess(this.shared, this.io),
-      outage: new Outage(this.io, () => this.waits),
-    }));
+    return (this.known ??= clientApi({ ...this.access, outage: new Outage(this.io, () => this.waits) }));
+  }
+
+  /** Where the server is, and what opens it. */
+  get access(): Access {
+    return (this.found ??= findAccess(this.shared, this.io));
   }
 
   /** From now on a server that restarts is waited for, because the command waits for something that continues there. */
@@ -40,7 +44,10 @@ export class Session {
   }
 
   get namespace(): string {
-    return this.shared.namespace ?? this.io.env['FAIRLEAD_NAMESPACE'] ?? 'default';
+    const { namespace, context } = this.shared;
+    const ofContext = (): string | undefined => chosenContext(this.shared, this.io)?.namespace;
+    const given = this.io.env['FAIRLEAD_NAMESPACE'];
+    return namespace ?? (context === undefined ? (given ?? ofContext()) : (ofContext() ?? given)) ?? 'default';
   }
 
   /** What --namespace says; undefined: it was not given. */

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { MANIFEST_API_VERSION, MANIFEST_KIND, TEMPLATE_KIND } from '@fairlead/contracts';
-import { ParseFailure, parseYamlDocuments } from '@fairlead/parsers';
+import { ParseFailure, parsePlacedYaml, parseYamlDocuments } from '@fairlead/parsers';
 import type { ClusterAt, Manifest, ManifestView, TemplateAt } from '../api/api.ports.js';
 import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
@@ -25,6 +25,8 @@ export interface Source {
 export interface SourcedManifest {
   readonly manifest: ManifestDocument;
   readonly source: Source;
+  /** The line of a field by its path, or of the nearest thing above it; counted from 1. */
+  readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
 export const sourceText = ({ file, document }: Source): string =>
@@ -48,6 +50,15 @@ const documentsIn = (text: string, file: string): readonly unknown[] => {
   }
 };
 
+/** Where the parts of documents are: read again, and only for a text whose lines are needed. */
+const linesIn = (text: string): ((at: number, path: readonly PropertyKey[]) => number) => {
+  let placed: ReturnType<typeof parsePlacedYaml> | undefined;
+  return (at, path) => {
+    placed ??= parsePlacedYaml(text, FILE_LIMITS).filter(({ value }) => value !== null);
+    return placed[at]?.lineOf(path) ?? 1;
+  };
+};
+
 /** The clusters and templates of a YAML or JSON text; empty documents are left out. `file` names it in a complaint. */
 export const parseManifests = (text: string, file: string): readonly SourcedManifest[] => {
   const documents = documentsIn(text, file);
@@ -56,9 +67,10 @@ export const parseManifests = (text: string, file: string): readonly SourcedMani
       `${file} holds ${documents.length} documents`,
       `A file may hold at most ${DOCUMENTS_MAX}; split it, and apply the folder.`,
     );
+  const lines = linesIn(text);
   return documents.map((document, at) => {
     const source = documents.length === 1 ? { file } : { file, document: at + 1 };
-    return { manifest: manifestOf(document, source), source };
+    return { manifest: manifestOf(document, source), source, lineOf: (path) => lines(at, path) };
   });
 };
 

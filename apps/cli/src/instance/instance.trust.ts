@@ -17,25 +17,30 @@ export interface Ownership {
  * Why it is not trusted; undefined: it is. Whoever can write an instance folder decides where commands and tokens are sent and what comes
  * back, kubeconfigs included; that is true for root, too, who would act for the folder's owner with rights that the owner does not have.
  */
-export const distrustOf = ({ path, owner, mode, self }: Ownership): CliFailure | undefined => {
+export const distrustOf = (
+  { path, owner, mode, self }: Ownership,
+  what = 'The instance folder',
+): CliFailure | undefined => {
   if (self === undefined) return undefined;
   if (owner !== self)
     return untrusted(
+      what,
       `${path} belongs to user ${owner}, and this is user ${self}`,
       `Run the command as its owner (sudo -u '#${owner}' fairlead ...), choose your own folder with --data, or name the server with --server and its token with --token-file.`,
     );
   if ((mode & WRITABLE_BY_OTHERS) !== 0)
     return untrusted(
+      what,
       `${path} can be written by other users`,
       `Look whether its content is yours, then take that right away: chmod go-w ${path}`,
     );
   return undefined;
 };
 
-const untrusted = (reason: string, help: string): CliFailure =>
+const untrusted = (what: string, reason: string, help: string): CliFailure =>
   new CliFailure('unauthorised', {
     code: UNTRUSTED,
-    message: `The instance folder is not trusted: ${reason}`,
+    message: `${what} is not trusted: ${reason}`,
     help,
   });
 
@@ -50,11 +55,11 @@ const statsOf = (path: string): Stats | undefined => {
 };
 
 /** Throws when a user other than this one may have written to one of them. Files that do not exist are trusted. */
-export const refuseUntrusted = (paths: readonly string[]): void => {
+export const refuseUntrusted = (paths: readonly string[], what?: string): void => {
   for (const path of paths) {
     const stats = statsOf(path);
     if (stats === undefined) continue;
-    const failure = distrustOf({ path, owner: stats.uid, mode: stats.mode, self: process.getuid?.() });
+    const failure = distrustOf({ path, owner: stats.uid, mode: stats.mode, self: process.getuid?.() }, what);
     if (failure !== undefined) throw failure;
   }
 };

@@ -35,11 +35,13 @@ import {
   faultsOfCluster,
   faultsOfManifest,
   inManifest,
+  issuerCertificateFaults,
   poolsOfSets,
   requestOfManifest,
   versionFaults,
 } from '@fairlead/contracts';
 import { HANDLE, type Decided, type Handle } from '@fairlead/event-sourcing/jetstream';
+import { certificateFault } from '@fairlead/parsers/certificates';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { ClusterCommands, hashOfSpec, namespaceFaults } from '../clusters/clusters.commands.js';
@@ -50,7 +52,6 @@ import { orRefuse, Refused, refuseAny } from '../http/refused.js';
 import { parseBody } from '../http/validation.pipe.js';
 import { TemplateChoices, type TemplateChoice } from '../templates/template.choice.js';
 import { upgradeOrderOf } from '../upgrades/upgrades.commands.js';
-import { issuerCertificateFaults } from './authentication.checks.js';
 import { ChangeChecks } from './change.checks.js';
 import {
   creationFault,
@@ -243,7 +244,7 @@ export class ManifestCommands {
     const { labels } = manifest.metadata;
     refuseAny([
       ...faultsOfManifest(manifest, address),
-      ...issuerCertificateFaults(manifest.spec),
+      ...issuerCertificateFaults(manifest.spec, certificateFault),
       ...staleness(state, manifest, address),
     ]);
     const { spec, plan, connectionFaults, warnings } = await this.prepare(address, { state, manifest, named, caller });

@@ -123,6 +123,16 @@ const healthFaults = ({ controlPlane, pools }: ManifestSpec): readonly Refusal[]
     ...pools.map(({ health }, index) => ({ health, path: `spec.pools[${index}].health` })),
   ].flatMap(({ health, path }) => (health === undefined ? [] : healthCheckFaults(health, path)));
 
+/** An API server does not start with a certificate that it cannot read. */
+export const issuerCertificateFaults = (
+  { authentication }: Pick<ManifestSpec, 'authentication'>,
+  certificateFault: (pem: string) => string | undefined,
+): readonly Refusal[] => {
+  const { ca } = authentication?.oidc ?? {};
+  const reason = ca === undefined ? undefined : certificateFault(ca);
+  return reason === undefined ? [] : [refuse('cluster.oidc-ca', { reason }, 'spec.authentication.oidc.ca')];
+};
+
 /** What can be said of a manifest without knowing whether there is such a cluster. */
 export const faultsOfManifest = (
   manifest: ClusterManifest,

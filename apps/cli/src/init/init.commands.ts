@@ -1,0 +1,128 @@
+import { manifestJsonSchema, type ProviderName } from '@fairlead/contracts';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Option, type Command } from 'commander';
+import { CHECKOUT } from '../checkout.js';
+import { addCommand, runs } from '../command/command.js';
+import { controlPlaneCount, integerBetween, kubernetesVersion } from '../command/parsers.js';
+import type { Session } from '../command/session.js';
+import { CliFailure, wordsOf } from '../failures.js';
+import type { Io } from '../io/io.js';
+import { parseManifests } from '../document/manifest.document.js';
+import { verdictsOf } from '../validate/verdicts.js';
+import { INIT_PROVIDERS, initManifest } from './init.manifest.js';
+
+const WORKERS_MAX = 500;
+const SCHEMA_FILE = 'cluster.schema.json';
+
+interface InitOptions {
+  readonly provider: ProviderName;
+  readonly connection?: string;
+  readonly machineType?: string;
+  readonly controlPlanes?: number;
+  readonly workers: number;
+  readonly kubernetesVersion?: string;
+  readonly cni: string;
+  readonly outputFile?: string;
+  readonly force?: true;
+}
+
+export const addInitCommand = (program: Command, io: Io): void => {
+  addCommand(program, {
+    usage: 'init [name]',
+    summary: 'Print a manifest to start from',
+    description:
+      'Print a commented manifest of a cluster, which "fairlead validate" and "fairlead apply" accept as it is, or write it to a file with the JSON Schema for editors beside it. It asks no question and no server: check the names with "fairlead connection list" and "fairlead connection specs". The name is demo if none is given.',
+    shared: 'namespace',
+    examples: [
+      ['fairlead init demo -f demo.yaml', 'Write demo.yaml, for the lab, and cluster.schema.json beside it'],
+      ['fairlead init demo | fairlead apply -f - --yes', 'Create a cluster in the lab with it'],
+      [
+        'fairlead init shop --provider ssh --connection site --control-planes 3 --workers 2',
+        'Print one for your own hosts',
+      ],
+      ['fairlead init small --workers 0', 'Print one for a single node'],
+    ],
+  })
+    .addOption(
+      new Option('--provider <name>', 'whose machines it uses').choices(Object.keys(INIT_PROVIDERS)).default('lab'),
+    )
+    .option('--connection <name>', "connection that provides the machines (default: the provider's usual name)")
+    .option('--machine-type <name>', "machine size (default: the provider's usual one)")
+    .option(
+      '--control-planes <count>',
+      'number of control planes: 1, 3, 5 or 7 (default: 3, or 1 without workers)',
+      controlPlaneCount,
+    )
+    .option('--workers <count>', 'number of workers; 0: a single node', integerBetween(0, WORKERS_MAX), 2)
+    .option('--kubernetes-version <version>', "Kubernetes version (default: this release's)", kubernetesVersion)
+    .addOption(new Option('--cni <name>', 'pod network').choices(['calico', 'flannel', 'cilium']).default('flannel'))
+    .option('-f, --output-file <file>', 'write it there instead of printing it')
+    .option('--force', 'replace the file')
+    .action(runs(io, async (session, name: string | undefined, options: InitOptions) => init(session, name, options)));
+};
+
+/** Beside a file, so that both can be kept in a repository; else that of the program, which is there. */
+const schemaOf = ({ outputFile }: InitOptions): string =>
+  outputFile === undefined ? pathToFileURL(join(CHECKOUT, 'docs', SCHEMA_FILE)).href : `./${SCHEMA_FILE}`;
+
+const textOf = (session: Session, name: string, options: InitOptions): string => {
+  const { provider, workers, controlPlanes = workers === 0 ? 1 : 3 } = options;
+  const usual = INIT_PROVIDERS[provider];
+  return initManifest({
+    name,
+    namespace: session.namespaceOption,
+    connection: options.connection ?? usual.connection,
+    machineType: options.machineType ?? usual.machineType,
+    controlPlanes,
+    workers,
+    version: options.kubernetesVersion,
+    cni: options.cni,
+    schema: schemaOf(options),
+    caution: usual.caution,
+  });
+};
+
+const init = async (session: Session, name = 'demo', options: InitOptions): Promise<void> => {
+  const { io } = session;
+  const text = textOf(session, name, options);
+  refuseInvalid(text, session);
+  if (options.outputFile === undefined) return io.out(text);
+  const file = resolve(io.cwd, options.outputFile);
+  await write(file, text, options.force === true);
+  const schema = join(dirname(file), SCHEMA_FILE);
+  const hasSchema = existsSync(schema);
+  if (!hasSchema) await write(schema, `${JSON.stringify(manifestJsonSchema(), undefined, 2)}\n`, false);
+  io.err(
+    `Wrote ${options.outputFile}${hasSchema ? '' : ` and ${SCHEMA_FILE} beside it`}. Check it with "fairlead validate -f ${options.outputFile}"; create the cluster with "fairlead apply -f ${options.outputFile}".\n`,
+  );
+};
+
+/** What the options say is in it: what the server would refuse is not written. */
+const refuseInvalid = (text: string, { io, namespace }: Session): void => {
+  const [verdict] = verdictsOf(parseManifests(text, 'The manifest'), {
+    namespace,
+    now: new Date(io.now()).toISOString(),
+  });
+  const [first, ...further] = verdict?.faults ?? [];
+  if (first !== undefined) throw new CliFailure('usage', { ...first, further });
+};
+
+const write = async (file: string, text: string, replaces: boolean): Promise<void> => {
+  try {
+    await writeFile(file, text, { flag: replaces ? 'w' : 'wx' });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+      throw new CliFailure('conflict', {
+        code: 'cli.file-exists',
+        message: `${file} exists already`,
+        help: 'Choose another file, or replace it with --force.',
+      });
+    throw new CliFailure('failed', {
+      code: 'cli.file-unwritable',
+      message: `${file} cannot be written: ${wordsOf(error)}`,
+    });
+  }
+};

@@ -1,0 +1,90 @@
+import type { PROVIDERS } from '@fairlead/contracts';
+import { ANY_HOST, DEFAULT_KUBERNETES_VERSION, MANIFEST_API_VERSION, MANIFEST_KIND } from '@fairlead/contracts';
+
+/** A provider, with what its machines are called where nothing else is said. */
+export interface InitProvider {
+  readonly connection: string;
+  readonly machineType: string;
+  readonly caution?: string;
+}
+
+export const INIT_PROVIDERS: Readonly<Record<(typeof PROVIDERS)[number], InitProvider>> = {
+  lab: { connection: 'lab', machineType: 'lab.medium', caution: 'a simulation: no workload runs there' },
+  nspawn: {
+    connection: 'nspawn',
+    machineType: 'nspawn.medium',
+    caution: 'containers that share the kernel of this machine',
+  },
+  ssh: { connection: 'site', machineType: ANY_HOST },
+};
+
+/** What is declared, every value decided. */
+export interface InitAnswers {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly connection: string;
+  readonly machineType: string;
+  readonly controlPlanes: number;
+  readonly workers: number;
+  readonly version: string | undefined;
+  readonly cni: string;
+  /** What an editor reads the schema from. */
+  readonly schema: string;
+  readonly caution: string | undefined;
+}
+
+const poolsText = ({ workers, connection, machineType }: InitAnswers): string =>
+  workers === 0
+    ? '  pools: []'
+    : `  pools:
+    - name: workers
+      replicas: ${workers}
+      connection: ${connection}
+      machineType: ${machineType}
+      # Labels and taints are given at join, and changed on existing nodes.
+      #labels: { tier: web }
+      #taints: [{ key: dedicated, value: web, effect: NoSchedule }]
+      # Replace nodes that stay unhealthy, one at a time.
+      #health: { remediation: replace, unhealthyAfter: 5m, maxUnhealthy: 1 }
+      # In place of replicas: Kubernetes' Cluster Autoscaler chooses the size within these bounds.
+      # autoscaling: { min: 1, max: 5 }`;
+
+const connectionText = ({ connection, caution }: InitAnswers): string =>
+  `  # Machines of the connection ${connection}${caution === undefined ? '' : ` (${caution})`}. List: fairlead connection specs ${connection}`;
+
+/** A manifest to start from. A line that begins with "#" and no space is a field that may be used by removing the "#". */
+export const initManifest = (answers: InitAnswers): string => {
+  const { name, namespace, version = DEFAULT_KUBERNETES_VERSION, cni, controlPlanes, workers, schema } = answers;
+  return `# yaml-language-server: $schema=${schema}
+# A cluster of Fairlead. Check it: fairlead validate -f <file>; create or change it: fairlead apply -f <file>
+apiVersion: ${MANIFEST_API_VERSION}
+kind: ${MANIFEST_KIND}
+metadata:
+  name: ${name}${namespace === undefined ? '' : `\n  namespace: ${namespace}`}
+  #labels: { team: shop }
+spec:
+  # A change of it is an upgrade. Versions: fairlead version
+  version: ${version}
+  # single: all machines on one connection. multi: several, with the networks canal or kilo.
+  serviceType: single
+  network:
+    cni: ${cni} # calico, flannel or cilium
+    # Neither may overlap the network of the machines.
+    podCidr: 10.244.0.0/16
+    serviceCidr: 10.96.0.0/12
+${connectionText(answers)}
+  controlPlane:
+    replicas: ${controlPlanes} # 1, 3, 5 or 7
+    connection: ${answers.connection}
+    machineType: ${answers.machineType}${workers === 0 ? '\n    schedulable: true # workloads run on the only node' : ''}
+    # Replace a control plane that stays unhealthy.
+    #health: { remediation: replace, unhealthyAfter: 10m }
+${poolsText(answers)}
+  # How long a drain waits for pods, and what it does then.
+  #drain: { timeout: 15m }
+  # Snapshots of etcd.
+  #etcdBackups: { schedule: "0 3 * * *", keep: 7 }
+  # keep: what a failed creation has made stays for "fairlead cluster retry"; cleanup: it is deleted.
+  #onFailure: cleanup
+`;
+};
