@@ -1,4 +1,4 @@
-import type { ClusterUid, Machine, MachinePlan, NodeName } from '@fairlead/contracts';
+import { POOL_LABEL, type ClusterUid, type Machine, type MachinePlan, type NodeName } from '@fairlead/contracts';
 import { desiredTask, reconcilerDecider, STATE_FACTS, type TaskRef } from '@fairlead/event-sourcing';
 import { UID } from '../../apps/bootstrap-svc/src/bootstrap/bootstrap.fixtures.js';
 import { batchOfRequest, requestOf } from '../../apps/infra-svc/src/machines/additions.js';
@@ -22,6 +22,7 @@ const machineOf = ({ rootDisk: _disk, zone: _zone, ...plan }: MachinePlan): Mach
     csp: 'lab',
     region: 'lab-1',
     zone: 'lab-1a',
+    labels: { [POOL_LABEL]: plan.pool },
   }) as Machine;
 
 /** A task of infra-svc. The provider is played. */

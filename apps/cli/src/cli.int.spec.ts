@@ -141,11 +141,21 @@ describe('a refusal', () => {
     const again = { ...second, field: 'worker[1].name' };
     const errors = [first, second, { ...second, field: 'worker[0].name' }, again];
     gateway.on('POST', '/ns/default/clusters', refusal(400, first.reason, first.message, { ...first, errors }));
-    expect((await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's'])).stderr).toBe(
+    expect((await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--machine-type', 's'])).stderr).toBe(
       'Error: First. [cluster.pod-cidr]\n  Field: config.kubernetes.podCidr\n  See "fairlead namespace list".\n' +
         'Error: Second. [cluster.name]\n  Fields: worker[0].name, worker[1].name\n',
     );
-    const { stderr } = await ask(['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's', '-o', 'json']);
+    const { stderr } = await ask([
+      'cluster',
+      'create',
+      'demo',
+      '--connection',
+      'lab',
+      '--machine-type',
+      's',
+      '-o',
+      'json',
+    ]);
     expect(JSON.parse(stderr)).toMatchObject({
       error: { field, further: [{ code: 'cluster.name' }, { field: 'worker[0].name' }, { field: 'worker[1].name' }] },
     });

@@ -35,6 +35,9 @@ import { addVersionCommand } from './version.commands.js';
 import { addWhoamiCommand } from './whoami/whoami.commands.js';
 import { VERSION } from './version.js';
 
+/** Longer lines are hard to read, and a pipe has no width. */
+const HELP_COLUMNS_MAX = 120;
+
 /** The whole command tree. Building it does nothing: documentation and completion read it too. */
 export const buildProgram = (io: Io): Command => {
   const program = new Command('fairlead')
@@ -54,8 +57,8 @@ export const buildProgram = (io: Io): Command => {
       outputError: () => undefined, // runCli says it, with its help and as JSON when asked to.
       getOutHasColors: () => io.colors.isColorSupported,
       getErrHasColors: () => io.colors.isColorSupported,
-      getOutHelpWidth: io.columns,
-      getErrHelpWidth: io.columns,
+      getOutHelpWidth: () => Math.min(io.outColumns(), HELP_COLUMNS_MAX),
+      getErrHelpWidth: () => Math.min(io.errColumns(), HELP_COLUMNS_MAX),
     })
     .addHelpText('after', exitCodesText);
   for (const option of sharedOptions('server')) program.addOption(option);

@@ -165,7 +165,7 @@ describe('in the background', () => {
   });
 
   it('answers every question about it', async () => {
-    expect((await succeeds(fairlead('cluster', 'list'))).stdout).toMatch(/demo +Provisioned +Running +5\/5 +v1\./);
+    expect((await succeeds(fairlead('cluster', 'list'))).stdout).toMatch(/demo +Running +5\/5 +v1\./);
     expect((await succeeds(fairlead('cluster', 'describe', 'demo'))).stdout).toMatch(/^✔ default\/demo {2}Ready/);
     expect(
       (await succeeds(fairlead('node', 'list', 'demo', '--output', 'name'))).stdout.trimEnd().split('\n'),
@@ -194,12 +194,22 @@ describe('in the background', () => {
       code: 6,
       stderr: expect.stringContaining('[cluster.not-failed]'),
     });
-    const even = ['cluster', 'create', 'even', '--control-planes', '2', '--connection', 'lab', '--spec', 'lab.medium'];
+    const even = [
+      'cluster',
+      'create',
+      'even',
+      '--control-planes',
+      '2',
+      '--connection',
+      'lab',
+      '--machine-type',
+      'lab.medium',
+    ];
     expect(await fairlead(...even)).toMatchObject({
       code: 7,
       stderr: expect.stringContaining('[cluster.control-plane-even]'),
     });
-    const huge = ['cluster', 'create', 'huge', '--connection', 'lab', '--spec', 'lab.galactic'];
+    const huge = ['cluster', 'create', 'huge', '--connection', 'lab', '--machine-type', 'lab.galactic'];
     expect(await fairlead(...huge)).toMatchObject({
       code: 7,
       stderr: expect.stringContaining('[cluster.spec-unknown]'),
@@ -246,10 +256,10 @@ describe('in the background', () => {
       '0',
       '--connection',
       'lab',
-      '--spec',
+      '--machine-type',
       'lab.medium',
     ];
-    expect((await succeeds(fairlead(...create, '--wait'))).stdout).toContain('Provisioned');
+    expect((await succeeds(fairlead(...create, '--wait'))).stdout).toContain('Running');
     expect((await succeeds(fairlead('cluster', 'delete', 'small', '--yes', '--wait'))).stdout).toContain(
       'only its history is kept',
     );

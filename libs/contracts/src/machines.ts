@@ -74,7 +74,10 @@ export const Machine = z.strictObject({
   region: z.string(),
   zone: z.string(),
   profile: HostProfile.optional(),
-  labels: z.record(z.string(), z.string()).optional().describe('Labels that its provider wants on the node'),
+  labels: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('Labels that its node has when it joins: those that its provider wants, and its pool'),
   surge,
 });
 export type Machine = z.infer<typeof Machine>;

@@ -7,6 +7,7 @@ import {
   type Machine,
   type NodeName,
   type SecretRef,
+  POOL_LABEL,
 } from '@fairlead/contracts';
 import { stored } from '@fairlead/event-sourcing/spec';
 import { evolve } from './bootstrap.evolve.js';
@@ -48,11 +49,13 @@ export const specOf = (controlPlanes: number, workers: number, more: Record<stri
 export const cp = (index: number): NodeName => `demo-cp-${index}-aaaaa` as NodeName;
 export const w = (index: number): NodeName => `demo-w-${index}-bbbbb` as NodeName;
 
+const poolOf = (name: NodeName): string => (name.includes('-cp-') ? 'control-plane' : 'workers');
+
 export const machine = (name: NodeName, leader = false): Machine =>
   ({
     name,
     role: name.includes('-cp-') ? 'control-plane' : 'worker',
-    pool: name.includes('-cp-') ? 'control-plane' : 'workers',
+    pool: poolOf(name),
     leader,
     connection: 'lab',
     spec: 'lab.medium',
@@ -69,6 +72,7 @@ export const machine = (name: NodeName, leader = false): Machine =>
     csp: 'lab',
     region: 'lab-1',
     zone: 'lab-1a',
+    labels: { [POOL_LABEL]: poolOf(name) },
   }) as Machine;
 
 export const machinesOf = (controlPlanes: number, workers: number): Machine[] => [

@@ -376,6 +376,25 @@ describe('labels and taints of a pool', () => {
     expect(desiredAfter(...wholeCluster(), returned(w(1)))).toEqual([]);
   });
 
+  it('name the pool of a node that joined before kubelets did, once, and whenever it registers again', () => {
+    const earlier = ({ type, data }: Fact): Fact => {
+      if (type !== 'VmsCreated') return { type, data } as Fact;
+      return { type, data: { ...data, machines: data.machines.map(({ labels: _none, ...machine }) => machine) } };
+    };
+    const facts = wholeCluster().map(earlier);
+    const wanted = desiredAfter(...facts);
+    expect(wanted).toContain(`SetNodeLabels/${w(1)}`);
+    expect(wanted).toContain(`SetNodeLabels/${cp(2)}`);
+    const state = stateAfter(...facts);
+    if (state.status !== 'ready') throw new Error(state.status);
+    const { labels, taints } = desiredMetadata(state.cluster, state.cluster.hosts[w(1)]!);
+    expect([labels, taints]).toEqual([{ 'fairlead.dev/pool': 'workers' }, []]);
+    const set: Fact = { type: 'NodeLabelsSet', data: { uid: UID, node: w(1), labels, taints: [...taints] } };
+    expect(desiredAfter(...facts, set)).not.toContain(`SetNodeLabels/${w(1)}`);
+    const returned: Fact = { type: 'NodeReturned', data: { uid: UID, node: w(1) } };
+    expect(desiredAfter(...facts, set, returned)).toContain(`SetNodeLabels/${w(1)}`);
+  });
+
   it('are those of kubeadm on a control plane whose Node was deleted and whose kubelet registered again', () => {
     const returned: Fact = { type: 'NodeReturned', data: { uid: UID, node: cp(2) } };
     const labels = {

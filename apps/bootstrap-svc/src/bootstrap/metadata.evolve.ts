@@ -1,4 +1,11 @@
-import { nodeMetadata, taintKey, type DeclaredSpec, type NodeMetadata, type StoredEvent } from '@fairlead/contracts';
+import {
+  nodeMetadata,
+  POOL_LABEL,
+  taintKey,
+  type DeclaredSpec,
+  type NodeMetadata,
+  type StoredEvent,
+} from '@fairlead/contracts';
 import { isControlPlane, type Cluster, type Host } from './bootstrap.state.js';
 import { servesSnapshot } from './restored.evolve.js';
 
@@ -11,18 +18,32 @@ const ofControlPlane = ({ spec }: Cluster): NodeMetadata =>
     taints: spec.singleNode ? [] : [{ key: CONTROL_PLANE, effect: 'NoSchedule' }],
   });
 
-/** The labels and taints that a pool gives to its nodes, and kubeadm to control planes. */
-export const desiredMetadata = (cluster: Cluster, host: Host): NodeMetadata =>
-  isControlPlane(host) ? ofControlPlane(cluster) : nodeMetadata(cluster.pools?.[host.machine.pool] ?? {});
+/** The name of its pool, for a node that joined before kubelets gave it to their nodes. */
+const ofEarlierJoin = ({ machine: { labels = {}, pool } }: Host): Readonly<Record<string, string>> =>
+  labels[POOL_LABEL] === undefined ? { [POOL_LABEL]: pool } : {};
 
 /** What the node has is not known, and may be what its pool has no longer. */
 const mayHaveObsolete = ({ metadata }: Host): boolean =>
   metadata !== undefined && metadata.set === null && metadata.ours.labels.length + metadata.ours.taints.length > 0;
 
-/** Whether the node has the labels and taints of its pool; a control plane has kubeadm's until it registers again. */
+/** The labels and taints that a pool gives to its nodes, and kubeadm to control planes. */
+export const desiredMetadata = (cluster: Cluster, host: Host): NodeMetadata => {
+  const given: Partial<NodeMetadata> = isControlPlane(host)
+    ? ofControlPlane(cluster)
+    : (cluster.pools?.[host.machine.pool] ?? {});
+  return nodeMetadata({ ...given, labels: { ...given.labels, ...ofEarlierJoin(host) } });
+};
+
+/** Nothing has to be set on the node since it joined; a control plane has kubeadm's labels and taints until it registers again. */
+const isAsJoined = (cluster: Cluster, host: Host): boolean =>
+  host.metadata === undefined &&
+  Object.keys(ofEarlierJoin(host)).length === 0 &&
+  (isControlPlane(host) || cluster.pools?.[host.machine.pool] === undefined);
+
+/** Whether the node has the labels and taints of its pool. */
 export const hasMetadata = (cluster: Cluster, host: Host): boolean =>
   !mayHaveObsolete(host) &&
-  ((host.metadata === undefined && (isControlPlane(host) || cluster.pools?.[host.machine.pool] === undefined)) ||
+  (isAsJoined(cluster, host) ||
     JSON.stringify(nodeMetadata(host.metadata?.set ?? {})) === JSON.stringify(desiredMetadata(cluster, host)));
 
 const keysOf = ({ labels, taints }: NodeMetadata): { labels: readonly string[]; taints: readonly string[] } => ({

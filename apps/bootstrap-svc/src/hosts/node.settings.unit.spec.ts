@@ -47,11 +47,13 @@ it("the cluster is set as its first control plane's host asks for, each node as 
   expect(nodeSettings(hostNamed(cluster, w(1)), DEFAULT_TUNING).tuning).toEqual(DEFAULT_TUNING);
 });
 
-it('a node is labelled with its provider, region and zone by its kubelet [CB-Ladybug 21]', () => {
-  const at = { ...machine(w(1)), csp: 'lab', region: 'lab-1', zone: 'lab-1b', labels: { rack: '7' } };
+it('a node is labelled with its pool, provider, region and zone by its kubelet [CB-Ladybug 21]', () => {
+  const ofMachine = { rack: '7', 'fairlead.dev/pool': 'workers' };
+  const at = { ...machine(w(1)), csp: 'lab', region: 'lab-1', zone: 'lab-1b', labels: ofMachine };
   const { labels } = nodeSettings(hostNamed(stateWith(machine(cp(1), true), at), w(1)), DEFAULT_TUNING);
   expect(labels).toEqual({
     rack: '7',
+    'fairlead.dev/pool': 'workers',
     'topology.cloud-barista.github.io/csp': 'lab',
     'topology.kubernetes.io/region': 'lab-1',
     'topology.kubernetes.io/zone': 'lab-1b',

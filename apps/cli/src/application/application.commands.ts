@@ -9,6 +9,7 @@ import { duration, integerBetween } from '../command/parsers.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { optional, prose } from '../output/table.js';
 import { untilSynchronized } from './sync.effects.js';
 
 export const addApplicationCommands = (program: Command, io: Io): void => {
@@ -36,7 +37,7 @@ const stateOf = ({ state, reason }: ApplicationView): string =>
 const answerOf = (items: readonly ApplicationView[]): Answer => ({
   data: items,
   table: {
-    columns: ['name', 'chart', 'range', 'newest', 'versions', 'status'],
+    columns: ['name', 'chart', optional('range', 2), 'newest', optional('versions', 1), prose('message')],
     rows: items.map((item) => [
       item.name,
       item.chart,

@@ -7,6 +7,7 @@ import { duration } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { optional } from '../output/table.js';
 import { secretManifest } from './secret.manifest.js';
 
 export const addAutoscalerCommands = (program: Command, io: Io): void => {
@@ -76,7 +77,7 @@ const addList = (parent: Command, io: Io): void => {
         return {
           data: items,
           table: {
-            columns: ['id', 'created', 'expires', 'key'],
+            columns: ['id', 'created', 'expires', optional('key', 1)],
             rows: items.map(({ id, createdTime, expiresAt, keySha256 }) => [
               id,
               createdTime,

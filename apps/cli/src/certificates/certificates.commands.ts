@@ -37,7 +37,7 @@ export const addCertificateCommands = (program: Command, io: Io): void => {
 const certificatesAnswer = (certificates: readonly CertificateView[]): Answer => ({
   data: certificates,
   table: {
-    columns: ['node', 'certificate', 'ends', 'days left'],
+    columns: ['node', 'certificate', 'expires', 'days left'],
     rows: certificates.map(({ node, name, expiresAt, daysLeft }) => [node, name, expiresAt, String(daysLeft)]),
     empty: 'No agent has reported certificates yet.',
   },

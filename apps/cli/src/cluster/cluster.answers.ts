@@ -1,7 +1,8 @@
 import type { ClusterView, NodeView } from '../api/api.ports.js';
 import type { Answer } from '../output/format.js';
 import { formatDuration } from '../output/duration.js';
-import { tableText, type Table } from '../output/table.js';
+import { optional, prose, tableText, type Table } from '../output/table.js';
+import { wrappedLines } from '../output/wrap.js';
 import { attemptOf } from '../progress/operation.words.js';
 
 /** Clusters and nodes in the forms of `--output`. */
@@ -24,7 +25,6 @@ const doingOf = ({ status, progress, lease }: ClusterView): string => {
 
 const clusterRow = (cluster: ClusterView, nowMs: number): readonly string[] => [
   cluster.name,
-  cluster.status.phase,
   cluster.status.state,
   nodesOf(cluster),
   cluster.k8sVersion,
@@ -55,17 +55,17 @@ const sinceOf = (conditions: ClusterView['conditions']): string => {
   return ready === undefined ? '' : ` since ${ready.lastTransitionTime}`;
 };
 
-const CLUSTER_COLUMNS = ['name', 'phase', 'state', 'ready', 'version', 'age', 'status'];
+const CLUSTER_COLUMNS = ['name', 'state', 'ready', 'version', optional('age', 1), prose('message')];
 
 /** Only where some have an end. */
 const endRow = ({ lease }: ClusterView): readonly string[] => [lease?.endsAt ?? ''];
 
-export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer => {
+export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number): Answer & { readonly table: Table } => {
   const haveEnds = clusters.some(({ lease }) => lease !== undefined);
   return {
     data: clusters,
     table: {
-      columns: haveEnds ? [...CLUSTER_COLUMNS, 'ends'] : CLUSTER_COLUMNS,
+      columns: haveEnds ? [...CLUSTER_COLUMNS, optional('expires', 2)] : CLUSTER_COLUMNS,
       rows: clusters.map((cluster) => [...clusterRow(cluster, nowMs), ...(haveEnds ? endRow(cluster) : [])]),
       empty: 'There are no clusters in this namespace.',
     },
@@ -74,7 +74,7 @@ export const clustersAnswer = (clusters: readonly ClusterView[], nowMs: number):
 };
 
 /** Of several namespaces: each cluster with its own. */
-export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): Answer => ({
+export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): Answer & { readonly table: Table } => ({
   data: clusters,
   table: {
     columns: ['namespace', ...CLUSTER_COLUMNS],
@@ -84,7 +84,7 @@ export const clustersOfAll = (clusters: readonly ClusterView[], nowMs: number): 
   names: clusters.map(({ namespace, name }) => `${namespace}/${name}`),
 });
 
-export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer => ({
+export const clusterAnswer = (cluster: ClusterView, nowMs: number): Answer & { readonly table: Table } => ({
   ...clustersAnswer([cluster], nowMs),
   data: cluster,
 });
@@ -94,7 +94,8 @@ export const oneClusterAnswer = (cluster: ClusterView, nowMs: number): Answer =>
   const answer = clusterAnswer(cluster, nowMs);
   const more = waitingText(cluster, nowMs);
   if (cluster.status.state === 'Running' || more.length === 0) return answer;
-  return { ...answer, table: [tableText(answer.table as Table), '', ...more].join('\n') };
+  const { table } = answer;
+  return { ...answer, table: (columns) => [tableText(table, columns), '', ...wrappedLines(more, columns)].join('\n') };
 };
 
 /** What sets the node apart from one that is as requested. */
@@ -109,21 +110,28 @@ const statusOf = ({ reason, extraFor, updatesDisabled, remediation = '', cordon 
     .filter(Boolean)
     .join('; ');
 
-export const nodesAnswer = (nodes: readonly NodeView[], nowMs: number): Answer => ({
+export const nodesAnswer = (
+  nodes: readonly NodeView[],
+  nowMs: number,
+  empty = 'The cluster has no nodes.',
+): Answer => ({
   data: nodes,
   table: {
-    columns: ['name', 'phase', 'role', 'version', 'spec', 'address', 'age', 'status'],
+    columns: [
+      ...['name', 'pool', 'state', 'version'],
+      ...[optional('machine type', 2), optional('address', 1), optional('age', 3), prose('message')],
+    ],
     rows: nodes.map((node) => [
       node.name,
+      node.pool,
       node.phase,
-      node.role,
       node.software['kubelet'] === undefined ? '' : `v${node.software['kubelet'].replace(/^v/, '')}`,
       node.spec,
       node.publicIp,
       age(node.createdTime, nowMs),
       statusOf(node),
     ]),
-    empty: 'The cluster has no nodes.',
+    empty,
   },
   names: nodes.map(({ name }) => name),
 });

@@ -6,6 +6,7 @@ import { Option, type Command } from 'commander';
 import type { ClusterAt, ClusterRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
+import { withFormerOption } from '../command/former.js';
 import { integerBetween, kubernetesVersion, moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
@@ -51,13 +52,16 @@ const addCreate = (parent: Command, io: Io): void => {
       'Create a cluster from options, from a file (YAML or JSON, a ClusterRequest of docs/openapi.json), or from a file with options that override it. The default is 3 control planes and 2 workers.',
     examples: [
       [
-        'fairlead cluster create demo --connection lab --spec lab.medium --wait',
+        'fairlead cluster create demo --connection lab --machine-type lab.medium --wait',
         'Create 3 control planes and 2 workers, and wait until the cluster is Ready',
       ],
-      ['fairlead cluster create small --workers 0 --connection lab --spec lab.medium', 'Create a single-node cluster'],
+      [
+        'fairlead cluster create small --workers 0 --connection lab --machine-type lab.medium',
+        'Create a single-node cluster',
+      ],
       ['fairlead cluster create -f cluster.yaml --wait --timeout 15m', 'Read the request from a file'],
       [
-        'fairlead cluster create demo --connection lab --spec lab.medium --on-failure cleanup',
+        'fairlead cluster create demo --connection lab --machine-type lab.medium --on-failure cleanup',
         'Delete everything if the creation fails',
       ],
       ['sed s/demo/demo2/ cluster.yaml | fairlead cluster create -f -', 'Read from standard input'],
@@ -71,8 +75,8 @@ const addCreate = (parent: Command, io: Io): void => {
     )
     .option('--workers <count>', 'number of workers; 0 creates a single-node cluster', integerBetween(0, WORKERS_MAX))
     .option('--connection <name>', 'connection that provides the machines')
-    .option('--spec <name>', 'machine size, as the provider names it')
-    .option('--worker-spec <name>', 'machine size of the workers (default: --spec)')
+    .option('--machine-type <name>', 'machine size, as the provider names it')
+    .option('--worker-machine-type <name>', 'machine size of the workers (default: --machine-type)')
     .option('--kubernetes-version <version>', "Kubernetes version (default: the server's)", kubernetesVersion)
     .option('--cni <name>', 'pod network: calico, flannel or cilium (service type single), canal or kilo (multi)')
     .option(
@@ -96,15 +100,17 @@ const addCreate = (parent: Command, io: Io): void => {
       '--idempotency-key <key>',
       'repeating the request with the same key has no further effect (default: generated)',
     );
+  withFormerOption(command, io, '--spec <name>', '--machine-type');
+  withFormerOption(command, io, '--worker-spec <name>', '--worker-machine-type');
   addWaitOptions(command).action(runs(io, create));
 };
 
 const create = async (session: Session, name: string | undefined, options: CreateOptions): Promise<Answer> => {
   checkWaitOptions(options);
-  const { file, connection, spec } = options;
-  if (file === undefined && (connection === undefined || spec === undefined))
+  const { file, connection, machineType } = options;
+  if (file === undefined && (connection === undefined || machineType === undefined))
     throw usageFailure(
-      'A cluster needs --connection and --spec, or a file',
+      'A cluster needs --connection and --machine-type, or a file',
       'List them with "fairlead connection list" and "fairlead connection specs <connection>".',
     );
   const document = file === undefined ? undefined : await readDocument(file, session.io);
@@ -187,7 +193,7 @@ const addDescribe = (parent: Command, io: Io): void => {
         const options = {
           all: all === true,
           nowMs: io.now(),
-          columns: io.isLive ? io.columns() : Number.POSITIVE_INFINITY,
+          columns: io.outColumns(),
           colors: io.colors,
         };
         if (then !== undefined) return objectsAnswer(await session.api.clusterAsOf(at, then), options);

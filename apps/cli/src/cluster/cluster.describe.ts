@@ -11,10 +11,11 @@ import type {
 import { CliFailure } from '../failures.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
+import { wrappedLines } from '../output/wrap.js';
 import { operationsOf, unlessUnknown } from '../progress/follow.effects.js';
 import { treeOf, type ShownOperation } from '../progress/operation.tree.js';
 import { summaryOf } from '../progress/operation.words.js';
-import { linesOfTree, wrapped } from '../progress/tree.text.js';
+import { linesOfTree } from '../progress/tree.text.js';
 import { targetText } from '../upgrade/plan.text.js';
 import { leaseText } from './lease.text.js';
 import { objectTreeOf } from './object.tree.js';
@@ -65,18 +66,8 @@ export const describeAnswer = (described: Described, options: DescribeOptions): 
 /** The operation as a tree, and below it what else there is to say. */
 export const describeLines = (described: Described, options: DescribeOptions): readonly string[] => [
   ...treeText(described, options),
-  ...restOf(described, options).flatMap((line) => wrappedTo(line, options.columns)),
+  ...wrappedLines(restOf(described, options), options.columns),
 ];
-
-/** What is wrapped is indented like its first line, and a little more. */
-const wrappedTo = (line: string, columns: number): readonly string[] => {
-  if (line.length <= columns) return [line];
-  const indent = /^ */.exec(line)?.[0] ?? '';
-  const [first = '', ...more] = wrapped(line.trimStart(), columns - indent.length - WRAP_INDENT.length);
-  return [`${indent}${first}`, ...more.map((part) => `${indent}${WRAP_INDENT}${part}`)];
-};
-
-const WRAP_INDENT = '  ';
 
 const restOf = (described: Described, options: DescribeOptions): readonly string[] => [
   ...stateText(described.cluster),
@@ -224,7 +215,15 @@ const treeText = (described: Described, options: DescribeOptions): readonly stri
   const earlier = operations.slice(0, -1).toReversed();
   if (earlier.length === 0) return lines;
   if (!options.all)
-    return [...lines, '', 'Before that:', ...earlier.map((operation) => `  ${operationLine(operation)}`)];
+    return [
+      ...lines,
+      '',
+      'Before that:',
+      ...wrappedLines(
+        earlier.map((operation) => `  ${operationLine(operation)}`),
+        options.columns,
+      ),
+    ];
   // Of the nodes of an earlier operation only the present state is known.
   const trees = earlier.flatMap((operation) => [
     '',

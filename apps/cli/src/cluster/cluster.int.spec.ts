@@ -26,7 +26,7 @@ describe('cluster', () => {
   it('list prints a table, and the same whole as JSON', async () => {
     gateway.on('GET', '/ns/team-a/clusters', { body: { items: [clusterView({ namespace: 'team-a' })] } });
     expect((await ask(['cluster', 'list', '-n', 'team-a'])).stdout).toBe(
-      'NAME   PHASE         STATE     READY   VERSION   AGE     STATUS\ndemo   Provisioned   Running   5/5     v1.34.4   1h00m   -\n',
+      'NAME   STATE     READY   VERSION   AGE     MESSAGE\ndemo   Running   5/5     v1.34.4   1h00m   -\n',
     );
     expect(JSON.parse((await ask(['cluster', 'list', '-n', 'team-a', '-o', 'json'])).stdout)).toMatchObject([
       { name: 'demo' },
@@ -49,8 +49,11 @@ describe('cluster', () => {
   });
 
   it('create without a file names the options that it needs', async () => {
-    const { code, stderr } = await ask(['cluster', 'create', 'demo', '--spec', 'lab.medium']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('A cluster needs --connection and --spec, or a file')]);
+    const { code, stderr } = await ask(['cluster', 'create', 'demo', '--machine-type', 'lab.medium']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('A cluster needs --connection and --machine-type, or a file'),
+    ]);
   });
 
   it('create sends the file of standard input, with an idempotency key', async () => {

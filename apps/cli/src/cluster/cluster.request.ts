@@ -9,8 +9,8 @@ export interface ClusterFlags {
   readonly controlPlanes?: number;
   readonly workers?: number;
   readonly connection?: string;
-  readonly spec?: string;
-  readonly workerSpec?: string;
+  readonly machineType?: string;
+  readonly workerMachineType?: string;
   readonly kubernetesVersion?: string;
   readonly cni?: string;
   readonly serviceType?: string;
@@ -70,7 +70,7 @@ const controlPlaneOf = (
   const overrides = {
     ...pick('count', flags.controlPlanes),
     ...pick('connection', flags.connection),
-    ...pick('spec', flags.spec),
+    ...pick('spec', flags.machineType),
   };
   return controlPlane === undefined && Object.keys(overrides).length === 0
     ? {}
@@ -88,7 +88,7 @@ const workersOf = ({ worker }: ClusterRequest, flags: ClusterFlags): Pick<Cluste
   const overrides = {
     ...pick('count', flags.workers),
     ...pick('connection', flags.connection),
-    ...pick('spec', flags.workerSpec ?? flags.spec),
+    ...pick('spec', flags.workerMachineType ?? flags.machineType),
   };
   if (worker === undefined) return flags.workers === undefined ? {} : { worker: [overrides] };
   return { worker: worker.map((set) => ({ ...set, ...overrides })) };

@@ -28,14 +28,14 @@ const usageOf = (work: () => unknown): string => {
 
 describe('a request from options alone', () => {
   it('asks for three control planes and two workers on one connection', () =>
-    expect(clusterRequest('demo', undefined, { connection: 'lab', spec: 'lab.medium' })).toEqual({
+    expect(clusterRequest('demo', undefined, { connection: 'lab', machineType: 'lab.medium' })).toEqual({
       name: 'demo',
       controlPlane: [{ connection: 'lab', count: 3, spec: 'lab.medium' }],
       worker: [{ connection: 'lab', count: 2, spec: 'lab.medium' }],
     }));
 
   it.each([{ controlPlanes: 1 }, {}])('is a single node without workers: %j', (given) =>
-    expect(clusterRequest('small', undefined, { ...given, workers: 0, connection: 'lab', spec: 's' })).toEqual({
+    expect(clusterRequest('small', undefined, { ...given, workers: 0, connection: 'lab', machineType: 's' })).toEqual({
       name: 'small',
       singleNode: true,
       controlPlane: [{ connection: 'lab', count: 1, spec: 's' }],
@@ -53,8 +53,8 @@ describe('a request from options alone', () => {
       controlPlanes: 5,
       workers: 4,
       connection: 'lab',
-      spec: 'a',
-      workerSpec: 'b',
+      machineType: 'a',
+      workerMachineType: 'b',
       kubernetesVersion: 'v1.33.13',
       cni: 'calico',
       podCidr: '10.2.0.0/16',
@@ -84,7 +84,7 @@ describe('a request from a file', () => {
   it('is sent as it is', () => expect(clusterRequest(undefined, document(), {})).toEqual(document()));
 
   it('is overridden by options, and keeps the rest', () =>
-    expect(clusterRequest('other', document(), { workers: 7, spec: 'large', cni: 'canal' })).toEqual({
+    expect(clusterRequest('other', document(), { workers: 7, machineType: 'large', cni: 'canal' })).toEqual({
       name: 'other',
       serviceType: 'multi',
       controlPlane: [{ connection: 'a', count: 1, spec: 'large' }],

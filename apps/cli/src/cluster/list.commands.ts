@@ -40,8 +40,9 @@ const watchList = async (session: Session, options: ListOptions): Promise<never>
   let known: ReadonlySet<string> = new Set();
   try {
     for (;;) {
-      const lines = tableText((await listed(session, options)).table as Table).split('\n');
-      const fitting = lines.slice(0, Math.max(1, io.rows() - 1)).map((line) => line.slice(0, io.columns()));
+      const { table } = await listed(session, options);
+      const lines = tableText(table, region === undefined ? io.outColumns() : io.errColumns()).split('\n');
+      const fitting = lines.slice(0, Math.max(1, io.rows() - 1));
       if (region === undefined) for (const line of lines.filter((one) => !known.has(ageless(one)))) io.out(`${line}\n`);
       region?.draw(fitting);
       known = new Set(lines.map(ageless));
@@ -57,7 +58,10 @@ const AGAIN_MS = 2_000;
 /** A row that is only older than before is not worth another line. */
 const ageless = (line: string): string => line.replaceAll(/\s+(\d+(\.\d+)?(d|h|m|s))+(?=\s)/g, ' ');
 
-const listed = async (session: Session, { allNamespaces }: ListOptions): Promise<Answer> => {
+const listed = async (
+  session: Session,
+  { allNamespaces }: ListOptions,
+): Promise<Answer & { readonly table: Table }> => {
   const { api, io, namespace, namespaceOption } = session;
   if (allNamespaces !== true) return clustersAnswer(await api.clusters(namespace), io.now());
   if (namespaceOption !== undefined) throw usageFailure('--all-namespaces and --namespace exclude each other');

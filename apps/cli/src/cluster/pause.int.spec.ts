@@ -30,7 +30,7 @@ describe.each([
     gateway.on('POST', `${DEMO}/${action}`, inState(state));
     const { code, stdout, stderr } = await ask(action, 'demo', '--reason', 'the provider is under maintenance');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n')[1]).toMatch(new RegExp(`^demo +Provisioned +${state} +5/5 `, 'u'));
+    expect(stdout.split('\n')[1]).toMatch(new RegExp(`^demo +${state} +5/5 `, 'u'));
     const [asked] = gateway.asked('POST', `${DEMO}/${action}`);
     expect(asked?.body).toEqual({ reason: 'the provider is under maintenance' });
   });

@@ -39,7 +39,7 @@ describe('cluster wait', () => {
     await eventually(() => gateway.listeners === 1);
     reach('ready');
     const { code, stdout, stderr } = await running;
-    expect([code, stdout]).toEqual([0, expect.stringContaining('Provisioned')]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^demo +Running/m)]);
     expect(stderr).toContain('demo  Shared resources: done');
   });
 

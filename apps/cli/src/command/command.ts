@@ -136,6 +136,6 @@ export const runs =
     if (!(command instanceof Command)) throw new Error('commander did not say which command runs');
     const session = new Session(io, optionsOf(command));
     const answer = await action(session, ...(received.slice(0, -1) as unknown as Arguments));
-    if (answer !== undefined) io.out(answerText(answer, session.format));
+    if (answer !== undefined) io.out(answerText(answer, session.format, io.outColumns()));
     if (answer?.exit !== undefined) throw new AnsweredExit(answer.exit);
   };

@@ -11,6 +11,7 @@ import { usageFailure, wordsOf } from '../failures.js';
 import { FILE_LIMITS } from '../io/file.limits.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { optional, prose } from '../output/table.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { addOrphans } from './orphans.commands.js';
 import { addGrant, addQuota } from './grant.commands.js';
@@ -46,7 +47,14 @@ const stateOf = ({ provider, verified, problem }: ConnectionView): string => {
 const connectionsAnswer = (items: readonly ConnectionView[]): Answer => ({
   data: items,
   table: {
-    columns: ['name', 'provider', 'region', 'zone', 'specs', 'status'],
+    columns: [
+      'name',
+      'provider',
+      optional('region', 2),
+      optional('zone', 3),
+      optional('machine types', 1),
+      prose('message'),
+    ],
     rows: items.map((item) => [
       item.name,
       item.provider,
@@ -97,7 +105,10 @@ const addHosts = (parent: Command, io: Io): void => {
       return {
         data: hosts,
         table: {
-          columns: ['name', 'address', 'zone', 'spec', 'state', 'cluster', 'machine', 'problem'],
+          columns: [
+            ...['name', 'address', optional('zone', 3), optional('machine type', 2), 'state'],
+            ...['cluster', optional('machine', 1), prose('message')],
+          ],
           rows: hosts.map((host) => [
             host.name,
             host.address,
@@ -121,7 +132,7 @@ const addSpecs = (parent: Command, io: Io): void => {
     usage: 'specs <connection>',
     shared: 'installation',
     summary: 'List the machine sizes that a connection offers',
-    examples: [['fairlead connection specs lab', 'List the names for --spec']],
+    examples: [['fairlead connection specs lab', 'List the names for --machine-type']],
   }).action(
     runs(io, async (session, name: string) => {
       const specs = await session.api.specs(name);

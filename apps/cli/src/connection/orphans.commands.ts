@@ -6,6 +6,7 @@ import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confi
 import { clusterAt } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
+import { optional, prose } from '../output/table.js';
 
 export const addOrphans = (parent: Command, io: Io): void => {
   const orphans = addGroup(parent, 'orphans', 'Machines of a connection that no cluster has planned');
@@ -34,7 +35,10 @@ const addList = (parent: Command, io: Io): void => {
       return {
         data: items,
         table: {
-          columns: ['id', 'name', 'group', 'status', 'machine type', 'zone', 'found', 'deletion'],
+          columns: [
+            ...['id', 'name', optional('group', 4), 'state', optional('machine type', 3), optional('zone', 2)],
+            ...[optional('found', 1), prose('deletion')],
+          ],
           rows: items.map((item) => [
             ...[item.id, item.name, item.group, item.status, item.spec, item.zone],
             ...[item.foundTime, stateOf(item)],

@@ -46,7 +46,7 @@ describe('fairlead connection orphans list', () => {
         .split('\n')
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
-      ['ID', 'NAME', 'GROUP', 'STATUS', 'MACHINE TYPE', 'ZONE', 'FOUND', 'DELETION'],
+      ['ID', 'NAME', 'GROUP', 'STATE', 'MACHINE TYPE', 'ZONE', 'FOUND', 'DELETION'],
       ['i-1', 'stray-i-1', 'default.stray.lab', 'running', 'lab.medium', 'lab-1a', '2026-11-21T08:00:00.000Z', '-'],
       [
         'i-2',

@@ -4,6 +4,7 @@ import type { ConnectionView } from '../api/api.ports.js';
 import { addCommand, runs } from '../command/command.js';
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
+import { wrappedLines } from '../output/wrap.js';
 
 type Hosts = NonNullable<ConnectionView['hosts']>;
 /** A server of an earlier release says nothing of keys. */
@@ -16,7 +17,7 @@ const boundaryOf = ({ provider }: ConnectionView): string => {
   if (provider === 'nspawn')
     return 'none: its hosts share the kernel of this machine, so they are no security boundary';
   if (provider === 'ssh')
-    return 'a host goes back to the stock wiped, and to another namespace only where the settings say so (hostReuse)';
+    return 'hosts are wiped when released; other namespaces get them only with hostReuse: any-namespace';
   return 'machines are deleted, not used again';
 };
 
@@ -76,7 +77,11 @@ export const addDescribe = (parent: Command, io: Io): void => {
   }).action(
     runs(io, async (session, name: string) => {
       const item = await session.api.connection(name);
-      return { data: item, table: describeText(item), names: [item.name] };
+      return {
+        data: item,
+        table: (columns) => wrappedLines(describeText(item).split('\n'), columns).join('\n'),
+        names: [item.name],
+      };
     }),
   );
 };

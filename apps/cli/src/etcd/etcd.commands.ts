@@ -9,6 +9,7 @@ import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
+import { optional } from '../output/table.js';
 
 const WAIT_DEFAULT_MS = 30 * 60_000;
 const MS_PER_SECOND = 1_000;
@@ -156,7 +157,10 @@ const ageOf = ({ ageSeconds }: EtcdSnapshotView): string => formatDuration(ageSe
 const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
   data: snapshots,
   table: {
-    columns: ['snapshot', 'version', 'age', 'taken', 'node', 'size', 'keys', 'reason', 'verified', 'restorable'],
+    columns: [
+      ...['name', optional('version', 2), 'age', optional('created', 3), optional('node', 5), 'size', optional('keys', 4)],
+      ...['reason', optional('verified', 1), 'restorable'],
+    ],
     rows: snapshots.map((snapshot) => [
       snapshot.name,
       snapshot.kubernetesVersion ?? '-',

@@ -6,7 +6,8 @@ import { clusterAt, type Session } from '../command/session.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { answerText, type Answer } from '../output/format.js';
-import { GrowingTable } from '../output/table.js';
+import { GrowingTable, optional, prose } from '../output/table.js';
+import { wrappedLines } from '../output/wrap.js';
 import { beginOf } from './begin.js';
 import { addDiff } from './diff.commands.js';
 import { traceOf } from './trace.js';
@@ -66,7 +67,10 @@ const showAudit = async (session: Session, name: string, which: ShowOptions): Pr
     const whole = await wholeAudit(pages);
     return { data: whole && { ...whole, items: whole.items.filter(wanted) }, table: '', names: [] };
   }
-  const table = new GrowingTable(['seq', 'time', 'actor', 'what', 'because of']);
+  const table = new GrowingTable(
+    ['seq', 'time', optional('actor', 2), optional('because of', 3), prose('what')],
+    io.outColumns(),
+  );
   let isEmpty = true;
   for await (const page of pages) {
     const items = page.items.filter(wanted);
@@ -75,6 +79,7 @@ const showAudit = async (session: Session, name: string, which: ShowOptions): Pr
     io.out(`${format === 'name' ? items.map(({ type }) => type).join('\n') : table.text(items.map(auditRow))}\n`);
   }
   if (isEmpty && format === 'table') io.out('No history.\n');
+  if (format === 'table') for (const line of table.leftOutText()) io.out(`${line}\n`);
   return undefined;
 };
 
@@ -82,8 +87,8 @@ const auditRow = ({ seq, time, actor, sentence, because }: Entry): readonly stri
   String(seq),
   time,
   actor,
-  sentence,
   because[0] === undefined ? '' : `${because[0].type} (${because[0].seq})`,
+  sentence,
 ];
 
 const wholeAudit = async (pages: AsyncIterable<AuditView>): Promise<AuditView | undefined> => {
@@ -135,7 +140,7 @@ const trace = async (session: Session, name: string, seq: number): Promise<Answe
   }
   return {
     data: found,
-    table: traceText(found),
+    table: (columns) => wrappedLines(traceText(found).split('\n'), columns).join('\n'),
     names: [...found.causes, found.event].map(({ seq: of }) => String(of)),
   };
 };

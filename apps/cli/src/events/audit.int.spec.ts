@@ -44,7 +44,7 @@ describe('audit', () => {
   it('shows who did what, and because of what', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/audit', audit());
     expect((await ask(['audit', 'demo'])).stdout).toContain(
-      '102   2026-11-21T08:00:00Z   system/infra-svc   Accepted.   ClusterRequested (101)',
+      '102   2026-11-21T08:00:00Z   system/infra-svc   ClusterRequested (101)   Accepted.',
     );
   });
 
@@ -78,8 +78,8 @@ describe('audit', () => {
     const { stdout } = await ask(['audit', 'demo']);
     expect(stdout.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^SEQ /),
-      '102   2026-11-21T08:00:00Z   system/infra-svc   Accepted.   ClusterRequested (101)',
-      '2000   2026-11-21T08:00:00Z   x                  Accepted.   ClusterRequested (101)',
+      '102   2026-11-21T08:00:00Z   system/infra-svc   ClusterRequested (101)   Accepted.',
+      '2000   2026-11-21T08:00:00Z   x                  ClusterRequested (101)   Accepted.',
     ]);
     expect((await ask(['audit', 'verify', 'demo'])).stdout).toMatch('80 events in 2 hash chains');
     const { items, verification: sum } = JSON.parse((await ask(['audit', 'demo', '--output', 'json'])).stdout) as {

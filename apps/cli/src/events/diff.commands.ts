@@ -5,7 +5,7 @@ import { moment } from '../command/parsers.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { tableText } from '../output/table.js';
+import { optional, prose } from '../output/table.js';
 
 interface DiffFlags {
   readonly from: number | string;
@@ -36,11 +36,14 @@ const diff = async (session: Session, name: string, { from, to }: DiffFlags): Pr
   const changes = await session.api.changes(clusterAt(session, name), { from, ...(to === undefined ? {} : { to }) });
   return {
     data: changes,
-    table: tableText({
-      columns: ['object', 'field', 'before', 'after', 'event', 'actor', 'time'],
+    table: {
+      columns: [
+        ...['object', 'field', prose('before'), prose('after')],
+        ...[optional('event', 1), optional('actor', 2), optional('time', 3)],
+      ],
       rows: changes.items.flatMap(rowsOf),
       empty: 'Nothing changed.',
-    }),
+    },
     names: changes.items.map(({ kind, name: of }) => `${kind}/${of}`),
   };
 };

@@ -1,8 +1,19 @@
 import type { EventView } from '../api/api.ports.js';
+import { hanging } from '../output/wrap.js';
 
 const SEQUENCE_WIDTH = 6;
 const TYPE_WIDTH = 24;
 
-/** An event as one line of text. */
-export const eventLine = ({ seq, time, type, actor, sentence }: EventView): string =>
-  `${String(seq).padStart(SEQUENCE_WIDTH)}  ${time}  ${type.padEnd(TYPE_WIDTH)}  ${sentence}  (${actor})`;
+/** An event as a line of text; where there is no room, its sentence goes on below. */
+export const eventLine = ({ seq, time, type, actor, sentence }: EventView, columns: number): string => {
+  const head = `${String(seq).padStart(SEQUENCE_WIDTH)}  ${time}  `;
+  const line = `${head}${type.padEnd(TYPE_WIDTH)}  ${sentence}  (${actor})`;
+  return line.length <= columns
+    ? line
+    : [`${head}${type}`, ...sentenceLines(`${sentence}  (${actor})`, columns)].join('\n');
+};
+
+const SENTENCE_INDENT = ' '.repeat(SEQUENCE_WIDTH + 2);
+
+const sentenceLines = (sentence: string, columns: number): readonly string[] =>
+  hanging(`${SENTENCE_INDENT}${sentence}`, columns, SENTENCE_INDENT.length);

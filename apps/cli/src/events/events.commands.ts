@@ -105,14 +105,14 @@ const latestSeq = async (api: Api, at: ClusterAt): Promise<number> => {
 };
 
 /** One event that stands for itself: a line of text, of JSON, or a YAML document. */
-const eventText = (event: EventView, { format }: Session): string => {
+const eventText = (event: EventView, { format, io }: Session): string => {
   switch (format) {
     case 'json':
       return `${JSON.stringify(event)}\n`;
     case 'yaml':
       return `---\n${stringify(event)}`;
     case 'table':
-      return `${eventLine(event)}\n`;
+      return `${eventLine(event, io.outColumns())}\n`;
     case 'name':
       return `${event.type}\n`;
   }
@@ -120,6 +120,7 @@ const eventText = (event: EventView, { format }: Session): string => {
 
 const eventsAnswer = (items: readonly EventView[]): Answer => ({
   data: items,
-  table: items.length === 0 ? 'There are no events.' : items.map(eventLine).join('\n'),
+  table: (columns) =>
+    items.length === 0 ? 'There are no events.' : items.map((item) => eventLine(item, columns)).join('\n'),
   names: items.map(({ type }) => type),
 });

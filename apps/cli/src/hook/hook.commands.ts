@@ -71,7 +71,7 @@ const addSecrets = (parent: Command, io: Io): void => {
         setTime,
         isValid(oldValidUntil) ? oldValidUntil : '',
       ]);
-      const table = { columns: ['name', 'set', 'old value valid until'], rows, empty: 'There are no hook secrets.' };
+      const table = { columns: ['name', 'changed', 'old value expires'], rows, empty: 'There are no hook secrets.' };
       return { data: items, table, names: items.map(({ name }) => name) };
     }),
   );

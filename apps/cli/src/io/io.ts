@@ -13,7 +13,10 @@ export interface Io {
   readonly ask: ((question: string) => Promise<string>) | undefined;
   /** Progress may be redrawn: standard error is a terminal, and nothing says that this is CI. */
   readonly isLive: boolean;
-  readonly columns: () => number;
+  /** Room in a line of standard output; infinite in a file or a pipe. COLUMNS decides wherever it is set. */
+  readonly outColumns: () => number;
+  /** The same of standard error. */
+  readonly errColumns: () => number;
   readonly rows: () => number;
   readonly colors: Colors;
   readonly env: Readonly<Record<string, string | undefined>>;

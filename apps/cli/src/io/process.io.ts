@@ -4,7 +4,8 @@ import { addAbortSignal } from 'node:stream';
 import pc from 'picocolors';
 import type { Interrupts, Io, Region } from './io.js';
 
-const COLUMNS_WITHOUT_TERMINAL = 120;
+/** Of a terminal that does not know its size. */
+const COLUMNS_UNKNOWN = 80;
 const ROWS_WITHOUT_TERMINAL = 40;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** The third Ctrl-C ends this process whatever it does; what it started ends by its wardens. */
@@ -26,7 +27,8 @@ export const processIo = (): Io => {
     },
     ask: stdin.isTTY === true && stderr.isTTY === true ? asking(interrupts.first) : undefined,
     isLive: stderr.isTTY === true && !env['CI'] && env['TERM'] !== 'dumb',
-    columns: () => stderr.columns ?? stdout.columns ?? COLUMNS_WITHOUT_TERMINAL,
+    outColumns: () => columnsOf(stdout, env),
+    errColumns: () => columnsOf(stderr, env),
     rows: () => stderr.rows ?? ROWS_WITHOUT_TERMINAL,
     colors: pc.createColors(stderr.isTTY === true && stdout.isTTY === true && !env['NO_COLOR']),
     env,
@@ -34,6 +36,16 @@ export const processIo = (): Io => {
     now: Date.now,
     interrupts,
   };
+};
+
+/** A program that reads a pipe gets whole lines; COLUMNS is a request, as for ps and ls. */
+export const columnsOf = (
+  { isTTY, columns }: { readonly isTTY?: boolean; readonly columns?: number },
+  env: Io['env'],
+): number => {
+  const asked = Number(env['COLUMNS']);
+  if (Number.isInteger(asked) && asked > 0) return asked;
+  return isTTY === true ? columns || COLUMNS_UNKNOWN : Number.POSITIVE_INFINITY;
 };
 
 interface Terminal {

@@ -3,13 +3,13 @@ import type { ClusterAt, Manifest, ManifestView, UpgradeView } from '../api/api.
 import { confirm } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import { CliFailure, usageFailure } from '../failures.js';
-import type { Answer } from '../output/format.js';
+import { shownText, type Answer } from '../output/format.js';
 import { followOperation, unlessUnknown } from '../progress/follow.effects.js';
 import { planText } from '../upgrade/plan.text.js';
 import { orFail } from '../upgrade/upgrade.answers.js';
 import { followUpgrade, isOver, planned as untilPlanned } from '../upgrade/upgrade.follow.effects.js';
 import { upgradeMeant } from '../upgrade/upgrade.options.js';
-import { changeText, diffLines } from './change.text.js';
+import { changeText, isChanged } from './change.text.js';
 
 export interface ChangeOptions {
   readonly dryRun?: true;
@@ -79,6 +79,8 @@ const planUpgrade = async (
 
 /** How a change is planned, and how what was shown is sent. */
 export interface Change {
+  /** The manifest, where the user gave it: what it does not declare are defaults. */
+  readonly declared?: Manifest;
   readonly plan: () => Promise<PlannedChange>;
   readonly send: (
     before: ManifestView | undefined,
@@ -96,6 +98,7 @@ export const changeManifest = (
     session,
     at,
     {
+      declared: manifest,
       plan: () => planChange(session, at, manifest),
       send: (before, idempotencyKey) =>
         session.api.putManifest(at, asShown(manifest, before), { dryRun: false, idempotencyKey }),
@@ -114,22 +117,25 @@ export const carryOut = async (
   if (options.wait !== true && options.timeout !== undefined)
     throw usageFailure('--timeout limits the watching, and nothing would be watched', 'Leave it out, or wait.');
   const { before, planned } = await change.plan();
-  if (before !== undefined && diffLines(before, planned, io.colors).length === 0) {
+  if (before !== undefined && !isChanged(before, planned)) {
     if (before.status?.phase === 'Failed')
       io.err(`Its creation has failed. "fairlead cluster retry ${at.cluster}" continues it as it is declared.\n`);
     return answerOf(at, planned, 'unchanged');
   }
-  io.err(`${changeText(before, planned, io.colors)}\n`);
   const upgrade = await planUpgrade(session, at, { before, planned });
-  if (upgrade !== undefined) {
-    io.err(`\n${planText(upgrade)}\n`);
-    orFail(upgrade);
-  }
+  const shown = (columns: number): string =>
+    [
+      changeText(before, planned, { colors: io.colors, columns }, change.declared),
+      ...(upgrade === undefined ? [] : ['', planText(upgrade, columns)]),
+    ].join('\n');
   const outcome = before === undefined ? 'created' : 'configured';
-  if (options.dryRun === true) {
+  if (options.dryRun === true && upgrade?.phase !== 'Rejected') {
     const answer = answerOf(at, planned, outcome, ' (dry run: nothing is changed)');
-    return upgrade === undefined ? answer : { ...answer, data: { ...planned, upgrade } };
+    const table = (columns: number): string => `${shown(columns)}\n${shownText(answer.table, columns)}`;
+    return { ...answer, table, data: upgrade === undefined ? planned : { ...planned, upgrade } };
   }
+  io.err(`${shown(io.errColumns())}\n`);
+  if (upgrade !== undefined) orFail(upgrade);
   await confirm(io, { question: 'Apply this?' }, options);
   const { seq, manifest: applied } = await change.send(before, options.idempotencyKey ?? randomUUID());
   await follow(session, at, { seq, operations: applied.operations ?? [] }, options);

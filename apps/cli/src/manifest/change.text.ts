@@ -1,6 +1,9 @@
+import pc from 'picocolors';
 import { changedFields, changedLabels, type DeclaredSpec } from '@fairlead/contracts';
-import type { Colors } from 'picocolors/types.js';
-import type { ManifestView } from '../api/api.ports.js';
+import type { Manifest, ManifestView } from '../api/api.ports.js';
+import { changeLines, signed } from '../output/changes.text.js';
+import { wrappedLines } from '../output/wrap.js';
+import type { TextOptions } from '../progress/tree.text.js';
 
 const SIGNS = {
   upgrade: '~',
@@ -17,49 +20,96 @@ const SIGNS = {
   'balance-addresses': '~',
 } as const;
 
-const PAINT = {
-  '+': (text: string, colors: Colors) => colors.green(text),
-  '-': (text: string, colors: Colors) => colors.red(text),
-  '~': (text: string, colors: Colors) => colors.yellow(text),
-} as const;
-
-/** The fields that differ, each with its value before and after. */
-export const diffLines = (before: ManifestView | undefined, after: ManifestView, colors: Colors): readonly string[] =>
-  [
+/** The fields that differ, each with its value before and after; `declared`: the paths of the manifest, if it was given whole. */
+export const diffLines = (
+  before: ManifestView | undefined,
+  after: ManifestView,
+  options: TextOptions,
+  declared?: Manifest,
+): readonly string[] => {
+  const isDeclared = declaredIn(declared);
+  const changes = [
     ...changedLabels(before?.metadata.labels, after.metadata.labels),
     ...changedFields(before?.spec as DeclaredSpec | undefined, after.spec as DeclaredSpec),
-  ].map(({ field, before: was, after: is }) => {
-    if (was === null) return colors.green(`+ ${field}: ${is}`);
-    if (is === null) return colors.red(`- ${field}: ${was}`);
-    return colors.yellow(`~ ${field}: ${was} → ${is}`);
-  });
+  ];
+  const shown = changes.filter(({ field, before: was }) => was !== null || isDeclared(field));
+  return [...changeLines(shown, options), ...defaultedLines(changes.length - shown.length)];
+};
+
+export const isChanged = (before: ManifestView | undefined, after: ManifestView): boolean =>
+  diffLines(before, after, { colors: NO_COLOURS, columns: Number.POSITIVE_INFINITY }).length > 0;
+
+const NO_COLOURS = pc.createColors(false);
+
+const defaultedLines = (count: number): readonly string[] => {
+  if (count === 0) return [];
+  return [`  and ${count} ${count === 1 ? 'default' : 'defaults'}, which -o yaml shows`];
+};
+
+/** Whether a manifest itself has the field of a path; without one, everything counts as declared. */
+const declaredIn = (manifest: Manifest | undefined): ((field: string) => boolean) => {
+  if (manifest === undefined) return () => true;
+  const { metadata, spec } = manifest as { readonly metadata?: { readonly labels?: unknown }; readonly spec?: unknown };
+  const paths = [...pathsOf(spec, ''), ...pathsOf(metadata?.labels, 'metadata.labels')];
+  return (field) =>
+    paths.some((path) => field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`));
+};
+
+/** Of values, and of lists whose items have no names. */
+const pathsOf = (value: unknown, path: string): readonly string[] => {
+  if (Array.isArray(value))
+    return value.every((item) => typeof nameOf(item) === 'string')
+      ? value.flatMap((item) => pathsOf(item, `${path}[${nameOf(item)}]`))
+      : [path];
+  if (typeof value !== 'object' || value === null) return [path];
+  return Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, path === '' ? key : `${path}.${key}`));
+};
+
+const nameOf = (item: unknown): unknown =>
+  typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined;
+
+/** Of steps that concern no pool, and not the whole cluster either. */
+const SUBJECTS: Readonly<Record<string, string>> = { 'balance-addresses': 'virtual addresses: ', 'create-cluster': '' };
 
 const stepLines = (
   { action, pool, reason, nodes }: NonNullable<ManifestView['plan']>[number],
-  colors: Colors,
+  options: TextOptions,
 ): readonly string[] => {
-  const sign = SIGNS[action];
-  const subject = action === 'balance-addresses' ? 'virtual addresses' : 'cluster';
-  const title = pool === null ? subject : `pool ${pool}`;
+  const title = pool === null ? (SUBJECTS[action] ?? 'cluster: ') : `pool ${pool}: `;
   const verb = action === 'replace-nodes' ? 'replace' : 'remove';
   return [
-    `${PAINT[sign](sign, colors)} ${title}: ${reason}`,
-    ...nodes.map(({ name, reason: why }) => `    ${verb} ${name}: ${why}`),
+    ...signed(SIGNS[action], `${title}${reason}`, options),
+    ...wrappedLines(
+      nodes.map(({ name, reason: why }) => `    ${verb} ${name}: ${why}`),
+      options.columns,
+    ),
   ];
 };
 
 /** What is done for a change, with reasons. */
-export const planLines = ({ plan = [] }: ManifestView, colors: Colors): readonly string[] =>
-  plan.flatMap((step) => stepLines(step, colors));
+const planLines = ({ plan = [] }: ManifestView, options: TextOptions): readonly string[] =>
+  plan.flatMap((step) => stepLines(step, options));
+
+const INDENT = '  ';
 
 /** Both, as a person is asked to confirm them. */
-export const changeText = (before: ManifestView | undefined, after: ManifestView, colors: Colors): string => {
-  const plan = planLines(after, colors);
+export const changeText = (
+  before: ManifestView | undefined,
+  after: ManifestView,
+  options: TextOptions,
+  declared?: Manifest,
+): string => {
+  const inner = { ...options, columns: options.columns - INDENT.length };
+  const plan = planLines(after, inner);
+  const warnings = wrappedLines(
+    (after.warnings ?? []).map((warning) => `Warning: ${warning}.`),
+    options.columns,
+  );
   return [
     `Changes of ${after.metadata.namespace}/${after.metadata.name}:`,
-    ...diffLines(before, after, colors).map((line) => `  ${line}`),
+    ...diffLines(before, after, inner, declared).map((line) => `${INDENT}${line}`),
     plan.length === 0 ? 'No machines are created or deleted.' : 'Plan:',
-    ...plan.map((line) => `  ${line}`),
-    ...(after.warnings ?? []).map((warning) => colors.yellow(`Warning: ${warning}.`)),
+    ...plan.map((line) => `${INDENT}${line}`),
+    ...warnings.map((line) => options.colors.yellow(line)),
   ].join('\n');
 };

@@ -1,22 +1,22 @@
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
-import { tableText } from '../output/table.js';
-import type { Answer } from '../output/format.js';
+import { shownText, type Answer } from '../output/format.js';
 import { sourceText, type SourcedManifest } from '../document/manifest.document.js';
 
 export const titleOf = ({ manifest: { kind, metadata }, source }: SourcedManifest): string =>
   `${String(kind)} ${metadata.name} (${sourceText(source)})`;
 
-const textOf = ({ table }: Answer): string => (typeof table === 'string' ? table : tableText(table)).trimEnd();
+const textOf = ({ table }: Answer, columns: number): string => shownText(table, columns).trimEnd();
 
 const combined = (answers: readonly Answer[]): Answer => {
   const failed = answers.find(({ exit }) => exit !== undefined);
   return {
     data: answers.map(({ data }) => data),
-    table: answers
-      .map(textOf)
-      .filter((text) => text !== '')
-      .join('\n'),
+    table: (columns) =>
+      answers
+        .map((answer) => textOf(answer, columns))
+        .filter((text) => text !== '')
+        .join('\n'),
     names: answers.flatMap(({ names }) => names),
     ...(failed?.exit === undefined ? {} : { exit: failed.exit }),
   };
@@ -37,7 +37,7 @@ export const inTurn = async (
   const answers: Answer[] = [];
   for (const document of documents) {
     const answer = await one(document).catch((error: unknown) => {
-      const done = answers.map(textOf).join('; ');
+      const done = answers.map((one) => textOf(one, Number.POSITIVE_INFINITY)).join('; ');
       io.err(`${titleOf(document)} failed${done === '' ? '' : `. Done before: ${done}`}.\n`);
       throw error;
     });

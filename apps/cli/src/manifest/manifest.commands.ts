@@ -132,7 +132,8 @@ const difference = async (
   document: SourcedManifest,
   all: readonly SourcedManifest[],
 ): Promise<Answer> => {
-  const { colors } = session.io;
+  const { colors, outColumns } = session.io;
+  const options = { colors, columns: outColumns() - (all.length > 1 ? INDENT.length : 0) };
   const answer = (data: object, lines: readonly string[]): Answer => {
     const isHeaded = all.length > 1 && lines.length > 0;
     return diffAnswer(document, data, isHeaded ? [`${titleOf(document)}:`, ...lines.map(indented)] : lines);
@@ -140,11 +141,14 @@ const difference = async (
   const { manifest } = document;
   if (isTemplate(manifest)) {
     const { before, planned } = await planTemplate(session, templateAddressOf(manifest, session), manifest);
-    return answer({ spec: specsOf(before, planned) }, templateDiff(before, planned, colors));
+    return answer({ spec: specsOf(before, planned) }, templateDiff(before, planned, options));
   }
   try {
     const { before, planned } = await planChange(session, addressOf(manifest, session), manifest);
-    return answer({ spec: specsOf(before, planned), plan: planned.plan }, diffLines(before, planned, colors));
+    return answer(
+      { spec: specsOf(before, planned), plan: planned.plan },
+      diffLines(before, planned, options, manifest),
+    );
   } catch (error) {
     const template = templateAmong(all, manifest, session);
     if (template === undefined || !isUnknownTemplate(error)) throw error;
@@ -170,7 +174,8 @@ const templateAmong = (
     .find((at) => at.namespace === namespace && at.template === named)?.template;
 };
 
-const indented = (line: string): string => `  ${line}`;
+const INDENT = '  ';
+const indented = (line: string): string => `${INDENT}${line}`;
 
 const specsOf = (before: { readonly spec: object } | undefined, planned: { readonly spec: object }) => ({
   before: before?.spec ?? null,

@@ -42,7 +42,7 @@ const change = ({ body, query }: Received) => {
   const { labels } = sent;
   const metadata = { ...manifestOf(2).metadata, ...(labels === undefined ? {} : { labels }) };
   const replicas = spec.pools[0]?.replicas ?? 0;
-  const reason = `2 → ${replicas}: ${replicas - 2} machines more`;
+  const reason = `add ${replicas - 2} machines (2 → ${replicas})`;
   const plan = replicas === 2 ? [] : [{ action: 'add-nodes', pool: 'web', count: replicas - 2, nodes: [], reason }];
   return {
     status: query['dryRun'] === 'All' ? 200 : 202,
@@ -95,7 +95,7 @@ describe('fairlead apply', () => {
     const { code, stdout, stderr } = await ask(['apply', '-f', '-', '--no-wait'], applyIo(4, 'y'));
     expect([code, stdout]).toEqual([0, 'cluster/demo configured\n']);
     expect(stderr).toContain('~ pools[web].replicas: 2 → 4');
-    expect(stderr).toContain('+ pool web: 2 → 4: 2 machines more');
+    expect(stderr).toContain('+ pool web: add 2 machines (2 → 4)');
     expect(stderr).toContain('Apply this? [y/N]');
     expect(changes().map(({ metadata }) => metadata)).toEqual([{ name: 'demo', resourceVersion: '12' }]);
   });
@@ -122,7 +122,17 @@ describe('fairlead apply', () => {
     const same = await ask(['apply', '-f', '-'], applyIo(2));
     expect([same.code, same.stdout, same.stderr]).toEqual([0, 'cluster/demo unchanged\n', '']);
     const dry = await ask(['apply', '-f', '-', '--dry-run'], applyIo(3));
-    expect([dry.code, dry.stdout]).toEqual([0, 'cluster/demo configured (dry run: nothing is changed)\n']);
+    expect([dry.code, dry.stderr, dry.stdout.trimEnd().split('\n')]).toEqual([
+      0,
+      '',
+      [
+        'Changes of default/demo:',
+        '  ~ pools[web].replicas: 2 → 3',
+        'Plan:',
+        '  + pool web: add 1 machines (2 → 3)',
+        'cluster/demo configured (dry run: nothing is changed)',
+      ],
+    ]);
     expect(changes()).toEqual([]);
   });
 
@@ -271,8 +281,14 @@ describe('fairlead apply', () => {
         expect([planned.code, planned.stdout.split('\n')]).toEqual([
           0,
           [
+            'Changes of template default/small:',
+            '  + description: For trials',
             'template/small created (dry run: nothing is changed)',
             'cluster/other not planned (dry run: its template small does not exist yet)',
+            'Changes of default/demo:',
+            '  ~ pools[web].replicas: 2 → 3',
+            'Plan:',
+            '  + pool web: add 1 machines (2 → 3)',
             'cluster/demo configured (dry run: nothing is changed)',
             '',
           ],
@@ -527,8 +543,8 @@ describe('fairlead edit', () => {
 describe('fairlead pool', () => {
   it('shows the pools of a cluster with how many nodes are ready', async () => {
     const { stdout } = await ask(['pool', 'get', 'demo']);
-    expect(stdout).toMatch(/NAME +DESIRED +READY +AVAILABLE +UP-TO-DATE +PHASE/);
-    expect(stdout).toMatch(/web +2 +1 +0 +2 +ScalingUp +lab +lab\.medium/);
+    expect(stdout).toMatch(/NAME +STATE +DESIRED +READY +AVAILABLE +UP-TO-DATE +MIN +MAX/);
+    expect(stdout).toMatch(/web +ScalingUp +2 +1 +0 +2 +- +- +lab\.medium +lab/);
     const none = await ask(['pool', 'get', 'demo', 'none']);
     expect([none.code, none.stderr]).toEqual([5, expect.stringContaining('has no pool none')]);
   });
@@ -536,7 +552,7 @@ describe('fairlead pool', () => {
   it('scales a pool, and removes the nodes that are named, if the cluster is as it was shown', async () => {
     const SCALE = '/ns/default/clusters/demo/pools/web/scale';
     const nodes = [{ name: 'demo-w-1', reason: 'named' }];
-    const plan = [{ action: 'remove-nodes', pool: 'web', count: 1, nodes, reason: '2 → 1: 1 machine less' }];
+    const plan = [{ action: 'remove-nodes', pool: 'web', count: 1, nodes, reason: 'remove 1 machine (2 → 1)' }];
     gateway.on('PUT', SCALE, ({ body, query }) => ({
       status: query['dryRun'] === 'All' ? 200 : 202,
       headers: { 'x-fairlead-seq': '14' },

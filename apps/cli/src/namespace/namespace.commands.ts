@@ -5,6 +5,7 @@ import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confi
 import { quotaChangeOf, quotaSentence, quotaText, withQuota, type QuotaOptions } from '../connection/quota.options.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { optional, prose } from '../output/table.js';
 
 export const addNamespaceCommands = (program: Command, io: Io): void => {
   const namespace = addGroup(
@@ -21,7 +22,7 @@ export const addNamespaceCommands = (program: Command, io: Io): void => {
 const namespacesAnswer = (items: readonly NamespaceView[]): Answer => ({
   data: items,
   table: {
-    columns: ['name', 'created', 'quota', 'description'],
+    columns: ['name', optional('created', 1), prose('quota'), prose('description')],
     rows: items.map(({ name, createdTime, quota, description }) => [name, createdTime, quotaText(quota), description]),
     empty: 'There are no namespaces.',
   },

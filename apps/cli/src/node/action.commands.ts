@@ -8,7 +8,13 @@ import { clusterAt, type Session } from '../command/session.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { addSelectionOptions, selectionOf, selectionWords, type SelectionOptions } from './action.options.js';
+import {
+  addSelectionOptions,
+  unlessPoolUnknown,
+  selectionOf,
+  selectionWords,
+  type SelectionOptions,
+} from './action.options.js';
 
 const NODES_MAX = 500;
 const MS_PER_SECOND = 1_000;
@@ -136,9 +142,14 @@ const act = async (
   checkWaitOptions(options);
   const fields = fieldsOf(action, nodes, options);
   const which = selectionWords(cluster, nodes, options);
-  if (takesDown) await confirm(session.io, { what: `${which} will be ${ING[action]}` }, options);
   const at = clusterAt(session, cluster);
-  const { seq, asked } = await session.api.requestNodeAction(at, fields, options.idempotencyKey ?? randomUUID());
+  if (takesDown) await confirm(session.io, { what: `${which} will be ${ING[action]}` }, options);
+  const { seq, asked } = await unlessPoolUnknown(
+    session,
+    at,
+    options.pool,
+    session.api.requestNodeAction(at, fields, options.idempotencyKey ?? randomUUID()),
+  );
   if (asked.operation === null)
     return answerOf(asked, `Nothing to do: ${which} ${nodes.length === 1 ? 'is' : 'are'} ${ING[action]} already.`);
   const followed = await waitFor(session, at, { seq, what: `the request to ${action} ${which}` }, options);

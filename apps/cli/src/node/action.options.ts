@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import type { NodeSelection } from '../api/api.ports.js';
+import { CONTROL_PLANE_POOL } from '@fairlead/contracts';
+import type { ClusterAt, NodeSelection } from '../api/api.ports.js';
+import type { Session } from '../command/session.js';
+import { unknownPool } from '../pool/pool.commands.js';
 import { collected } from '../command/parsers.js';
-import { usageFailure } from '../failures.js';
+import { CliFailure, usageFailure } from '../failures.js';
 
 /** Which nodes a command is about. */
 export interface SelectionOptions {
@@ -49,6 +52,46 @@ export const selectionOf = (nodes: readonly string[], { pool, selector, all }: S
   };
 };
 
+const pairsOf = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+
+/** Why a list of nodes is empty although there are some. */
+export const noneSelected = (cluster: string, { pool = [], selector = {} }: SelectionOptions): string => {
+  const pools = pool.length === 0 ? [] : [`is in the pool${pool.length === 1 ? '' : 's'} ${pool.join(', ')}`];
+  const labels = pairsOf(selector) === '' ? [] : [`has ${pairsOf(selector)}`];
+  return `No node of ${cluster} ${[...pools, ...labels].join(' and ')}. "fairlead node describe" shows the labels of a node.`;
+};
+
+/** The request, unless it finds no node because a pool does not exist: then that is said. */
+export const unlessPoolUnknown = async <T>(
+  session: Session,
+  at: ClusterAt,
+  pools: readonly string[] | undefined,
+  request: Promise<T>,
+): Promise<T> => {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof CliFailure && error.code === 'node.none-selected')
+      await refuseUnknownPools(session, at, pools);
+    throw error;
+  }
+};
+
+/** A misspelt pool is not an empty one. */
+export const refuseUnknownPools = async (
+  { api }: Session,
+  at: ClusterAt,
+  pools: readonly string[] | undefined,
+): Promise<void> => {
+  if (pools === undefined) return;
+  const known = [CONTROL_PLANE_POOL, ...(await api.manifest(at)).spec.pools.map(({ name }) => name)];
+  const unknown = pools.find((pool) => !known.includes(pool));
+  if (unknown !== undefined) throw unknownPool(at, unknown, known);
+};
+
 /** The selection in words, for the question whether it is meant. */
 export const selectionWords = (
   cluster: string,
@@ -56,10 +99,7 @@ export const selectionWords = (
   { pool = [], selector = {}, all }: SelectionOptions,
 ): string => {
   if (nodes.length > 0) return `${nodes.join(', ')} of ${cluster}`;
-  const pairs = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
-  const which = [
-    ...(pool.length === 0 ? [] : [`in ${pool.join(', ')}`]),
-    ...(pairs.length === 0 ? [] : [`with ${pairs.join(',')}`]),
-  ];
+  const labels = pairsOf(selector);
+  const which = [...(pool.length === 0 ? [] : [`in ${pool.join(', ')}`]), ...(labels === '' ? [] : [`with ${labels}`])];
   return all === true || which.length === 0 ? `all nodes of ${cluster}` : `the nodes ${which.join(' ')} of ${cluster}`;
 };

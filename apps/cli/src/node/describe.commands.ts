@@ -30,26 +30,32 @@ const describe = async (session: Session, cluster: string, name: string): Promis
   return { data: { ...node, events }, table: nodeText(node, events, `${at.namespace}/${cluster}`), names: [name] };
 };
 
-const nodeText = (node: NodeView, events: readonly EventView[], cluster: string): string =>
-  [
-    `${node.name} of ${cluster}`,
-    ...factLines(factsOf(node)),
-    '  latest events',
-    ...events.map((event) => `  ${eventLine(event)}`),
-  ].join('\n');
+const nodeText =
+  (node: NodeView, events: readonly EventView[], cluster: string) =>
+  (columns: number): string =>
+    [
+      `${node.name} of ${cluster}`,
+      ...factLines(factsOf(node), columns),
+      '  latest events',
+      ...events.flatMap((event) =>
+        eventLine(event, columns - 2)
+          .split('\n')
+          .map((line) => `  ${line}`),
+      ),
+    ].join('\n');
 
 const factsOf = (node: NodeView): readonly Fact[] => {
   const { phase, reason, changedAt, role, pool, leader, spec, connection, csp, createdTime } = node;
   return [
-    ['phase', `${phase}${reason === '' ? '' : `: ${reason}`} (last event ${changedAt})`],
+    ['state', `${phase}${reason === '' ? '' : `: ${reason}`} (last event ${changedAt})`],
     ['role', leader ? `${role}, the first one` : role],
     ['pool', pool],
     [
-      'machine',
+      'machine type',
       `${spec} of the connection ${connection} (${csp})${createdTime === '' ? '' : `, since ${createdTime}`}`,
     ],
     ['addresses', listed([...new Set([node.publicIp, node.privateIp])].filter(Boolean), 'none yet')],
-    ['labels', listed([node.regionLabel, node.zoneLabel].filter(Boolean), 'none')],
+    ['labels', listed(labelsOf(node), 'none')],
     [
       'software',
       listed(
@@ -63,6 +69,12 @@ const factsOf = (node: NodeView): readonly Fact[] => {
     ...(node.extraFor === undefined ? [] : [['extra', `for the upgrade ${node.extraFor}`] as const]),
   ];
 };
+
+/** Those that say something only of this node come first. A server of an earlier release names two of them. */
+const labelsOf = ({ labels, regionLabel, zoneLabel }: NodeView): readonly string[] =>
+  (labels as NodeView['labels'] | undefined) === undefined
+    ? [regionLabel, zoneLabel].filter(Boolean)
+    : Object.entries(labels).map(([key, value]) => `${key}=${value}`);
 
 const cordonText = ({ cordon }: NodeView): string =>
   cordon === undefined ? 'none by Fairlead' : `since ${cordon.since} by ${cordon.actor}: ${cordon.reason}`;

@@ -38,10 +38,10 @@ describe('fairlead node describe', () => {
     expect(code).toBe(0);
     expect(stdout.split('\n').slice(0, 12)).toEqual([
       `${NODE} of default/demo`,
-      '  phase         NotReady: its agent was not heard for 40 s (last event 2026-11-21T09:00:00.000Z)',
+      '  state         NotReady: its agent was not heard for 40 s (last event 2026-11-21T09:00:00.000Z)',
       '  role          worker',
       '  pool          web',
-      '  machine       lab.medium of the connection lab (lab), since 2026-11-21T08:00:00.000Z',
+      '  machine type  lab.medium of the connection lab (lab), since 2026-11-21T08:00:00.000Z',
       '  addresses     127.0.0.9',
       '  labels        topology.kubernetes.io/zone=lab-1a',
       '  software      kubelet 1.34.4, containerd 1.7.24',

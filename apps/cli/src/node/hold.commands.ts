@@ -3,7 +3,13 @@ import { addCommand, runs } from '../command/command.js';
 import { clusterAt, type Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { addSelectionOptions, selectionOf, selectionWords, type SelectionOptions } from './action.options.js';
+import {
+  addSelectionOptions,
+  unlessPoolUnknown,
+  selectionOf,
+  selectionWords,
+  type SelectionOptions,
+} from './action.options.js';
 
 type HoldOptions = SelectionOptions & { readonly reason: string };
 
@@ -20,7 +26,13 @@ const set = async (
 ): Promise<Answer> => {
   const select = selectionOf(nodes, options);
   const { reason } = options;
-  const data = await session.api.setNodeUpdates(clusterAt(session, cluster), { select, disabled, reason });
+  const at = clusterAt(session, cluster);
+  const data = await unlessPoolUnknown(
+    session,
+    at,
+    options.pool,
+    session.api.setNodeUpdates(at, { select, disabled, reason }),
+  );
   const words = disabled ? `excluded from changes (${reason})` : 'included in changes again';
   const table =
     data.changed.length === 0

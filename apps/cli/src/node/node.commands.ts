@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { ON_FAILURES, type OnFailure } from '@fairlead/contracts';
-import { Option, type Command } from 'commander';
-import type { NodeSetRequest } from '../api/api.ports.js';
+import type { Command } from 'commander';
 import { nodesAnswer } from '../cluster/cluster.answers.js';
 import { clusterAt } from '../command/session.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import { addConfirmOption, confirm, type ConfirmOptions } from '../command/confirm.js';
-import { integerBetween } from '../command/parsers.js';
 import { addWaitOptions, checkWaitOptions, waitFor, type WaitOptions } from '../command/waiting.js';
 import type { Io } from '../io/io.js';
+import { addAdd } from './add.commands.js';
 import { addActionCommands } from './action.commands.js';
-import { addPoolAndSelector, type SelectionOptions } from './action.options.js';
+import { addPoolAndSelector, noneSelected, refuseUnknownPools, type SelectionOptions } from './action.options.js';
 import { addNodeDescribeCommand } from './describe.commands.js';
 import { addExecCommands } from './exec.commands.js';
 import { addNodeHoldCommands } from './hold.commands.js';
 import { addReplaceCommand } from './replace.commands.js';
-
-const WORKERS_MAX = 500;
 
 export const addNodeCommands = (program: Command, io: Io): void => {
   const node = addGroup(
@@ -53,71 +49,18 @@ const addList = (parent: Command, io: Io): void => {
     ],
   }).alias('ls');
   addPoolAndSelector(command).action(
-    runs(io, async (session, name: string, { pool, selector }: SelectionOptions) => {
+    runs(io, async (session, name: string, options: SelectionOptions) => {
+      const { pool, selector } = options;
+      const at = clusterAt(session, name);
       const selection = {
         ...(pool === undefined ? {} : { pools: [...pool] }),
         ...(selector === undefined ? {} : { labels: { ...selector } }),
       };
-      return nodesAnswer(await session.api.nodes(clusterAt(session, name), selection), io.now());
-    }),
-  );
-};
-
-type AddOptions = WaitOptions & {
-  readonly count: number;
-  readonly connection?: string;
-  readonly spec?: string;
-  readonly idempotencyKey?: string;
-  readonly onFailure?: OnFailure;
-};
-
-const addAdd = (parent: Command, io: Io): void => {
-  const command = addCommand(parent, {
-    usage: 'add <cluster>',
-    summary: 'Add workers to a cluster',
-    examples: [
-      ['fairlead node add demo --count 2 --wait', 'Add two workers like the existing ones'],
-      ['fairlead node add demo --connection lab --spec lab.large', 'Add a worker of another size'],
-      [
-        'fairlead node add demo --count 5 --on-failure keep',
-        'Keep the machines for "fairlead cluster retry" if a node fails',
-      ],
-    ],
-  })
-    .option('--count <count>', 'number of workers', integerBetween(1, WORKERS_MAX), 1)
-    .option('--connection <name>', "connection that provides the machines (default: the first worker's)")
-    .option('--spec <name>', "machine size (default: the first worker's)")
-    .addOption(
-      new Option(
-        '--on-failure <what>',
-        'what to do with the new machines if the request fails (default: rollback)',
-      ).choices(ON_FAILURES),
-    )
-    .option(
-      '--idempotency-key <key>',
-      'repeating the request with the same key has no further effect (default: generated)',
-    );
-  addWaitOptions(command).action(
-    runs(io, async (session, name: string, options: AddOptions) => {
-      checkWaitOptions(options);
-      const at = clusterAt(session, name);
-      const like = options.connection === undefined || options.spec === undefined ? await session.api.nodes(at) : [];
-      const model = like.find(({ role }) => role === 'worker') ?? like[0];
-      const set: NodeSetRequest = {
-        count: options.count,
-        connection: options.connection ?? model?.connection,
-        spec: options.spec ?? model?.spec,
-      };
-      const { seq } = await session.api.addNodes(
-        at,
-        { worker: [set], ...(options.onFailure === undefined ? {} : { onFailure: options.onFailure }) },
-        options.idempotencyKey ?? randomUUID(),
-      );
-      const words = options.count === 1 ? 'one more worker' : `${options.count} more workers`;
-      const followed = await waitFor(session, at, { seq, what: `adding ${words} to ${name}` }, options);
-      if (followed === undefined)
-        io.err(`${name} gets ${words}; watch it with "fairlead cluster describe ${name} --watch".\n`);
-      return nodesAnswer(await session.api.nodes(at), io.now());
+      const isFiltered = pool !== undefined || selector !== undefined;
+      const empty = isFiltered ? noneSelected(name, options) : `The cluster ${name} has no nodes.`;
+      const nodes = await session.api.nodes(at, selection);
+      if (nodes.length === 0) await refuseUnknownPools(session, at, pool);
+      return nodesAnswer(nodes, io.now(), empty);
     }),
   );
 };

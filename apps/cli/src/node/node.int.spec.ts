@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { FakeGateway } from '../spec/gateway.fixtures.js';
+import { FakeGateway, refusal } from '../spec/gateway.fixtures.js';
 import { fakeIo, run, type FakeIo, type Ran } from '../spec/io.fixtures.js';
 import { WORKERS } from '../spec/story.fixtures.js';
 
@@ -18,6 +18,7 @@ describe('node', () => {
   const worker = {
     name: WORKERS[0],
     role: 'worker',
+    pool: 'web',
     connection: 'lab',
     spec: 'lab.small',
     phase: 'Ready',
@@ -28,10 +29,25 @@ describe('node', () => {
     updatesDisabled: null,
   };
 
+  const pool = (name: string, replicas: number, machineType: string) => ({
+    ...{ name, replicas, machineType, connection: 'lab', rootDisk: { type: 'default', size: 'default' }, zones: [] },
+  });
+  const machines = { connection: 'lab', machineType: 'lab.small', rootDisk: { type: 'default', size: 'default' } };
+  const manifest = {
+    ...{ apiVersion: 'fairlead.dev/v1alpha1', kind: 'Cluster' },
+    metadata: { name: 'demo', namespace: 'default', uid: 'u', resourceVersion: '12' },
+    spec: {
+      ...{ version: 'v1.34.4', serviceType: 'single', loadBalancer: 'haproxy' },
+      network: { podCidr: '10.244.0.0/16', serviceCidr: '10.96.0.0/12', dnsDomain: 'cluster.local', cni: 'flannel' },
+      controlPlane: { replicas: 1, ...machines, etcd: 'local', schedulable: false },
+      pools: [pool('web', 2, 'lab.small'), pool('batch', 1, 'lab.large')],
+    },
+  };
+
   it('list shows where each node is', async () => {
     gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
     expect((await ask(['node', 'list', 'demo'])).stdout).toContain(
-      'demo-w-1-p4t6z   Ready   worker   v1.34.4   lab.small   127.1.1.1',
+      'demo-w-1-p4t6z   web    Ready   v1.34.4   lab.small      127.1.1.1',
     );
   });
 
@@ -65,7 +81,7 @@ describe('node', () => {
     gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items } });
     const { stdout } = await ask(['node', 'list', 'demo']);
     expect(stdout.split('\n').map((line) => line.split(/ {3,}/).at(-1))).toEqual([
-      'STATUS',
+      'MESSAGE',
       '-',
       'kubelet stopped posting; extra until the upgrade ends',
       'held: a course runs',
@@ -73,16 +89,83 @@ describe('node', () => {
     ]);
   });
 
-  it('add asks for workers like those that there are', async () => {
-    gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
-    gateway.on('POST', '/ns/default/clusters/demo/nodes', {
-      status: 202,
-      headers: { 'x-fairlead-seq': '200' },
-      body: {},
+  describe('list and its kin, with a filter that matches no node,', () => {
+    beforeEach(() => {
+      gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [] } });
+      gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: manifest });
+      const none = refusal(404, 'node.none-selected', 'No node is selected.');
+      gateway.on('POST', '/ns/default/clusters/demo/nodes/actions', none);
+      gateway.on('PUT', '/ns/default/clusters/demo/nodes/updates', none);
     });
-    expect((await ask(['node', 'add', 'demo', '--count', '2'])).code).toBe(0);
-    expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')[0]?.body).toEqual({
-      worker: [{ count: 2, connection: 'lab', spec: 'lab.small' }],
+
+    it('say so, and not that the cluster has none', async () => {
+      const { code, stdout } = await ask(['node', 'list', 'demo', '--pool', 'web', '-l', 'tier=b']);
+      const see = '"fairlead node describe" shows the labels of a node.';
+      expect([code, stdout]).toEqual([0, `No node of demo is in the pool web and has tier=b. ${see}\n`]);
+      expect((await ask(['node', 'list', 'demo'])).stdout).toBe('The cluster demo has no nodes.\n');
+    });
+
+    it.each([['list'], ['cordon'], ['hold', '--reason', 'x']])(
+      'name the pools that there are (%s)',
+      async (...verb) => {
+        const [word = '', ...more] = verb;
+        const { code, stderr } = await ask(['node', word, 'demo', '--pool', 'wbe', ...more]);
+        expect([code, stderr]).toEqual([5, expect.stringContaining('The cluster demo has no pool wbe [pool.unknown]')]);
+        expect(stderr).toContain('Its pools: control-plane, web, batch.');
+      },
+    );
+  });
+
+  describe('add', () => {
+    beforeEach(() => {
+      gateway.on('GET', '/ns/default/clusters/demo/nodes', { body: { items: [worker] } });
+      gateway.on('GET', '/ns/default/clusters/demo/manifest', { body: manifest });
+      const accepted = { status: 202, headers: { 'x-fairlead-seq': '200' } };
+      gateway.on('POST', '/ns/default/clusters/demo/nodes', { ...accepted, body: {} });
+      for (const pool of ['web', 'batch'])
+        gateway.on('PUT', `/ns/default/clusters/demo/pools/${pool}/scale`, ({ body }) => ({
+          ...accepted,
+          body: { spec: (body as { spec: object }).spec, plan: [], operations: ['op-200'] },
+        }));
+    });
+    const scaled = (pool: string): readonly unknown[] =>
+      gateway
+        .asked('PUT', `/ns/default/clusters/demo/pools/${pool}/scale`)
+        .filter(({ query }) => query['dryRun'] === undefined)
+        .map(({ body }) => body);
+
+    it('grows the first pool, and says which', async () => {
+      const { code, stderr } = await ask(['node', 'add', 'demo', '--count', '2']);
+      expect([code, stderr]).toEqual([0, expect.stringContaining('The pool web of demo gets 2 more workers.')]);
+      expect(scaled('web')).toEqual([{ spec: { replicas: 4 }, metadata: { resourceVersion: '12' } }]);
+      expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')).toEqual([]);
+    });
+
+    it('grows the pool that is named, or the one that has such machines', async () => {
+      expect((await ask(['node', 'add', 'demo', '--pool', 'batch'])).code).toBe(0);
+      expect((await ask(['node', 'add', 'demo', '--machine-type', 'lab.large'])).code).toBe(0);
+      expect(scaled('batch').map((body) => (body as { spec: object }).spec)).toEqual([
+        { replicas: 2 },
+        { replicas: 2 },
+      ]);
+      const unknown = await ask(['node', 'add', 'demo', '--pool', 'none']);
+      expect([unknown.code, unknown.stderr]).toEqual([5, expect.stringContaining('Its pools: web, batch.')]);
+    });
+
+    it('makes a pool where none has such machines, and says so', async () => {
+      const { code, stderr } = await ask(['node', 'add', 'demo', '--machine-type', 'lab.huge', '--on-failure', 'keep']);
+      expect([code, stderr]).toEqual([0, expect.stringContaining('A new pool of demo gets one more worker')]);
+      expect(gateway.asked('POST', '/ns/default/clusters/demo/nodes')[0]?.body).toEqual({
+        worker: [{ count: 1, connection: 'lab', spec: 'lab.huge' }],
+        onFailure: 'keep',
+      });
+    });
+
+    it('refuses options that do not belong together', async () => {
+      const both = await ask(['node', 'add', 'demo', '--pool', 'web', '--machine-type', 'lab.small']);
+      expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('--pool excludes')]);
+      const failure = await ask(['node', 'add', 'demo', '--on-failure', 'keep']);
+      expect([failure.code, failure.stderr]).toEqual([2, expect.stringContaining('--on-failure is for a new pool')]);
     });
   });
 

@@ -8,7 +8,13 @@ import { addWaitOptions, checkWaitOptions, waitFor, waitForAll, type WaitOptions
 import { usageFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
-import { addSelectionOptions, selectionOf, selectionWords, type SelectionOptions } from './action.options.js';
+import {
+  addSelectionOptions,
+  unlessPoolUnknown,
+  selectionOf,
+  selectionWords,
+  type SelectionOptions,
+} from './action.options.js';
 
 type ReplaceOptions = WaitOptions &
   SelectionOptions &
@@ -93,7 +99,12 @@ const replaceAll = async (
 ): Promise<Answer> => {
   const at = clusterAt(session, cluster);
   const fields = { select, ...(options.reason === undefined ? {} : { reason: options.reason }) };
-  const { seq, asked } = await session.api.replaceNodes(at, fields, options.idempotencyKey ?? randomUUID());
+  const { seq, asked } = await unlessPoolUnknown(
+    session,
+    at,
+    options.pool,
+    session.api.replaceNodes(at, fields, options.idempotencyKey ?? randomUUID()),
+  );
   const what = `the replacement of ${selectionWords(cluster, nodes, options)}`;
   const followed = await waitForAll(session, at, { seq, operations: asked.operations, what }, options);
   const names = asked.nodes.join(', ');

@@ -38,7 +38,7 @@ describe('fairlead node replace', () => {
       0,
       `${NODE} is being replaced; watch it with "fairlead cluster describe demo --watch".\n`,
     ]);
-    expect(stdout.split('\n')[1]).toMatch(/^demo-w-1-aaaaa +Ready +worker +v1\.34\.4 /u);
+    expect(stdout.split('\n')[1]).toMatch(/^demo-w-1-aaaaa +\S+ +Ready +v1\.34\.4 /u);
     const [asked] = gateway.asked('POST', REPLACE);
     expect(asked?.body).toEqual({ order: 'create-first', reason: '' });
     expect(asked?.headers['idempotency-key']).toMatch(/^[0-9a-f-]{36}$/u);

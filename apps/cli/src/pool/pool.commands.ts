@@ -12,6 +12,7 @@ import { carryOut, changeManifest, type Change, type ChangeOptions } from '../ma
 import { exported, type DeclaredPool } from '../document/manifest.document.js';
 import { factLines, listed, type Fact } from '../output/facts.text.js';
 import type { Answer } from '../output/format.js';
+import { optional, prose } from '../output/table.js';
 import { addHoldCommands } from './hold.commands.js';
 import { addPoolOptions, poolFieldsOf, REPLICAS_MAX, type PoolFlags } from './pool.options.js';
 
@@ -27,16 +28,19 @@ export const addPoolCommands = (program: Command, io: Io): void => {
 
 type Pool = ManifestView['spec']['pools'][number];
 
-const unknownPool = ({ cluster }: ClusterAt, name: string): CliFailure =>
+/** With the pools that there are. */
+export const unknownPool = ({ cluster }: ClusterAt, name: string, known: readonly string[]): CliFailure =>
   new CliFailure('not-found', {
     code: 'pool.unknown',
-    message: `The cluster '${cluster}' has no pool ${name}`,
-    help: `See its pools with "fairlead pool get ${cluster}".`,
+    message: `The cluster ${cluster} has no pool ${name}`,
+    help: known.length === 0 ? 'It has no pools.' : `Its pools: ${known.join(', ')}.`,
   });
 
-const poolOf = (manifest: ManifestView, at: ClusterAt, name: string): Pool => {
+const namesOf = ({ spec: { pools } }: ManifestView): readonly string[] => pools.map(({ name }) => name);
+
+export const poolOf = (manifest: ManifestView, at: ClusterAt, name: string): Pool => {
   const found = manifest.spec.pools.find((pool) => pool.name === name);
-  if (found === undefined) throw unknownPool(at, name);
+  if (found === undefined) throw unknownPool(at, name, namesOf(manifest));
   return found;
 };
 
@@ -48,8 +52,11 @@ const statusOf = ({ status }: ManifestView, name: string): Status | undefined =>
 const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => ({
   data: pools.map((pool) => ({ ...pool, status: statusOf(manifest, pool.name) })),
   table: {
-    columns: ['name', 'desired', 'ready', 'available', 'up-to-date', 'phase', 'connection', 'machine type', 'status'],
-    rows: pools.map(({ name, replicas, connection, machineType, updatesDisabled }) => {
+    columns: [
+      ...['name', 'state', 'desired', 'ready', optional('available', 4), optional('up-to-date', 3)],
+      ...[optional('min', 1), optional('max', 1), 'machine type', optional('connection', 2), prose('message')],
+    ],
+    rows: pools.map(({ name, replicas, connection, machineType, autoscaling, updatesDisabled }) => {
       const {
         readyReplicas = 0,
         availableReplicas = 0,
@@ -57,7 +64,9 @@ const poolsAnswer = (manifest: ManifestView, pools: readonly Pool[]): Answer => 
         phase = '',
       } = statusOf(manifest, name) ?? {};
       const counts = [replicas, readyReplicas, availableReplicas, updatedReplicas].map(String);
-      return [name, ...counts, phase, connection, machineType, updatesDisabled === true ? 'held' : ''];
+      const bounds = [autoscaling?.min, autoscaling?.max].map((bound) => String(bound ?? ''));
+      const held = updatesDisabled === true ? 'held' : '';
+      return [name, phase, ...counts, ...bounds, machineType, connection, held];
     }),
     empty: 'The cluster has no pools.',
   },
@@ -77,11 +86,11 @@ const healthText = ({ health }: Pool): string =>
   health === undefined ? 'none' : `${health.remediation} after ${health.unhealthyAfter}`;
 
 /** A pool with what it is and how it is, line by line. */
-const poolLines = (pool: Pool, status: Status | undefined): readonly string[] => {
+const poolLines = (pool: Pool, status: Status | undefined, columns: number): readonly string[] => {
   const { replicas, connection, machineType, rootDisk, zones = [], labels = {}, taints = [], autoscaling } = pool;
   const { readyReplicas = 0, availableReplicas = 0, updatedReplicas = 0 } = status ?? {};
   const facts: readonly Fact[] = [
-    ['phase', status?.phase ?? 'not known'],
+    ['state', status?.phase ?? 'not known'],
     [
       'replicas',
       `${replicas} desired, ${status?.replicas ?? 0} there, ${readyReplicas} ready, ${availableReplicas} available, ${updatedReplicas} up to date`,
@@ -105,7 +114,7 @@ const poolLines = (pool: Pool, status: Status | undefined): readonly string[] =>
     ['delete policy', pool.deletePolicy ?? 'Newest'],
     ['updates', pool.updatesDisabled === true ? 'disabled' : 'enabled'],
   ];
-  return factLines(facts);
+  return factLines(facts, columns);
 };
 
 const addGet = (parent: Command, io: Io): void => {
@@ -137,12 +146,13 @@ const addDescribe = (parent: Command, io: Io): void => {
       const nodes = (await session.api.nodes(at)).filter((node) => node.pool === name);
       return {
         data: { ...pool, status: statusOf(manifest, name), nodes },
-        table: [
-          `${name} of ${at.namespace}/${cluster}`,
-          ...poolLines(pool, statusOf(manifest, name)),
-          nodes.length === 0 ? '  no nodes' : '  nodes',
-          ...nodes.map((node) => `    ${node.name}  ${node.phase}`),
-        ].join('\n'),
+        table: (columns) =>
+          [
+            `${name} of ${at.namespace}/${cluster}`,
+            ...poolLines(pool, statusOf(manifest, name), columns),
+            nodes.length === 0 ? '  no nodes' : '  nodes',
+            ...nodes.map((node) => `    ${node.name}  ${node.phase}`),
+          ].join('\n'),
         names: [name],
       };
     }),
@@ -203,7 +213,7 @@ const addCreate = (parent: Command, io: Io): void => {
   );
 };
 
-interface ScaleOptions extends ChangeOptions {
+export interface ScaleOptions extends ChangeOptions {
   readonly replicas: number;
   readonly remove?: readonly string[];
 }
@@ -224,7 +234,8 @@ const withScale = (manifest: ManifestView, name: string, { spec, plan, operation
   };
 };
 
-const scaling = ({ api }: Session, at: ClusterAt, name: string, { replicas, remove }: ScaleOptions): Change => {
+/** A pool gets another size; everything else of the cluster stays. */
+export const scaling = ({ api }: Session, at: ClusterAt, name: string, { replicas, remove }: ScaleOptions): Change => {
   const spec = { replicas, ...(remove === undefined ? {} : { remove: [...remove] }) };
   const planOn = async (before: ManifestView) => {
     const { scale } = await api.putScale(at, name, { spec }, { dryRun: true, idempotencyKey: randomUUID() });
@@ -233,7 +244,7 @@ const scaling = ({ api }: Session, at: ClusterAt, name: string, { replicas, remo
   return {
     plan: async () => planOn(await api.manifest(at)),
     send: async (before, idempotencyKey) => {
-      if (before === undefined) throw unknownPool(at, name);
+      if (before === undefined) throw unknownPool(at, name, []);
       const { resourceVersion } = before.metadata;
       const how = { dryRun: false, idempotencyKey };
       const { seq, scale } = await api.putScale(at, name, { spec, metadata: { resourceVersion } }, how);

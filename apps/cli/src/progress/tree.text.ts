@@ -1,5 +1,6 @@
 import type { Colors } from 'picocolors/types.js';
 import { formatDuration } from '../output/duration.js';
+import { shortened, wrapped } from '../output/wrap.js';
 import type { Branch, Mark } from './tree.js';
 
 export interface TextOptions {
@@ -14,19 +15,6 @@ export const linesOfTree = (root: Branch, options: TextOptions): readonly string
   lineOf(root, '', options),
   ...linesBelow(root.children, '', options),
 ];
-
-/** The text in lines of at most so many characters, broken between words where there are any; what is more than `linesMax` lines is cut. */
-export const wrapped = (text: string, columns: number, linesMax = Number.POSITIVE_INFINITY): readonly string[] => {
-  const lines: string[] = [];
-  let rest = text;
-  while (rest.length > columns && lines.length < linesMax - 1) {
-    const space = rest.lastIndexOf(' ', columns);
-    const end = space > 0 ? space : columns;
-    lines.push(rest.slice(0, end));
-    rest = rest.slice(end).trimStart();
-  }
-  return [...lines, shortened(rest, columns)];
-};
 
 const linesBelow = (branches: readonly Branch[], indent: string, options: TextOptions): readonly string[] =>
   branches.flatMap((branch, index) => {
@@ -80,10 +68,6 @@ const lineOf = (
 const DETAIL_LENGTH_MIN = 6;
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
-
-/** The beginning says what it is about; the rest is in `describe --output json` and in the events. */
-const shortened = (text: string, room: number): string =>
-  text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`;
 
 const paint = (mark: Mark, colors: Colors): ((text: string) => string) => {
   switch (mark) {

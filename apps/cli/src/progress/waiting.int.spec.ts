@@ -32,7 +32,7 @@ describe('waiting', () => {
   const accepted = (path: string, method = 'POST', seq = 1): void => {
     gateway.on(method, path, { status: 202, headers: { 'x-fairlead-seq': String(seq) }, body: clusterView() });
   };
-  const create = ['cluster', 'create', 'demo', '--connection', 'lab', '--spec', 's', '--wait'];
+  const create = ['cluster', 'create', 'demo', '--connection', 'lab', '--machine-type', 's', '--wait'];
 
   it('says what happens, line by line, and ends with 0 when it is done', async () => {
     accepted('/ns/default/clusters');
@@ -43,7 +43,7 @@ describe('waiting', () => {
     reach('ready');
     const { code, stdout, stderr } = await running;
     expect(code).toBe(0);
-    expect(stdout).toContain('Provisioned');
+    expect(stdout).toMatch(/^demo +Running +5\/5/m);
     expect(stderr).toContain('  demo  kubeadm init: done (demo-cp-1), 1.0s\n');
     expect(stderr.trimEnd().endsWith('demo  Ready')).toBe(true);
     await eventually(() => gateway.listeners === 0);
@@ -89,7 +89,7 @@ describe('waiting', () => {
     });
     const { code, stdout, stderr } = await running;
     expect(code).toBe(0);
-    expect(stdout).toContain('Provisioned');
+    expect(stdout).toMatch(/^demo +Running +5\/5/m);
     expect(stderr).toMatch(/The gateway answers again after [\d.]+s\.\n/);
     const lines = stderr.trimEnd().split('\n');
     expect(new Set(lines).size).toBe(lines.length);

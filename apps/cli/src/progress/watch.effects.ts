@@ -79,7 +79,7 @@ const frameScreen = <View>(io: Io, watched: Watched<View>): Screen<View> => {
     const lines = watched.frame(latest.view, {
       nowMs,
       agoMs: nowMs - latest.atMs,
-      columns: Math.max(COLUMNS_MIN, io.columns()),
+      columns: Math.max(COLUMNS_MIN, io.errColumns()),
       colors: io.colors,
     });
     // A region that is higher than the terminal could not be redrawn.

@@ -3,6 +3,7 @@ import { QUARANTINE_RELEASE_MODES } from './quarantine.modes.js';
 import type { QuarantineReleaseRequest } from '../api/api.ports.js';
 import { addCommand, addGroup, runs } from '../command/command.js';
 import type { Io } from '../io/io.js';
+import { optional, prose } from '../output/table.js';
 
 interface ReleaseOptions {
   readonly service: string;
@@ -29,7 +30,7 @@ export const addQuarantineCommands = (program: Command, io: Io): void => {
         return {
           data: items,
           table: {
-            columns: ['namespace', 'cluster', 'service', 'consumer', 'seq', 'error'],
+            columns: ['namespace', 'cluster', 'service', 'consumer', 'seq', prose('message')],
             rows: items.map(({ namespace, cluster, service, consumer, seq, error }) => [
               namespace,
               cluster,
@@ -62,7 +63,7 @@ const addRejected = (quarantined: Command, io: Io): void => {
       return {
         data: items,
         table: {
-          columns: ['stream', 'reason', 'count', 'last seq', 'detail'],
+          columns: ['stream', 'reason', 'count', optional('last seq', 1), prose('message')],
           rows: items.map(({ stream, reason, count, lastSeq, detail }) => [
             stream,
             reason,

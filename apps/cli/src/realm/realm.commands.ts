@@ -10,6 +10,7 @@ import type { Session } from '../command/session.js';
 import { usageFailure, wordsOf } from '../failures.js';
 import type { Io } from '../io/io.js';
 import type { Answer } from '../output/format.js';
+import { optional, prose } from '../output/table.js';
 import { untilLooked } from './look.effects.js';
 
 export const addRealmCommands = (program: Command, io: Io): void => {
@@ -32,7 +33,7 @@ const stateOf = ({ state, reason }: RealmView): string =>
 const realmsAnswer = (items: readonly RealmView[]): Answer => ({
   data: items,
   table: {
-    columns: ['name', 'provider', 'issuer', 'clusters', 'status'],
+    columns: ['name', optional('provider', 1), 'issuer', 'clusters', prose('message')],
     rows: items.map((item) => [item.name, item.provider, item.issuerUrl, String(item.clusters.length), stateOf(item)]),
     empty: 'There are no realms.',
   },

@@ -17,6 +17,8 @@ interface Given {
   readonly stdin?: string;
   readonly nowMs?: number;
   readonly isLive?: boolean;
+  /** Of the terminal; undefined: 100 where it is live, and no limit elsewhere. */
+  readonly columns?: number;
   /** What a user answers to every question; undefined: there is no user. */
   readonly answer?: string;
 }
@@ -27,6 +29,7 @@ export const fakeIo = ({
   stdin = '',
   nowMs = Date.parse('2026-11-21T09:00:00.000Z'),
   isLive = false,
+  columns,
   answer,
 }: Given = {}): FakeIo => {
   const [first, second] = [new AbortController(), new AbortController()];
@@ -48,7 +51,8 @@ export const fakeIo = ({
     isLive,
     drawn: () => drawn,
     openRegion: () => ({ draw: (lines) => void drawn.push(lines.join('\n')), close: () => undefined }),
-    columns: () => 100,
+    outColumns: () => columns ?? (isLive ? 100 : Number.POSITIVE_INFINITY),
+    errColumns: () => columns ?? (isLive ? 100 : Number.POSITIVE_INFINITY),
     rows: () => 40,
     colors: pc.createColors(false),
     env,

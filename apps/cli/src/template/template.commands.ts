@@ -6,6 +6,7 @@ import type { Session } from '../command/session.js';
 import type { Io } from '../io/io.js';
 import { yamlOf } from '../document/manifest.document.js';
 import type { Answer } from '../output/format.js';
+import { prose } from '../output/table.js';
 import { deleteTemplate } from './template.effects.js';
 import { exportedTemplate, templateRows } from './template.document.js';
 
@@ -25,7 +26,7 @@ export const addTemplateCommands = (program: Command, io: Io): void => {
 const templatesAnswer = (items: readonly TemplateView[]): Answer => ({
   data: items,
   table: {
-    columns: ['name', 'version', 'deprecated', 'clusters', 'description'],
+    columns: ['name', 'version', 'deprecated', 'clusters', prose('description')],
     rows: items.map(({ metadata, spec, status }) => [
       metadata.name,
       spec.cluster.version,

@@ -1,6 +1,7 @@
 import { changedLeaves } from '@fairlead/contracts';
-import type { Colors } from 'picocolors/types.js';
 import type { TemplateView } from '../api/api.ports.js';
+import { changeLines } from '../output/changes.text.js';
+import type { TextOptions } from '../progress/tree.text.js';
 
 /** Without what only the server knows: it can be applied again and, with another name, as a new template. */
 export const exportedTemplate = ({ apiVersion, kind, metadata: { name, namespace }, spec }: TemplateView) => ({
@@ -14,13 +15,8 @@ export const exportedTemplate = ({ apiVersion, kind, metadata: { name, namespace
 export const templateDiff = (
   before: TemplateView | undefined,
   after: TemplateView,
-  colors: Colors,
-): readonly string[] =>
-  changedLeaves(before?.spec, after.spec).map(({ field, before: was, after: is }) => {
-    if (was === null) return colors.green(`+ ${field}: ${is}`);
-    if (is === null) return colors.red(`- ${field}: ${was}`);
-    return colors.yellow(`~ ${field}: ${was} → ${is}`);
-  });
+  options: TextOptions,
+): readonly string[] => changeLines(changedLeaves(before?.spec, after.spec), options);
 
 const HEADINGS = 12;
 const line = (heading: string, value: string): string => `${`${heading}:`.padEnd(HEADINGS)} ${value}`;

@@ -2,7 +2,7 @@ import type { TemplateAt, TemplateView } from '../api/api.ports.js';
 import { confirm, type ConfirmOptions } from '../command/confirm.js';
 import type { Session } from '../command/session.js';
 import type { ManifestDocument } from '../document/manifest.document.js';
-import type { Answer } from '../output/format.js';
+import { shownText, type Answer } from '../output/format.js';
 import { unlessUnknown } from '../progress/follow.effects.js';
 import { templateDiff } from './template.document.js';
 
@@ -47,11 +47,19 @@ export const applyTemplate = async (
 ): Promise<Answer> => {
   const { io, api } = session;
   const { before, planned } = await planTemplate(session, at, manifest);
-  const lines = templateDiff(before, planned, io.colors);
-  if (before !== undefined && lines.length === 0) return answerOf(at, before, 'unchanged');
-  io.err([`Changes of template ${at.namespace}/${at.template}:`, ...lines.map((line) => `  ${line}`), ''].join('\n'));
+  const isChanged = templateDiff(before, planned, { colors: io.colors, columns: io.outColumns() }).length > 0;
+  if (before !== undefined && !isChanged) return answerOf(at, before, 'unchanged');
+  const changes = (columns: number): string =>
+    [
+      `Changes of template ${at.namespace}/${at.template}:`,
+      ...templateDiff(before, planned, { colors: io.colors, columns: columns - 2 }).map((line) => `  ${line}`),
+    ].join('\n');
   const outcome = before === undefined ? 'created' : 'configured';
-  if (options.dryRun === true) return answerOf(at, planned, `${outcome} (dry run: nothing is changed)`);
+  if (options.dryRun === true) {
+    const answer = answerOf(at, planned, `${outcome} (dry run: nothing is changed)`);
+    return { ...answer, table: (columns) => `${changes(columns)}\n${shownText(answer.table, columns)}` };
+  }
+  io.err(`${changes(io.errColumns())}\n`);
   await confirm(io, { question: 'Apply this?' }, options);
   return answerOf(at, await api.putTemplate(at, asShown(manifest, before), { dryRun: false }), outcome);
 };

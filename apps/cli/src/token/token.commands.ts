@@ -6,6 +6,7 @@ import type { Session } from '../command/session.js';
 import { usageFailure } from '../failures.js';
 import { duration } from '../command/parsers.js';
 import type { Io } from '../io/io.js';
+import { optional, prose } from '../output/table.js';
 
 type Grant = TokenRequest['roles'][number];
 
@@ -109,7 +110,7 @@ const addList = (token: Command, io: Io): void => {
         return {
           data: items,
           table: {
-            columns: ['id', 'name', 'roles', 'created', 'expires'],
+            columns: ['id', 'name', prose('roles'), optional('created', 1), 'expires'],
             rows: items.map((item) => [item.id, item.name, rolesText(item), item.createdTime, expiryText(item)]),
             empty: 'There are no API tokens.',
           },

@@ -80,7 +80,7 @@ const aboutClusters = (
   { cluster, failed, existing, site }: Greeting,
   line: (words: string) => string,
 ): readonly string[] => {
-  const machines = `--connection ${site.connection} --spec ${site.spec} --wait`;
+  const machines = `--connection ${site.connection} --machine-type ${site.spec} --wait`;
   if (failed !== undefined)
     return [
       line(`cluster describe ${failed}`),
@@ -93,7 +93,7 @@ const aboutClusters = (
       line(`kubeconfig ${cluster.name} -o ${cluster.kubeconfigFile}`),
       line(`cluster describe ${cluster.name}`),
       line(`events ${cluster.name} --follow`),
-      line(`node add ${cluster.name} --count 1 ${machines}`),
+      line(`node add ${cluster.name} --wait`),
       line(`cluster delete ${cluster.name} --wait`),
     ];
   if (existing !== undefined) return [line('cluster list'), line(`cluster describe ${existing}`)];

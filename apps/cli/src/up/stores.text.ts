@@ -1,5 +1,6 @@
 import type { StoreReport } from '@fairlead/event-sourcing/streams';
 import type { Answer } from '../output/format.js';
+import { prose } from '../output/table.js';
 
 /** Everything that Fairlead keeps in NATS, and what differs from what was asked for. */
 export const storesAnswer = (stores: readonly StoreReport[]): Answer => ({
@@ -13,7 +14,7 @@ export const storesAnswer = (stores: readonly StoreReport[]): Answer => ({
     })),
   },
   table: {
-    columns: ['store', 'kind', 'replicas', 'in sync', 'notes'],
+    columns: ['name', 'kind', 'replicas', 'in sync', prose('message')],
     rows: stores.map(({ name, kind, replicas, inSync, notes }) => [
       name,
       kind,

@@ -3,6 +3,7 @@ import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { formatDuration } from '../output/duration.js';
 import type { Answer } from '../output/format.js';
+import { optional, prose } from '../output/table.js';
 import { linesOfTree } from '../progress/tree.text.js';
 import { planText, targetText } from './plan.text.js';
 import { upgradeTree } from './upgrade.tree.js';
@@ -20,7 +21,10 @@ const statusOf = ({ phase, message }: UpgradeSummary): string => {
 export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => ({
   data: upgrades,
   table: {
-    columns: ['upgrade', 'phase', 'change', 'nodes', 'took', 'predicted', 'by', 'status'],
+    columns: [
+      ...['upgrade', 'state', prose('change'), 'nodes'],
+      ...[optional('took', 2), optional('predicted', 4), optional('actor', 3), prose('message')],
+    ],
     rows: upgrades.map((upgrade) => [
       upgrade.id,
       upgrade.mode === 'dry-run' ? `${upgrade.phase} (dry run)` : upgrade.phase,
@@ -38,15 +42,15 @@ export const upgradesAnswer = (upgrades: readonly UpgradeSummary[]): Answer => (
 
 export const planAnswer = (upgrade: UpgradeView): Answer => ({
   data: upgrade,
-  table: planText(upgrade),
+  table: (columns) => planText(upgrade, columns),
   names: [upgrade.id],
 });
 
 /** The upgrade as a tree; to a file or a pipe in full width. */
 export const statusAnswer = (upgrade: UpgradeView, io: Io, all: boolean): Answer => {
-  const columns = io.isLive ? io.columns() : Number.POSITIVE_INFINITY;
-  const lines = linesOfTree(upgradeTree(upgrade, { agoMs: 0, all }), { columns, colors: io.colors });
-  return { data: upgrade, table: lines.join('\n'), names: [upgrade.id] };
+  const tree = upgradeTree(upgrade, { agoMs: 0, all });
+  const shown = (columns: number): string => linesOfTree(tree, { columns, colors: io.colors }).join('\n');
+  return { data: upgrade, table: shown, names: [upgrade.id] };
 };
 
 /** One line for what is left to say after everything was watched, or before anything can be seen. */

@@ -61,7 +61,7 @@ const addPlan = (parent: Command, io: Io): void => {
         at,
         await session.api.requestUpgrade(at, await fieldsOf(session, options), asked),
       );
-      if (upgrade.phase === 'Rejected') session.io.err(`${planText(upgrade)}\n\n`);
+      if (upgrade.phase === 'Rejected') io.err(`${planText(upgrade, io.errColumns())}\n\n`);
       return planAnswer(orFail(upgrade));
     }),
   );
@@ -125,7 +125,7 @@ export const runUpgrade = async (
     );
   const asked = { dryRun: false, idempotencyKey: options.idempotencyKey ?? randomUUID() };
   const upgrade = await planned(session, at, await api.requestUpgrade(at, request, asked));
-  io.err(`${planText(upgrade)}\n\n`);
+  io.err(`${planText(upgrade, io.errColumns())}\n\n`);
   orFail(upgrade);
   if (options.yes !== true && upgrade.phase === 'Planned') await approved(session, at, upgrade);
   await api.steerUpgrade(at, upgrade.id, { action: 'approve', planHash: upgrade.planHash ?? '' });

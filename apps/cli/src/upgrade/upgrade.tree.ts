@@ -2,7 +2,7 @@ import { attemptWords } from '@fairlead/contracts';
 import type { UpgradeView } from '../api/api.ports.js';
 import { formatDuration } from '../output/duration.js';
 import type { Branch, Mark } from '../progress/tree.js';
-import { targetText } from './plan.text.js';
+import { targetText, TITLES } from './plan.text.js';
 
 export type UpgradeNode = UpgradeView['nodes'][number];
 type Operation = UpgradeView['operations'][number];
@@ -113,15 +113,6 @@ const OPERATION_MARKS: Readonly<Record<Operation['state'], Mark>> = {
   done: 'done',
   failed: 'failed',
   skipped: 'waiting',
-};
-
-const TITLES: Readonly<Record<string, string>> = {
-  'snapshot-etcd': 'Snapshot of etcd',
-  stage: 'Stage the software',
-  addons: 'Addons',
-  'book-surge': 'Add surge nodes',
-  'mark-workers': 'Mark the workers',
-  'return-surge': 'Remove surge nodes',
 };
 
 const operationBranch = (operation: Operation, options: UpgradeTreeOptions): Branch => ({

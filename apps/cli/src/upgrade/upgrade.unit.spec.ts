@@ -16,7 +16,7 @@ const tree = (view: UpgradeView, { all = false, agoMs = 0, columns = 140 } = {})
 
 describe('a plan', () => {
   it('is read as a table with its reasons, its batches, its times, and what was found', () =>
-    golden('plan.txt', `${planText(upgradeView())}\n`));
+    golden('plan.txt', `${planText(upgradeView(), Number.POSITIVE_INFINITY)}\n`));
 
   it('that was refused says why, by which rule, and what to do', () => {
     const finding = {
@@ -27,7 +27,7 @@ describe('a plan', () => {
       help: 'Go to v1.35.4 first.',
     };
     const refused = upgradeView({ phase: 'Rejected', message: finding.sentence, plan: null, findings: [finding] });
-    golden('refused.txt', `${planText(refused)}\n`);
+    golden('refused.txt', `${planText(refused, Number.POSITIVE_INFINITY)}\n`);
   });
 });
 

@@ -1,4 +1,4 @@
-import { nodeMetadata, type DeclaredPool, type MachineSpec } from '@fairlead/contracts';
+import { nodeMetadata, POOL_LABEL, type DeclaredPool, type MachineSpec } from '@fairlead/contracts';
 import { typesOf } from './externalgrpc.messages.js';
 
 /** As much of `v1.Node` of Kubernetes as a node that does not exist has. */
@@ -51,6 +51,7 @@ export const nodeTemplate = (pool: DeclaredPool, { region, size }: Place): Uint8
         'kubernetes.io/arch': 'amd64',
         'kubernetes.io/os': 'linux',
         'kubernetes.io/hostname': name,
+        [POOL_LABEL]: pool.name,
         ...(region === '' ? {} : { 'topology.kubernetes.io/region': region }),
         ...zoneLabels(pool),
         ...labels,

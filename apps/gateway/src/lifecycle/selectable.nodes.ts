@@ -1,4 +1,4 @@
-import { readinessAfter, type Machine, type Readiness, type StoredEvent } from '@fairlead/contracts';
+import { POOL_LABEL, readinessAfter, type Machine, type Readiness, type StoredEvent } from '@fairlead/contracts';
 import type { Selectable } from './selection.rules.js';
 
 /** A machine of a pool, with the labels that Fairlead sets, and how its node is. */
@@ -30,8 +30,9 @@ const planned = (nodes: SelectableNodes, { machines }: StoredEvent<'VmsPlanned'>
 };
 
 /** The labels that a node has because of its machine. */
-export const machineLabels = ({ labels, csp, region, zone }: Machine): Readonly<Record<string, string>> => ({
+export const machineLabels = ({ labels, pool, csp, region, zone }: Machine): Readonly<Record<string, string>> => ({
   ...labels,
+  [POOL_LABEL]: pool,
   'topology.cloud-barista.github.io/csp': csp,
   'topology.kubernetes.io/region': region,
   'topology.kubernetes.io/zone': zone,

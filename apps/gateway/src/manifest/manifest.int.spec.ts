@@ -79,7 +79,7 @@ describe('a change of a manifest', () => {
     const answer = await patch({ spec: { pools: [{ name: 'worker-1', replicas: 4, ...machines }] } }, '?dryRun=All');
     expect(answer.status).toBe(200);
     expect(answer.body.plan).toEqual([
-      { action: 'add-nodes', pool: 'worker-1', count: 2, nodes: [], reason: '2 → 4: 2 machines more' },
+      { action: 'add-nodes', pool: 'worker-1', count: 2, nodes: [], reason: 'add 2 machines (2 → 4)' },
     ]);
     expect(answer.body.spec.pools[0]?.replicas).toBe(4);
     expect(await logLength()).toBe(before);
@@ -223,12 +223,12 @@ describe('the scale of a pool', () => {
     const body = { spec: { replicas: 1 }, metadata: { resourceVersion } };
     const planned = await gateway.ask<ScaleView>('PUT', `${scale}?dryRun=All`, { body });
     const nodes = [{ name: 'demo-w-2', reason: 'the newest' }];
-    const step = { action: 'remove-nodes', pool: 'worker-1', count: 1, nodes, reason: '2 → 1: 1 machine less' };
+    const step = { action: 'remove-nodes', pool: 'worker-1', count: 1, nodes, reason: 'remove 1 machine (2 → 1)' };
     expect([planned.status, planned.body.plan]).toEqual([200, [step]]);
     const done = await gateway.ask<ScaleView>('PUT', scale, { body });
     expect([done.status, done.body.plan, done.body.spec.replicas]).toEqual([202, [step], 1]);
     expect((await gateway.log('evt.*.default.demo.request.NodeRemovalRequested')).map(({ data }) => data)).toEqual([
-      { uid, node: 'demo-w-2', reason: 'pool worker-1: 2 → 1: 1 machine less; the newest' },
+      { uid, node: 'demo-w-2', reason: 'pool worker-1: remove 1 machine (2 → 1); the newest' },
     ]);
     expect((await read()).spec.pools[0]?.replicas).toBe(1);
     const again = await gateway.ask<ErrorView>('PUT', scale, { body });

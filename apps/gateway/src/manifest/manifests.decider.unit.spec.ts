@@ -243,8 +243,8 @@ describe('a manifest that is applied', () => {
     const facts = log.apply(declared(pool('web', 2))) as Fact[];
     const removals = facts.flatMap((fact) => (fact.type === 'NodeRemovalRequested' ? [fact.data] : []));
     expect(removals.map(({ node, reason }) => [node, reason])).toEqual([
-      ['demo-2', 'pool web: 4 → 2: 2 machines less; not Ready'],
-      ['demo-5', 'pool web: 4 → 2: 2 machines less; the newest'],
+      ['demo-2', 'pool web: remove 2 machines (4 → 2); not Ready'],
+      ['demo-5', 'pool web: remove 2 machines (4 → 2); the newest'],
     ]);
   });
 

@@ -140,7 +140,7 @@ const networkPart = ({ network }: NodeDoc): Pick<NodeView, 'network'> => {
   return { network: view };
 };
 
-/** The labels are CB-Ladybug's. */
+/** `cspLabel` and the two after it are CB-Ladybug's. */
 export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = {}): NodeView => ({
   name: doc.name,
   kind: 'Node',
@@ -153,6 +153,7 @@ export const nodeView = (doc: NodeDoc, { holds, suspended = {} }: AroundNodes = 
   cspLabel: label('topology.cloud-barista.github.io/csp', doc.machine?.csp),
   regionLabel: label('topology.kubernetes.io/region', doc.machine?.region),
   zoneLabel: label('topology.kubernetes.io/zone', doc.machine?.zone),
+  labels: { ...selectable(doc).labels },
   phase: phaseOf(doc),
   stage: stageOf(doc),
   leader: doc.leader,

@@ -3,6 +3,7 @@ import {
   controlPlaneSetOf,
   fnv1a32,
   nodeSetOf,
+  POOL_LABEL,
   type AdoptedMachine,
   type ClusterSpec,
   type ClusterUid,
@@ -267,7 +268,7 @@ export const desiredMachine =
       'fairlead.dev/namespace': namespace,
       'fairlead.dev/cluster': cluster,
       'fairlead.dev/role': role,
-      'fairlead.dev/pool': pool,
+      [POOL_LABEL]: pool,
       ...(surge === undefined ? {} : { 'fairlead.dev/surge': surge }),
     },
   });
@@ -294,7 +295,7 @@ export const machineOf = (
   region: answer.region,
   zone: answer.zone,
   ...(answer.profile === undefined ? {} : { profile: answer.profile }),
-  ...(answer.labels === undefined ? {} : { labels: { ...answer.labels } }),
+  labels: { ...answer.labels, [POOL_LABEL]: plan.pool },
   ...(plan.surge === undefined ? {} : { surge: plan.surge }),
 });
 

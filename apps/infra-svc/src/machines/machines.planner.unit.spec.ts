@@ -159,6 +159,7 @@ describe('a machine that runs', () => {
     const machine = machineOf(plan!, answer, by);
     expect(machine.ssh).toEqual({ ...answer.ssh, keyRef: own });
     expect('profile' in machine).toBe(false);
+    expect(machine.labels).toEqual({ 'fairlead.dev/pool': plan!.pool });
   });
 
   it('keeps what its provider says of its key, its jump host and its profile', () => {

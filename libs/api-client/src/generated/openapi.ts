@@ -2239,6 +2239,10 @@ export interface components {
       regionLabel: string;
       /** @description key=value */
       zoneLabel: string;
+      /** @description Labels that Fairlead sets on it, by which it can be selected; others are known to Kubernetes alone */
+      labels: {
+        [key: string]: string;
+      };
       /** @enum {string} */
       phase: 'Planned' | 'Bootstrapping' | 'Joining' | 'Ready' | 'NotReady' | 'Lost' | 'Removing';
       /**

@@ -88,12 +88,12 @@ const scaled = (
   { was, members, awaited, named }: Scaling,
 ): readonly PlanStep[] => {
   const change = replicas - members.length - awaited;
-  if (was === undefined) return [step('create-pool', name, { reason: `new: ${machines(change)}`, count: change })];
-  const reason = `${was.replicas} → ${replicas}`;
-  if (change > 0) return [step('add-nodes', name, { reason: `${reason}: ${machines(change)} more`, count: change })];
+  if (was === undefined) return [step('create-pool', name, { reason: `create ${machines(change)}`, count: change })];
+  const sizes = `(${was.replicas} → ${replicas})`;
+  if (change > 0) return [step('add-nodes', name, { reason: `add ${machines(change)} ${sizes}`, count: change })];
   if (change === 0) return [];
   const nodes = victimsOf(members, -change, { deletePolicy, named });
-  return [step('remove-nodes', name, { reason: `${reason}: ${machines(-change)} less`, count: -change, nodes })];
+  return [step('remove-nodes', name, { reason: `remove ${machines(-change)} ${sizes}`, count: -change, nodes })];
 };
 
 const nodesOf = (count: number): string => `${count} node${count === 1 ? '' : 's'}`;
@@ -151,15 +151,13 @@ const scaledControlPlane = (
   if (was.replicas === replicas && !isAbandoned) return [];
   const change = replicas - members.length - awaited;
   const pool = CONTROL_PLANE_POOL;
-  const reason = `${was.replicas} → ${replicas}`;
+  const sizes = `(${was.replicas} → ${replicas})`;
   if (change === 0) return [];
   if (change > 0)
-    return [
-      step('add-nodes', pool, { reason: `${reason}: ${machines(change)} more, joined one by one`, count: change }),
-    ];
+    return [step('add-nodes', pool, { reason: `add ${machines(change)} ${sizes}, joined one by one`, count: change })];
   const nodes = victimsOf(members, -change, { named });
-  const less = `${reason}: ${machines(-change)} less, removed one by one`;
-  return [step('remove-nodes', pool, { reason: less, count: -change, nodes })];
+  const reason = `remove ${machines(-change)} ${sizes}, one by one`;
+  return [step('remove-nodes', pool, { reason, count: -change, nodes })];
 };
 
 /** Those that are not Ready are replaced first, and the initial one last: its part then goes to one that stays. */
@@ -225,7 +223,7 @@ const deleted = ({ name }: DeclaredPool, members: readonly PoolMember[]): PlanSt
 
 const created = ({ controlPlane, pools }: DeclaredSpec): readonly PlanStep[] => [
   step('create-cluster', null, {
-    reason: `new: ${controlPlane.replicas} control plane${controlPlane.replicas === 1 ? '' : 's'}`,
+    reason: `create ${controlPlane.replicas} control plane${controlPlane.replicas === 1 ? '' : 's'}`,
     count: controlPlane.replicas,
   }),
   ...pools.flatMap((pool) => scaled(pool, { was: undefined, members: [], awaited: 0, named: [] })),

@@ -394,8 +394,8 @@ describe('the plan of a change', () => {
     const steps = planOf(before, after, { members: [...members, member('w-5', 'idle')] });
     expect(steps.map(({ action, pool: of, count, reason }) => [action, of, count, reason])).toEqual([
       ['delete-pool', 'old', 1, 'not in the manifest'],
-      ['remove-nodes', 'web', 2, '3 → 1: 2 machines less'],
-      ['create-pool', 'batch', 2, 'new: 2 machines'],
+      ['remove-nodes', 'web', 2, 'remove 2 machines (3 → 1)'],
+      ['create-pool', 'batch', 2, 'create 2 machines'],
     ]);
     expect(removalsOf(steps)).toEqual(['w-4', 'w-2', 'w-3']);
     expect(additionsOf(steps, after).map(({ pool: of, count }) => [of, count])).toEqual([['batch', 2]]);

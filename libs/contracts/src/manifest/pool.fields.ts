@@ -63,6 +63,9 @@ export const nodeMetadata = ({
   taints: taints.toSorted(byTaintKey).map(({ key, value = '', effect }) => ({ key, value, effect })),
 });
 
+/** The pool of a node, as a label of its Node object and of its machine at the provider. */
+export const POOL_LABEL = 'fairlead.dev/pool';
+
 /** Prefixes that users may set on nodes although Kubernetes reserves their domains. */
 const OPEN_PREFIXES = ['node-role.kubernetes.io', 'node-restriction.kubernetes.io'];
 const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', 'fairlead.dev', 'topology.cloud-barista.github.io'];

@@ -73,6 +73,9 @@ export const NodeView = z
     cspLabel: z.string().describe('key=value'),
     regionLabel: z.string().describe('key=value'),
     zoneLabel: z.string().describe('key=value'),
+    labels: z
+      .record(z.string(), z.string())
+      .describe('Labels that Fairlead sets on it, by which it can be selected; others are known to Kubernetes alone'),
     phase: NodePhase,
     stage: NodeStage.describe('The latest stage of its life that it reached'),
     leader: z.boolean(),

@@ -1,0 +1,25 @@
+import type { ChangedField } from '@fairlead/contracts';
+import type { Colors } from 'picocolors/types.js';
+import { wrappedLines } from './wrap.js';
+
+interface TextOptions {
+  readonly columns: number;
+  readonly colors: Colors;
+}
+
+/** What is added, taken away or changed. */
+export type Sign = '+' | '-' | '~';
+
+/** A line with its sign; what is wrapped has the same colour. */
+export const signed = (sign: Sign, text: string, { columns, colors }: TextOptions): readonly string[] => {
+  const paint = { '+': colors.green, '-': colors.red, '~': colors.yellow }[sign];
+  return wrappedLines([`${sign} ${text}`], columns).map(paint);
+};
+
+/** Fields with their values before and after. */
+export const changeLines = (changes: readonly ChangedField[], options: TextOptions): readonly string[] =>
+  changes.flatMap(({ field, before, after }) => {
+    if (before === null) return signed('+', `${field}: ${after}`, options);
+    if (after === null) return signed('-', `${field}: ${before}`, options);
+    return signed('~', `${field}: ${before} → ${after}`, options);
+  });
