@@ -158,7 +158,15 @@ const snapshotsAnswer = (snapshots: readonly EtcdSnapshotView[]): Answer => ({
   data: snapshots,
   table: {
     columns: [
-      ...['name', optional('version', 2), 'age', optional('created', 3), optional('node', 5), 'size', optional('keys', 4)],
+      ...[
+        'name',
+        optional('version', 2),
+        'age',
+        optional('created', 3),
+        optional('node', 5),
+        'size',
+        optional('keys', 4),
+      ],
       ...['reason', optional('verified', 1), 'restorable'],
     ],
     rows: snapshots.map((snapshot) => [
