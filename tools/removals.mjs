@@ -1,16 +1,21 @@
-// Writes apps/upgrade-svc/src/rules/removed.settings.ts: feature gates, flags and admission plugins that a minor version of
-// Kubernetes no longer accepts, read from Kubernetes' own sources as Go modules.
+// Writes two tables of apps/upgrade-svc/src/rules from Kubernetes' own sources, read as Go modules: removed.settings.ts, the feature
+// gates, flags and admission plugins that a minor version no longer accepts, and corefile.plugins.ts, what kubeadm can migrate of a
+// Corefile.
 //   node tools/removals.mjs           writes the file
 //   node tools/removals.mjs --check   writes nothing; fails where the file differs
 // It needs Go and a module proxy; the product needs neither. A new minor version: add its patch to PATCHES.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
 
-const FILE = fileURLToPath(new URL('../apps/upgrade-svc/src/rules/removed.settings.ts', import.meta.url));
+const RULES = fileURLToPath(new URL('../apps/upgrade-svc/src/rules/', import.meta.url));
+const FILE = join(RULES, 'removed.settings.ts');
+const COREFILE = join(RULES, 'corefile.plugins.ts');
+/** The library of the newest kubeadm knows all versions of CoreDNS before. */
+const MIGRATION = { module: 'github.com/coredns/corefile-migration', version: 'v1.0.31', since: [1, 8] };
 /** One of each minor version, in order; the first is only what the second is compared with. */
 const PATCHES = ['29.15', '30.14', '31.14', '32.13', '33.13', '34.4', '35.4', '36.3'];
 const STAGING = [
@@ -207,13 +212,87 @@ const render = async (looks) => {
   return prettier.format(text, { ...(await prettier.resolveConfig(FILE)), filepath: FILE });
 };
 
+/** Prints what the library keeps to itself: plugins and options by version of CoreDNS. */
+const DUMP = `package migration
+import "encoding/json"
+import "os"
+func Dump() {
+  all := map[string]map[string]map[string][]string{}
+  for v, r := range Versions {
+    all[v] = map[string]map[string][]string{}
+    for name, p := range r.plugins {
+      one := map[string][]string{"options": {}, "patterns": {}}
+      for o := range p.namedOptions { one["options"] = append(one["options"], o) }
+      for o := range p.patternOptions { one["patterns"] = append(one["patterns"], o) }
+      all[v][name] = one
+    }
+  }
+  _ = json.NewEncoder(os.Stdout).Encode(all)
+}
+`;
+
+const corefilePlugins = () => {
+  const { module, version } = MIGRATION;
+  const args = ['mod', 'download', '-json', `${module}@${version}`];
+  const folder = JSON.parse(spawnSync('go', args, { cwd: nowhere, encoding: 'utf8' }).stdout).Dir;
+  const copy = join(nowhere, 'corefile');
+  cpSync(folder, copy, { recursive: true });
+  spawnSync('chmod', ['-R', 'u+w', copy]);
+  writeFileSync(join(copy, 'migration', 'dump.go'), DUMP);
+  writeFileSync(
+    join(copy, 'main.go'),
+    `package main\nimport "${module}/migration"\nfunc main() { migration.Dump() }\n`,
+  );
+  const { status, stdout, stderr } = spawnSync('go', ['run', '.'], { cwd: copy, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`go run: ${stderr}`);
+  return JSON.parse(stdout);
+};
+
+const isSince = (version, [major, minor]) => {
+  const [a = 0, b = 0] = version.split('.').map(Number);
+  return a > major || (a === major && b >= minor);
+};
+
+/** By plugin: the first version of CoreDNS from which it has these options, until the next entry. */
+const renderCorefile = async (versions) => {
+  const numbers = (version) => version.split('.').map(Number);
+  const order = Object.keys(versions)
+    .filter((version) => isSince(version, MIGRATION.since))
+    .sort((a, b) => numbers(a).reduce((found, part, at) => found || part - numbers(b)[at], 0));
+  const byPlugin = {};
+  for (const version of order)
+    for (const [name, { options, patterns }] of Object.entries(versions[version])) {
+      const entry = { since: version, options: options.sort(), patterns: patterns.sort() };
+      const known = (byPlugin[name] ??= []);
+      const last = known.at(-1);
+      if (JSON.stringify({ ...last, since: '' }) !== JSON.stringify({ ...entry, since: '' })) known.push(entry);
+    }
+  const text = [
+    '// Generated from the sources of corefile-migration by tools/removals.mjs. Do not edit.',
+    '',
+    constant(
+      'COREFILE_PLUGINS',
+      'Readonly<Record<string, readonly { readonly since: string; readonly options: readonly string[]; readonly patterns: readonly string[] }[]>>',
+      'Plugin of CoreDNS: the options that kubeadm can migrate, from a version of CoreDNS on.',
+      sorted(byPlugin),
+    ),
+  ].join('\n');
+  return prettier.format(text, { ...(await prettier.resolveConfig(COREFILE)), filepath: COREFILE });
+};
+
 try {
-  const text = await render(PATCHES.map(lookAt));
-  const differs = !existsSync(FILE) || readFileSync(FILE, 'utf8') !== text;
-  if (process.argv.includes('--check')) {
-    console.log(differs ? `${FILE} differs from the sources of Kubernetes` : 'The file is as the sources have it.');
-    process.exitCode = differs ? 1 : 0;
-  } else if (differs) writeFileSync(FILE, text);
+  const texts = [
+    [FILE, await render(PATCHES.map(lookAt))],
+    [COREFILE, await renderCorefile(corefilePlugins())],
+  ];
+  for (const [file, text] of texts) {
+    const differs = !existsSync(file) || readFileSync(file, 'utf8') !== text;
+    if (!differs) continue;
+    if (process.argv.includes('--check')) {
+      console.log(`${file} differs from the sources`);
+      process.exitCode = 1;
+    } else writeFileSync(file, text);
+  }
 } finally {
   rmSync(nowhere, { recursive: true, force: true });
 }

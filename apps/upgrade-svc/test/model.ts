@@ -269,5 +269,6 @@ export const factsOf = (model: Model, at: string): ClusterFacts => ({
   snapshot: null,
   healthyPasses: 2,
   settings: [],
+  corefile: null,
   kubeadm: { extraArgs: {}, extraVolumes: {} },
 });

@@ -296,7 +296,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   NodeWithoutMachineFound: ({ name, ready, reason, providerId = '' }) =>
     `Kubernetes has the ${ready ? 'Ready' : 'unready'} Node ${name}, ${strangerBecause(reason, providerId)}; it is ignored`,
   NodeWithoutMachineExpired: ({ name }) =>
-    `the Node ${name}, of which no machine is recorded, is not Ready for too long: it is deleted`,
+    `the Node ${name}, of which no machine is recorded, is not Ready: it is deleted`,
   NodeWithoutMachineGone: ({ name }) => `the Node ${name} is gone from Kubernetes, or its machine is recorded`,
   AddonDegraded: ({ addon, message }) => `the addon ${addon} is degraded: ${message}`,
   AddonRecovered: ({ addon }) => `the addon ${addon} runs again`,

@@ -232,6 +232,10 @@ export const UPGRADE_FINDINGS = {
     'the upgrade would drop feature gates that were added by hand to the kubelet of {node}: {gates}',
     'Add them to featureGates in kube-system/kubelet-config, or override B11 to let them go.',
   ),
+  'B12.corefile': refuses(
+    'kubeadm cannot migrate the Corefile to CoreDNS {coredns}: it does not know {unsupported}',
+    'Take them out of the Corefile ("kubectl -n kube-system edit configmap coredns"); or check that CoreDNS {coredns} has them, and override B12: kubeadm then leaves them as they are.',
+  ),
   'C7.surge': refuses(
     'control planes are upgraded in place and have no surge nodes',
     'Leave out maxSurge for pool control-plane.',

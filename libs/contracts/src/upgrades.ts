@@ -223,6 +223,10 @@ export const NodeChange = z.strictObject({
     .boolean()
     .describe('etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3)'),
   emulatedVersion: z.string().nullable(),
+  ignoredPreflightErrors: z
+    .array(z.string())
+    .optional()
+    .describe('Checks of kubeadm that an operator overrode; absent: none'),
   unlessBooted: RebootCondition.optional().describe('The reboot is needed only if the node has not booted since'),
   etcd: EtcdChange.optional().describe('The change is a step of a restore of etcd, and nothing else'),
 });
@@ -326,6 +330,7 @@ export const UPGRADE_RULES = {
   B9: { title: 'Every node has disk space, packages and images', overridable: true },
   B10: { title: 'etcd is upgraded one minor version at a time, from a version that supports it', overridable: true },
   B11: { title: 'Nothing that people changed by hand is lost', overridable: true },
+  B12: { title: 'kubeadm can migrate the Corefile', overridable: true },
   C1: { title: 'Cluster and etcd are healthy before each control plane', overridable: false },
   C2: { title: 'A control plane is drained, and etcd is led by another member', overridable: false },
   C3: { title: 'The API server stops before its etcd does', overridable: false },

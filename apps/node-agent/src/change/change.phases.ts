@@ -35,13 +35,14 @@ const SERVICE_TIMEOUT_MS = 120_000;
 const REBOOT_LIMIT_MS = 600_000;
 
 const upgradeArguments = (
-  { kubeadm, kubernetes, emulatedVersion }: NodeChange,
+  { kubeadm, kubernetes, emulatedVersion, ignoredPreflightErrors = [] }: NodeChange,
   profile: AgentProfile,
 ): readonly string[] => {
   const ignored = [
     // CreateJob waits 15 s for a job that no node may run now; the gates before and after look at the cluster itself.
     ...(kubeadm === 'apply' ? ['CreateJob'] : []),
     ...(profile.ignorePreflightErrors ?? []),
+    ...ignoredPreflightErrors,
     ...(profile.imagePullPolicy === 'Never' ? ['ImagePull'] : []),
   ];
   return [

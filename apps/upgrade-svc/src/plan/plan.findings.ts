@@ -11,6 +11,7 @@ import { finding, when } from '../rules/finding.js';
 import { c7NoSurge } from '../rules/control-plane.rules.js';
 import { b5RemovedApis } from '../rules/apis.rules.js';
 import { b3EtcdHealthy, b4FreshSnapshot, b10EtcdMinor, b10V2Store, hasVersion } from '../rules/etcd.rules.js';
+import { b12Corefile } from '../rules/corefile.rules.js';
 import { b11HandMade } from '../rules/hand-made.rules.js';
 import { b8Certificates, b8Clocks, b9Room, b9Source } from '../rules/nodes.rules.js';
 import { b7Capacity, b7PodsCanMove } from '../rules/pods.rules.js';
@@ -114,6 +115,7 @@ const worldFindings = (input: PlanInput, plan: UpgradePlan): readonly Finding[] 
       .filter(({ name }) => name !== CONTROL_PLANE_POOL && drained.length > 0)
       .flatMap(({ name, atOnce, surge }) => b7Capacity(facts, name, atOnce - surge)),
     ...b11HandMade(facts, rewritten),
+    ...b12Corefile(facts.corefile, plan.path),
     ...b8Certificates(facts, endsAtMs, renewed),
     ...b8Clocks(facts),
     ...b9Room(facts, changed),

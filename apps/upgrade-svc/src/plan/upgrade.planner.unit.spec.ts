@@ -336,6 +336,23 @@ describe('no plan', () => {
   });
 });
 
+describe('a Corefile that kubeadm cannot migrate', () => {
+  const model = modelOf(3, 1, '1.33.13');
+  const facts = { ...factsOf(model, AT), corefile: '.:53 {\n  k8s_gateway example.org\n}\n' };
+  const checked = (overridden: readonly string[]) =>
+    planUpgrade(inputOf(model, { ...to('v1.34.4'), overridden }, {}, { facts }));
+
+  it('stops the upgrade before anything is touched; with an override, kubeadm leaves out its own check', () => {
+    expect(checked([])).toMatchObject({ outcome: 'rejected', findings: [{ rule: 'B12' }] });
+    const check = checked(['B12']);
+    if (check.outcome !== 'planned') throw new Error('it was not planned');
+    const applied = check.plan.operations.filter(({ change }) => change?.kubeadm === 'apply');
+    expect(applied.map(({ change }) => change?.ignoredPreflightErrors)).toEqual([
+      ['CoreDNSUnsupportedPlugins', 'CoreDNSMigration'],
+    ]);
+  });
+});
+
 describe('what did not answer when the cluster was surveyed', () => {
   const model = modelOf(3, 3, '1.33.13');
   const facts = factsOf(model, AT);

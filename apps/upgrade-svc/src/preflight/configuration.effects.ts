@@ -7,14 +7,14 @@ export type Reader = <T>(at: Omit<Unread, 'message'>, otherwise: T, read: () => 
 
 const KUBE_SYSTEM = 'kube-system';
 
-/** What the cluster's own objects set for components: kubeadm-config, kubelet-config and kube-proxy of kube-system. */
+/** What the cluster's own objects set for components: kubeadm-config, kubelet-config, kube-proxy and coredns of kube-system. */
 export const configurationOf = async (
   cluster: Pick<UpgradeCluster, 'configMap'>,
   read: Reader,
-): Promise<Pick<ClusterFacts, 'settings' | 'kubeadm'>> => {
+): Promise<Pick<ClusterFacts, 'settings' | 'kubeadm' | 'corefile'>> => {
   const textOf = async (name: string, key: string): Promise<string | undefined> =>
     (await cluster.configMap(KUBE_SYSTEM, name))?.[key];
-  const [kubeadm, kubelet, kubeProxy] = await Promise.all([
+  const [kubeadm, kubelet, kubeProxy, corefile] = await Promise.all([
     read({ what: 'kubeadm-config', rule: 'B11' }, undefined, async () =>
       kubeadmConfigOf((await textOf('kubeadm-config', 'ClusterConfiguration')) ?? ''),
     ),
@@ -27,8 +27,10 @@ export const configurationOf = async (
       const text = await textOf('kube-proxy', 'config.conf');
       return text && configurationSettings('kube-proxy', `ConfigMap ${KUBE_SYSTEM}/kube-proxy`, text);
     }),
+    read({ what: 'coredns', rule: 'B12' }, undefined, () => textOf('coredns', 'Corefile')),
   ]);
   return {
+    corefile: corefile ?? null,
     settings: [...(kubeadm?.settings ?? []), ...(kubelet ? [kubelet] : []), ...(kubeProxy ? [kubeProxy] : [])],
     kubeadm: kubeadm?.extras ?? null,
   };

@@ -105,15 +105,26 @@ const pressuresOf = (state: Known, { pressures, seen }: RecordPresence['data']):
 const isStranger = ({ strangers, members }: Known, name: string): boolean =>
   strangers.has(name) && members[name] === undefined;
 
+/** A restore of etcd has brought back the Node object of a node that was removed from the cluster before. */
+const isBroughtBack = ({ restored, removed, members }: Known, name: string): boolean =>
+  restored && removed.has(name) && members[name] === undefined;
+
+/** Kubernetes finds out itself that nothing is behind them: then they are deleted. */
+const broughtBack = (state: Known, strangers: readonly Stranger[]): readonly string[] =>
+  strangers.filter(({ name, ready }) => !ready && isBroughtBack(state, name)).map(({ name }) => name);
+
 const strangersOf = (state: Known, { strangers, overdue, seen }: RecordPresence['data']): readonly PresenceFact[] => {
   const { uid } = state;
   const there = new Set(seen.strangers.filter((stranger) => !isMember(state, stranger)).map(({ name }) => name));
-  const over = [...state.strangers].filter((name) => !there.has(name));
+  const over = [...new Set([...state.strangers, ...state.expired])].filter((name) => !there.has(name));
   const room = NODES_WITHOUT_MACHINE_MAX - state.strangers.size + over.length;
   const fresh = strangers
     .filter((stranger) => !isMember(state, stranger) && !state.strangers.has(stranger.name))
+    .filter(({ name }) => !isBroughtBack(state, name))
     .slice(0, Math.max(0, room));
-  const expired = overdue.filter((name) => isStranger(state, name) && !state.expired.has(name) && !state.paused);
+  const expired = [...overdue.filter((name) => isStranger(state, name)), ...broughtBack(state, strangers)].filter(
+    (name) => !state.expired.has(name) && !state.paused,
+  );
   return [
     ...over.map((name): PresenceFact => ({ type: 'NodeWithoutMachineGone', data: { uid, name } })),
     ...fresh.map(({ name, ready, providerId, reason }): PresenceFact => ({
@@ -140,11 +151,13 @@ const addonsOf = (state: Known, { addons }: RecordPresence['data']): readonly Pr
 /** The Nodes that may be deleted now: that was stated, and they still have no machine. */
 export const deletable = (
   state: Presence,
-  { uid, overdue }: Pick<RecordPresence['data'], 'uid' | 'overdue'>,
+  { uid, overdue, strangers }: Pick<RecordPresence['data'], 'uid' | 'overdue' | 'strangers'>,
 ): readonly string[] =>
   state.status === 'absent' || state.uid !== uid || state.deleting || state.restoring || state.paused
     ? []
-    : overdue.filter((name) => isStranger(state, name) && state.expired.has(name));
+    : [...overdue.filter((name) => isStranger(state, name)), ...broughtBack(state, strangers)].filter((name) =>
+        state.expired.has(name),
+      );
 
 /** Which nodes Kubernetes lacks, which it has without a machine, and which addons are degraded: each change is stated once. */
 export const presence: Decider<Presence, RecordPresence, PresenceFact> = {

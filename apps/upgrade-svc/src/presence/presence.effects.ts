@@ -197,8 +197,7 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
           performance.now() + Math.min(CONTRADICTION_CONFIRMED_MS, settingMs),
         );
       const state = await this.record(looked, first, { ...comparison, addons });
-      const { overdue } = comparison.confirmed;
-      const expired = state === undefined ? [] : deletable(state, { uid: first.uid, overdue });
+      const expired = state === undefined ? [] : deletable(state, { uid: first.uid, ...comparison.confirmed });
       for (const name of expired) await deleteNode(api, name);
       this.count({ outcome: 'answered' });
     } catch (error) {
@@ -217,9 +216,9 @@ export class PresenceEffects implements OnApplicationBootstrap, BeforeApplicatio
     { confirmed, seen, addons }: Comparison & { readonly addons: AddonFindings | undefined },
   ): Promise<Presence | undefined> {
     const findings = JSON.stringify([confirmed, seen.present.map(({ message: _words, ...present }) => present)]);
-    // A Node that is overdue is recorded at each look, so that one that could not be deleted is tried again; and so is a contradiction, until
-    // it shows in the rows: the agent may have changed its report twice since.
-    const isOpen = confirmed.overdue.length + confirmed.contradicted.length > 0;
+    // A Node that is not Ready and has no machine is recorded at each look, so that one that could not be deleted is tried again; and so is a
+    // contradiction, until it shows in the rows: the agent may have changed its report twice since.
+    const isOpen = confirmed.strangers.some(({ ready }) => !ready) || confirmed.contradicted.length > 0;
     const isNothingNew = findings === looked.recorded && !isOpen && addons === undefined;
     if (isNothingNew) return undefined;
     // Nothing in the log led to what is seen; it stands with the newest thing that is known of a node.

@@ -40,6 +40,10 @@ export interface Known {
   readonly strangers: ReadonlySet<string>;
   /** Those of them whose Node object is deleted. */
   readonly expired: ReadonlySet<string>;
+  /** Nodes that were part of the cluster and were removed; the latest of them. */
+  readonly removed: ReadonlySet<string>;
+  /** etcd was restored at some time, so that Node objects of removed nodes may be back. */
+  readonly restored: boolean;
 }
 
 export type Presence = { readonly status: 'absent' } | Known;
@@ -58,6 +62,8 @@ const begin = ({ data: { uid } }: StoredEvent<'ClusterRequested'>): Known => ({
   missing: new Set(),
   strangers: new Set(),
   expired: new Set(),
+  removed: new Set(),
+  restored: false,
 });
 
 const FRESH: Member = {
@@ -81,9 +87,13 @@ const withMembers = (state: Known, names: readonly string[], change: Partial<Mem
 const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
   names.has(name) ? new Set([...names].filter((one) => one !== name)) : names;
 
+/** A snapshot of etcd has the Node objects of its time; older ones than so many are not told from those of others. */
+const REMOVED_MAX = 1_000;
+
 const gone = (state: Known, name: string): Known => {
-  const { [name]: _gone, ...members } = state.members;
-  return { ...state, members, missing: without(state.missing, name) };
+  const { [name]: left, ...members } = state.members;
+  const removed = left?.joined === true ? new Set([...state.removed, name].slice(-REMOVED_MAX)) : state.removed;
+  return { ...state, members, missing: without(state.missing, name), removed };
 };
 
 /** Nodes that begin to leave with the event. */
@@ -139,6 +149,8 @@ const evolveMembers = (state: Known, event: StoredEvent): Known => {
       return { ...state, paused: false };
     case 'EtcdRestoreRequested':
       return { ...state, restoring: true };
+    case 'EtcdRestoreAdvanced':
+      return event.data.step === 'verify' ? { ...state, restored: true } : state;
     case 'EtcdRestored':
     case 'EtcdRestoreFailed':
       return { ...state, restoring: false };

@@ -37,6 +37,7 @@ class Watch {
   private recorded: readonly RecordedNode[] = NODES.map((name) => ({ name, providerId: idOf(name) }));
   private nowMs = 0;
   private overdue: readonly string[] = [];
+  private strangers: Parameters<typeof deletable>[1]['strangers'] = [];
 
   constructor() {
     this.say(clusterRequested(), fact('VmsPlanned', { machines: NODES.map((name) => planOf(name)) }));
@@ -69,6 +70,7 @@ class Watch {
     const { confirmed, seen, memory } = compare(recorded, found, looking);
     this.nowMs += LOOK_MS;
     this.overdue = confirmed.overdue;
+    this.strangers = confirmed.strangers;
     this.memory = memory;
     const data = { uid, ...confirmed, seen };
     const facts = presence.decide(this.state, { type: 'RecordPresence', data }) as readonly Fact[];
@@ -83,7 +85,7 @@ class Watch {
 
   /** What may be deleted after the last look. */
   get deletable(): readonly string[] {
-    return deletable(this.state, { uid, overdue: this.overdue });
+    return deletable(this.state, { uid, overdue: this.overdue, strangers: this.strangers });
   }
 
   /** The API has not answered. */
@@ -92,6 +94,33 @@ class Watch {
     return this;
   }
 }
+
+describe('a Node that a restore of etcd brings back', () => {
+  const verifying = fact('EtcdRestoreAdvanced', { requestId: 'r', step: 'verify', cause: null });
+  const restored = [fact('EtcdRestoreRequested', {}), verifying, fact('EtcdRestored', {})];
+  const removed = [fact('NodeRemoved', { node: 'w-2' }), fact('VmDeleted', { name: 'w-2' })];
+  const unready = nodeOf('w-2', { ready: false });
+
+  it('after its node was removed is deleted once Kubernetes has no word of it, and nobody has to find out whose it is', () => {
+    const watch = new Watch().say(...removed, ...restored).expecting('cp-1', 'w-1');
+    expect([watch.look(...NODES), watch.look(...NODES)]).toEqual([[], []]);
+    expect(watch.deletable).toEqual([]);
+    expect(watch.look('cp-1', 'w-1', unready)).toEqual([fact('NodeWithoutMachineExpired', { name: 'w-2' })]);
+    expect(watch.look('cp-1', 'w-1', unready)).toEqual([]);
+    expect(watch.deletable).toEqual(['w-2']);
+    expect(watch.look('cp-1', 'w-1')).toEqual([fact('NodeWithoutMachineGone', { name: 'w-2' })]);
+    expect(watch.look('cp-1', 'w-1')).toEqual([]);
+  });
+
+  it('is a stranger as any other without a restore, and where it never was a node of the cluster', () => {
+    const alone = new Watch().say(...removed).expecting('cp-1', 'w-1');
+    alone.look(...NODES);
+    expect(alone.look(...NODES)).toEqual([strange('w-2')]);
+    const other = new Watch().say(...restored);
+    other.look(...NODES, 'w-9');
+    expect(other.look(...NODES, 'w-9')).toEqual([strange('w-9')]);
+  });
+});
 
 describe('a node that Kubernetes lacks', () => {
   it('is stated once, when two looks in a row agree, and so is its return', () => {

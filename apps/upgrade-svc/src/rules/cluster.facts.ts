@@ -22,6 +22,8 @@ export interface ClusterFacts {
   readonly deprecatedApis: readonly DeprecatedApiFacts[];
   /** What the cluster's own objects set for components of Kubernetes; the nodes have theirs. */
   readonly settings: readonly ComponentSettings[];
+  /** Of CoreDNS; null: it could not be read, or there is none. */
+  readonly corefile: string | null;
   /** What kubeadm adds to its own manifests; null: it could not be read. */
   readonly kubeadm: KubeadmExtras | null;
   /** The newest snapshot of etcd that lies off its node and whose status was read. */
