@@ -81,7 +81,7 @@ const poolsOf = ({ pools }: DeclaredSpec): NonNullable<Cluster['pools']> =>
       .filter(([, { labels, taints }]) => Object.keys(labels).length + taints.length > 0),
   );
 
-/** Those of before stay: a node that registers again, or that a snapshot of etcd brings back, may have them. */
+/** Former keys stay: a node that registers again, or that a snapshot of etcd brings back, may have them. */
 const poolKeysOf = (
   before: NonNullable<Cluster['poolKeys']>,
   pools: NonNullable<Cluster['pools']>,

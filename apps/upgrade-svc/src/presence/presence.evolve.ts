@@ -87,7 +87,7 @@ const withMembers = (state: Known, names: readonly string[], change: Partial<Mem
 const without = (names: ReadonlySet<string>, name: string): ReadonlySet<string> =>
   names.has(name) ? new Set([...names].filter((one) => one !== name)) : names;
 
-/** A snapshot of etcd has the Node objects of its time; older ones than so many are not told from those of others. */
+/** A snapshot of etcd has the Node objects of its time; of the nodes that were removed, so many are remembered. */
 const REMOVED_MAX = 1_000;
 
 const gone = (state: Known, name: string): Known => {

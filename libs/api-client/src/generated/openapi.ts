@@ -4686,6 +4686,8 @@ export interface components {
           /** @description etcd will restart: the API server gets SIGTERM and 20 s to end before kubeadm runs (C3) */
           stopApiServerFirst: boolean;
           emulatedVersion: string | null;
+          /** @description Checks of kubeadm that an operator overrode; absent: none */
+          ignoredPreflightErrors?: string[];
           /** @description The reboot is needed only if the node has not booted since */
           unlessBooted?: {
             /** Format: date-time */
