@@ -89,7 +89,7 @@ export const startRevoker = async (
     guard.listAgain();
   });
   const guard = new ConnectionGuard({
-    connections: natsConnections(system, accountOf(signing)),
+    connections: natsConnections(system, accountOf(signing), say),
     ...{ limits, now, isUp, say, onNeedChanged: () => revoker.compareAgain() },
   });
   const accountLimit = (allowed: number | undefined): number | undefined => guard.accountLimit(allowed);

@@ -16,7 +16,7 @@ import {
 import type { Projection } from '@fairlead/event-sourcing';
 import { clusterKey } from '../common/cluster.address.js';
 import { phaseAfter } from '../lifecycle/cluster.phase.js';
-import { heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
+import { HELD_EVENTS, heldAfter, type HeldHooks } from '../lifecycle/held.hooks.js';
 import { addonsAfter, addonsOf, isAboutAddons, type AddonsDoc } from './addons.evolve.js';
 import { identityDocAfter, type IdentityDoc } from './identity.evolve.js';
 import { leaseDocAfter, type LeaseDoc } from './lease.evolve.js';
@@ -335,37 +335,16 @@ const CHANGING: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'PoolRolloutRequested',
   'PoolRolloutFailed',
   'NodesAbandoned',
-  'VmDeleted',
   'ClusterRetryRequested',
   'ClusterPaused',
   'ClusterResumed',
-  'ClusterSpecChanged',
   'RemediationSuspended',
   'RemediationResumed',
-  'HookBlocked',
-  'HookSucceeded',
-  'HookFailed',
-  'UpgradeHookBlocked',
-  'UpgradeHookSucceeded',
-  'UpgradeHookFailed',
-  'NodeActionHookBlocked',
-  'NodeActionHookSucceeded',
-  'NodeActionHookFailed',
-  'HookSkipped',
-  'RolloutAborted',
-  'RolloutCompleted',
-  'OperationPostponed',
-  'NodeActionCordoned',
-  'NodeActionSucceeded',
-  'NodeActionFailed',
-  'NodeActionVoided',
-  'NodeRemovalCancelled',
+  ...HELD_EVENTS,
   'NodeMissing',
   'NodeReturned',
-  'NodeRemoved',
   'NodeWithoutMachineFound',
   'NodeWithoutMachineGone',
-  'ClusterDeletionRequested',
   'ClusterDeleted',
   'ClusterExpiring',
   'ReservationConfirmed',

@@ -135,7 +135,7 @@ export const heldAttempts = ({ attempt = 1, nextAttemptAt }: Pick<HeldBy, 'attem
   attemptWords({ attempt, attemptsMax: attempt, nextAttemptAt });
 
 /** Every event that `heldAfter` reacts to. */
-const CHANGING_HELD: ReadonlySet<string> = new Set<StoredEvent['type']>([
+export const HELD_EVENTS: readonly StoredEvent['type'][] = [
   'ClusterSpecChanged',
   'HookBlocked',
   'HookSucceeded',
@@ -158,6 +158,8 @@ const CHANGING_HELD: ReadonlySet<string> = new Set<StoredEvent['type']>([
   'NodeRemoved',
   'VmDeleted',
   'ClusterDeletionRequested',
-]);
+];
+
+const CHANGING_HELD: ReadonlySet<string> = new Set(HELD_EVENTS);
 
 export const isAboutHeld = ({ type }: StoredEvent): boolean => CHANGING_HELD.has(type);

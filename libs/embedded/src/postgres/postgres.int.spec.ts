@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
+import { EnvironmentFault } from '../faults.js';
 import { databaseNameOf, ensureServiceDatabases } from './databases.js';
 import { resolvePostgres, type PostgresBinaries } from './postgres.resolver.js';
 import { postgresMajorOfData, startPostgres, type RunningPostgres } from './postgres.server.js';
@@ -38,8 +39,16 @@ const withoutPostgres = (): string => {
   return stanzas.join('\n\n');
 };
 
-const notChecked = (source: string): void =>
-  void process.stderr.write(`\n!!! NOT CHECKED: PostgreSQL from ${source}, which this machine does not have\n\n`);
+const notChecked = (source: string, { message }: EnvironmentFault): void =>
+  void process.stderr.write(
+    `\n!!! NOT CHECKED: PostgreSQL from ${source}, which this machine does not have: ${message}\n\n`,
+  );
+
+/** That a source has none is an answer; every other failure is one of the code. */
+const unlessMissing = (error: unknown): EnvironmentFault => {
+  if (error instanceof EnvironmentFault && error.code === 'postgres-missing') return error;
+  throw error;
+};
 
 describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (source) => {
   let cacheDir: string;
@@ -53,8 +62,9 @@ describe.each(['system', 'debian', 'npm'] as const)('PostgreSQL from %s', (sourc
     dataDir = throwawayFolder(); // Mode 0700: the unprivileged user cannot enter it by its path.
     const installed = join(cacheDir, 'dpkg.status');
     writeFileSync(installed, withoutPostgres());
-    binaries = await resolvePostgres({ cacheDir, log: quiet, installed, sources: [source] }).catch(() => undefined);
-    if (binaries === undefined) return notChecked(source);
+    const found = await resolvePostgres({ cacheDir, log: quiet, installed, sources: [source] }).catch(unlessMissing);
+    if (found instanceof EnvironmentFault) return notChecked(source, found);
+    binaries = found;
     postgres = await startPostgres({ dataDir, binaries });
   }, 60_000);
 

@@ -48,7 +48,11 @@ const reportIn = (message: Msg): ConnectionReport | undefined => {
 };
 
 /** The connections of an account at a server, by a user of the system account. */
-export const natsConnections = (nc: NatsConnection, account: string): AccountConnections => {
+export const natsConnections = (
+  nc: NatsConnection,
+  account: string,
+  say: (level: 'warn', sentence: string) => void,
+): AccountConnections => {
   const page = async (offset: number): Promise<readonly (NodeConnection | undefined)[]> => {
     const subject = accountConnectionsSubject(account);
     const failure = (message: string): WorldFailure =>
@@ -84,6 +88,11 @@ export const natsConnections = (nc: NatsConnection, account: string): AccountCon
     close: ({ server, id }) =>
       void nc
         .request(closeConnectionSubject(server), JSON.stringify({ cid: id }), { timeout: TIMEOUT_MS })
-        .catch(() => undefined),
+        .catch((error: unknown) =>
+          say(
+            'warn',
+            `closing the connection of a node failed: connection ${id} of server ${server}: ${wordsOf(error)}`,
+          ),
+        ),
   };
 };
