@@ -4,25 +4,56 @@ import type { Command, Option } from 'commander';
 export interface Candidates {
   readonly words: readonly string[];
   readonly names?: NameKind | undefined;
-  /** The cluster whose nodes are meant. */
+  /** The cluster whose nodes, pools or snapshots are meant. */
   readonly cluster?: string | undefined;
+  /** Options with values that stand before, by attribute: a namespace or a server that is meant, and a connection. */
+  readonly given?: Readonly<Record<string, string>>;
   /** A path of the file system: the shell knows better. */
   readonly files?: true | undefined;
 }
 
-export type NameKind = 'cluster' | 'node' | 'connection' | 'realm' | 'application' | 'namespace';
+const NAME_KINDS = [
+  'cluster',
+  'node',
+  'pool',
+  'snapshot',
+  'template',
+  'connection',
+  'spec',
+  'version',
+  'realm',
+  'application',
+  'namespace',
+  'context',
+] as const;
+export type NameKind = (typeof NAME_KINDS)[number];
 
-const NAME_KINDS: readonly NameKind[] = ['cluster', 'node', 'connection', 'realm', 'application', 'namespace'];
-const isNameKind = (text: string): text is NameKind => NAME_KINDS.some((kind) => kind === text);
+/** Options and arguments that mean a name of another word. */
+const MEANT: Readonly<Record<string, NameKind>> = {
+  nodes: 'node',
+  remove: 'node',
+  namespaces: 'namespace',
+  workerSpec: 'spec',
+  machineType: 'spec',
+  kubernetesVersion: 'version',
+};
+
+const nameKindOf = (word: string): NameKind | undefined => NAME_KINDS.find((kind) => kind === word) ?? MEANT[word];
+
+/** A name that is chosen now cannot be one that there is. */
+const CHOSEN: readonly string[] = ['pool create', 'namespace create'];
+/** `--to` is a version there, and elsewhere a moment or a file. */
+const UPGRADES: readonly string[] = ['plan', 'start'];
 
 /** Candidates for the last of `words`, which may be empty or begun; the words before it are whole. */
 export const candidatesFor = (program: Command, words: readonly string[]): Candidates => {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
-  const { command, operands, awaiting } = walk(program, before);
-  if (awaiting !== undefined) return valuesOf(awaiting);
+  const { command, operands, awaiting, given } = walk(program, before);
+  const about = { cluster: given['cluster'] ?? operands[0], given };
+  if (awaiting !== undefined) return valuesOf(awaiting, command, about);
   if (current.startsWith('-')) return { words: optionWords(command) };
-  return { words: subcommandWords(command), ...argumentNames(command, operands) };
+  return { words: subcommandWords(command), ...argumentNames(command, operands, about) };
 };
 
 interface Position {
@@ -30,21 +61,29 @@ interface Position {
   readonly operands: readonly string[];
   /** The option whose value comes next. */
   readonly awaiting: Option | undefined;
+  readonly given: Readonly<Record<string, string>>;
 }
+
+type About = Pick<Candidates, 'cluster' | 'given'>;
 
 /** Follows whole words down the tree as the parser would. */
 const walk = (program: Command, words: readonly string[]): Position =>
   words.reduce<Position>(
-    ({ command, operands, awaiting }, word) => {
-      if (awaiting !== undefined) return { command, operands, awaiting: undefined };
-      if (word.startsWith('-'))
-        return { command, operands, awaiting: word.includes('=') ? undefined : valueOption(command, word) };
+    ({ command, operands, awaiting, given }, word) => {
+      if (awaiting !== undefined)
+        return { command, operands, awaiting: undefined, given: { ...given, [awaiting.attributeName()]: word } };
+      if (word.startsWith('-')) {
+        const [, flag = word, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+        const option = valueOption(command, flag);
+        if (value === undefined || option === undefined) return { command, operands, awaiting: option, given };
+        return { command, operands, awaiting: undefined, given: { ...given, [option.attributeName()]: value } };
+      }
       const next = operands.length === 0 ? subcommandNamed(command, word) : undefined;
       return next === undefined
-        ? { command, operands: [...operands, word], awaiting }
-        : { command: next, operands: [], awaiting };
+        ? { command, operands: [...operands, word], awaiting, given }
+        : { command: next, operands: [], awaiting, given };
     },
-    { command: program, operands: [], awaiting: undefined },
+    { command: program, operands: [], awaiting: undefined, given: {} },
   );
 
 const subcommandNamed = (command: Command, word: string): Command | undefined =>
@@ -67,20 +106,26 @@ const isHidden = (command: Command): boolean => command.name().startsWith('__');
 const subcommandWords = (command: Command): readonly string[] =>
   command.commands.filter((child) => !isHidden(child)).map((child) => child.name());
 
-const valuesOf = (option: Option): Candidates => {
+const valuesOf = (option: Option, command: Command, about: About): Candidates => {
   if (option.argChoices !== undefined) return { words: option.argChoices };
   const name = option.attributeName();
-  if (isNameKind(name)) return { words: [], names: name };
+  const isVersion = name === 'to' && command.parent?.name() === 'upgrade' && UPGRADES.includes(command.name());
+  const names = isVersion ? 'version' : nameKindOf(name);
+  if (names !== undefined) return { words: [], names, ...about };
   return /<(file|dir)>/.test(option.flags) ? { words: [], files: true } : { words: [] };
 };
 
 /** `node remove <cluster> <node>`: the arguments' own names say what they are. A default command lends its own. */
-const argumentNames = (command: Command, operands: readonly string[]): Pick<Candidates, 'names' | 'cluster'> => {
+const argumentNames = (command: Command, operands: readonly string[], about: About): Partial<Candidates> => {
   const leaf =
     command.registeredArguments.length > 0
       ? command
       : (command.commands.find((child) => child.name() === 'show') ?? command);
-  const argument = leaf.registeredArguments[operands.length]?.name();
-  if (argument === undefined || !isNameKind(argument)) return {};
-  return argument === 'node' ? { names: 'node', cluster: operands[0] } : { names: argument };
+  const last = leaf.registeredArguments.at(-1);
+  const argument = leaf.registeredArguments[operands.length] ?? (last?.variadic === true ? last : undefined);
+  const isChosen = argument?.name() === leaf.parent?.name() && CHOSEN.includes(`${leaf.parent?.name()} ${leaf.name()}`);
+  if (argument === undefined || isChosen) return {};
+  if (argument.argChoices !== undefined) return { words: [...subcommandWords(command), ...argument.argChoices] };
+  const names = nameKindOf(argument.name());
+  return names === undefined ? {} : { names, ...about };
 };

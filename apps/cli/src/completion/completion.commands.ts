@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander';
 import type { Api } from '../api/api.ports.js';
-import { clusterAt } from '../command/session.js';
 import { addCommand, runs } from '../command/command.js';
-import type { Session } from '../command/session.js';
+import { clusterAt, Session } from '../command/session.js';
+import { readContexts } from '../instance/contexts.store.js';
 import { CliFailure } from '../failures.js';
 import type { Io } from '../io/io.js';
 import { candidatesFor, type Candidates } from './candidates.js';
@@ -43,38 +43,75 @@ const complete = async (program: Command, session: Session, words: readonly stri
   if (lines.length > 0) session.io.out(`${lines.join('\n')}\n`);
 };
 
-/** A server that is away has no names; that is no reason to disturb someone who is typing. */
+/** A server that is away, or answers nonsense, has no names; that is no reason to disturb someone who is typing. */
 const namesOf = async (candidates: Candidates, session: Session): Promise<readonly string[]> => {
   if (candidates.names === undefined) return [];
+  if (candidates.names === 'context') return contextNames(session);
   try {
     const deadline = new Promise<readonly string[]>((resolve) => setTimeout(resolve, NAMES_TIMEOUT_MS, []).unref());
-    return await Promise.race([namesFrom(session.api, candidates, session), deadline]);
+    return await Promise.race([namesFrom(meant(session, candidates), candidates), deadline]);
+  } catch {
+    return [];
+  }
+};
+
+/** With the server and the namespace that the line names already. */
+const meant = ({ io }: Session, { given = {} }: Candidates): Session => {
+  const { server, tokenFile, caFile, data, context, namespace } = given;
+  return new Session(io, {
+    ...{ server, tokenFile, caFile, data, context },
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+};
+
+const contextNames = ({ io }: Session): readonly string[] => {
+  try {
+    return Object.keys(readContexts(io).contexts);
   } catch (error) {
     if (error instanceof CliFailure) return [];
     throw error;
   }
 };
 
-const namesFrom = async (api: Api, { names, cluster }: Candidates, session: Session): Promise<readonly string[]> => {
-  const found = await listOf(api, names ?? 'cluster', cluster, session);
-  return found.map(({ name }) => name);
+/** A name with other characters would be words of a command line. */
+const SAFE_NAME = /^[\w.:@/+-]+$/;
+
+const namesFrom = async (session: Session, candidates: Candidates): Promise<readonly string[]> => {
+  const found = await listOf(session, candidates);
+  return found.map(({ name }) => name).filter((name) => SAFE_NAME.test(name));
 };
 
-const listOf = (
-  api: Api,
-  kind: NonNullable<Candidates['names']>,
-  cluster: string | undefined,
-  session: Session,
-): Promise<readonly { readonly name: string }[]> => {
+type Names = Promise<readonly { readonly name: string }[]>;
+
+const specsOf = async (api: Api, connection: string | undefined): Names => {
+  const connections = connection === undefined ? (await api.connections()).map(({ name }) => name) : [connection];
+  const specs = await Promise.all(connections.map((name) => api.specs(name).catch(() => [])));
+  return [...new Set(specs.flat().map(({ name }) => name))].map((name) => ({ name }));
+};
+
+const listOf = async (session: Session, { names: kind = 'cluster', cluster = '', given = {} }: Candidates): Names => {
+  const { api, namespace } = session;
   switch (kind) {
+    case 'pool':
+      return (await api.manifest(clusterAt(session, cluster))).spec.pools;
+    case 'snapshot':
+      return (await api.etcdSnapshots(clusterAt(session, cluster))).map((one) => ({ name: one.name }));
+    case 'template':
+      return (await api.templates(namespace)).map(({ metadata }) => metadata);
+    case 'spec':
+      return specsOf(api, given['connection']);
+    case 'version':
+      return (await api.version()).kubernetes.known.map((name) => ({ name }));
+    case 'context':
+      return [];
     case 'cluster':
-      return api.clusters(session.namespace);
+      return api.clusters(namespace);
     case 'node':
-      return api.nodes(clusterAt(session, cluster ?? ''));
+      return api.nodes(clusterAt(session, cluster));
     case 'connection':
       return api.connections();
     case 'realm':
-      return api.realms(session.namespace);
+      return api.realms(namespace);
     case 'application':
       return api.applications();
     case 'namespace':

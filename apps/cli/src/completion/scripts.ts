@@ -2,12 +2,12 @@
 export const COMPLETION_SCRIPTS = {
   bash: `# fairlead completion for bash. Load it with: source <(fairlead completion bash)
 _fairlead() {
-  local line candidates=() files=
+  local line files= current="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
+  # Not compgen -W, which expands what it is given: names are those of a server.
   while IFS= read -r line; do
-    if [ "$line" = ":files" ]; then files=yes; else candidates+=("$line"); fi
+    if [ "$line" = ":files" ]; then files=yes; elif [[ "$line" == "$current"* ]]; then COMPREPLY+=("$line"); fi
   done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-  local current="\${COMP_WORDS[COMP_CWORD]}"
-  mapfile -t COMPREPLY < <(compgen -W "\${candidates[*]}" -- "$current")
   if [ -n "$files" ]; then compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$current"); fi
 }
 complete -F _fairlead fairlead
