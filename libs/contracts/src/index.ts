@@ -47,6 +47,7 @@ export * from './identity.js';
 export * from './ids.js';
 export * from './kubeconfig.limits.js';
 export * from './kubeconfigs.js';
+export * from './lab.faults.js';
 export * from './lifetime.js';
 export * from './log.follow.js';
 export * from './machines.js';

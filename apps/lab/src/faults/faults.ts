@@ -1,23 +1,8 @@
+import { LAB_FAULT_KINDS } from '@fairlead/contracts';
 import * as z from 'zod';
 import { matchesGlob } from './glob.js';
 
-export const FaultKind = z.enum([
-  'boot-failure',
-  'boot-slow',
-  'ssh-slow',
-  'ssh-never',
-  'host-lost',
-  'runtime-hung',
-  'network-lost',
-  'disk-full',
-  'command-failure',
-  'quota',
-  'delete-failure',
-  'reservation-denied',
-  'api-slow',
-  'eviction-denied',
-  'eviction-failure',
-]);
+export const FaultKind = z.enum(LAB_FAULT_KINDS);
 export type FaultKind = z.infer<typeof FaultKind>;
 
 /** Named in the answers of an API server whose webhook is simulated. */

@@ -1,0 +1,155 @@
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ClusterAt } from '../api/api.ports.js';
+import { describeAnswer, describedOf } from '../cluster/cluster.describe.js';
+import { clusterAt, type Session } from '../command/session.js';
+import { exported, yamlOf } from '../document/manifest.document.js';
+import { codeOf } from '../failures.js';
+import { answerText } from '../output/format.js';
+import { VERSION } from '../version.js';
+import { scrubbedData } from './scrub.js';
+
+/** A file of the bundle. */
+export interface Part {
+  readonly path: string;
+  /** What it holds, in a few words. */
+  readonly what: string;
+  readonly read: () => Promise<string>;
+}
+
+const EVENTS_MAX = 2_000;
+const LOG_TAIL_MAX_BYTES = 1_048_576;
+const LOGS_MAX = 30;
+const KEY_FILES_MAX = 500;
+const KEY_FILE_MAX_BYTES = 65_536;
+
+const json = async (data: Promise<unknown>): Promise<string> =>
+  `${JSON.stringify(scrubbedData(await data), undefined, 2)}\n`;
+
+const textAt = async ({ access, api }: Session, path: string): Promise<string> => {
+  const headers = access.token === undefined ? {} : { authorization: `Bearer ${access.token}` };
+  return (await api.fetch(new Request(`${api.server}${path}`, { headers }))).text();
+};
+
+const instanceParts = (session: Session): readonly Part[] => {
+  const { api, namespace } = session;
+  const versions = async () => ({ client: VERSION, node: process.version, server: await api.version() });
+  return [
+    { path: 'version.json', what: 'versions of client and server', read: () => json(versions()) },
+    { path: 'whoami.json', what: 'whose token was used, and its roles', read: () => json(api.whoami()) },
+    { path: 'readyz.json', what: 'readiness of the services', read: () => textAt(session, '/readyz') },
+    { path: 'metrics.txt', what: 'metrics of the gateway', read: () => textAt(session, '/metrics') },
+    { path: 'connections.json', what: 'connections, their hosts and problems', read: () => json(api.connections()) },
+    { path: 'quarantine.json', what: 'clusters that are stopped', read: () => json(api.quarantined()) },
+    { path: 'clusters.json', what: `clusters of namespace ${namespace}`, read: () => json(api.clusters(namespace)) },
+  ];
+};
+
+const describeText = async ({ api, io }: Session, at: ClusterAt): Promise<string> => {
+  const options = { all: true, nowMs: io.now(), columns: Number.POSITIVE_INFINITY, colors: io.colors };
+  return answerText(describeAnswer(await describedOf(api, at), options), 'table');
+};
+
+const clusterParts = (session: Session, cluster: string): readonly Part[] => {
+  const { api } = session;
+  const at = clusterAt(session, cluster);
+  const inFolder = (name: string): string => `cluster/${name}`;
+  const events = async () => (await api.events(at, { since: 0 })).slice(-EVENTS_MAX);
+  return [
+    { path: inFolder('describe.txt'), what: 'operations, steps and failures', read: () => describeText(session, at) },
+    { path: inFolder('cluster.json'), what: 'state and conditions', read: () => json(api.cluster(at)) },
+    {
+      path: inFolder('manifest.yaml'),
+      what: 'the manifest',
+      read: async () => yamlOf(scrubbedData(exported(await api.manifest(at))) as object),
+    },
+    { path: inFolder('nodes.json'), what: 'nodes and their conditions', read: () => json(api.nodes(at)) },
+    { path: inFolder('operations.json'), what: 'operations with attempts', read: () => json(api.operations(at)) },
+    { path: inFolder('upgrades.json'), what: 'upgrades', read: () => json(api.upgrades(at)) },
+    {
+      path: inFolder('findings.json'),
+      what: 'plans and findings of the latest upgrades',
+      read: () => json(latestUpgrades(session, at)),
+    },
+    { path: inFolder('etcd-snapshots.json'), what: 'snapshots of etcd', read: () => json(api.etcdSnapshots(at)) },
+    { path: inFolder('events.json'), what: `the last ${EVENTS_MAX} events`, read: () => json(events()) },
+  ];
+};
+
+const UPGRADES_MAX = 3;
+
+const latestUpgrades = async ({ api }: Session, at: ClusterAt): Promise<unknown> => {
+  const latest = (await api.upgrades(at)).slice(-UPGRADES_MAX);
+  return Promise.all(latest.map(({ id }) => api.upgrade(at, id)));
+};
+
+/** The end of a log: what went wrong is there. */
+const tailOf = (file: string): string => {
+  const handle = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(handle);
+    const length = Math.min(size, LOG_TAIL_MAX_BYTES);
+    const buffer = Buffer.alloc(length);
+    readSync(handle, buffer, 0, length, size - length);
+    const text = buffer.toString('utf8');
+    // The first line may be half of one, and half of a secret is not recognized.
+    return size > length ? text.slice(text.indexOf('\n') + 1) : text;
+  } finally {
+    closeSync(handle);
+  }
+};
+
+const namesIn = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return [];
+  }
+};
+
+const logParts = (dataDir: string): readonly Part[] =>
+  namesIn(join(dataDir, 'logs'))
+    .filter((name) => name.endsWith('.log'))
+    .slice(0, LOGS_MAX)
+    .map((name) => ({
+      path: `logs/${name}`,
+      what: 'the end of a log of this instance',
+      read: async () => tailOf(join(dataDir, 'logs', name)),
+    }));
+
+/** Everything that is collected; logs only beside the instance. */
+export const partsOf = (session: Session, cluster: string | undefined): readonly Part[] => {
+  const { instance } = session.access;
+  return [
+    ...instanceParts(session),
+    ...(cluster === undefined ? [] : clusterParts(session, cluster)),
+    ...(instance === undefined ? [] : logParts(instance.dataDir)),
+  ];
+};
+
+const linesOf = (file: string): readonly string[] => {
+  try {
+    const stats = statSync(file);
+    if (!stats.isFile() || stats.size > KEY_FILE_MAX_BYTES) return [];
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => line.trim());
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return [];
+  }
+};
+
+/** Secrets that this machine knows: the token in use, and the keys and credentials of the local instance. */
+export const knownSecrets = ({ access }: Session): readonly string[] => {
+  const { token, instance } = access;
+  const files = ['keys', 'creds'].flatMap((name) => {
+    const folder = instance === undefined ? undefined : join(instance.dataDir, name);
+    return folder === undefined ? [] : namesIn(folder).map((file) => join(folder, file));
+  });
+  const lines = files.slice(0, KEY_FILES_MAX).flatMap(linesOf);
+  // "NAME=value" of an environment file: the value is the secret.
+  const values = lines.flatMap((line) => (/^[A-Z_]+=/.test(line) ? [] : line.startsWith('---') ? [] : [line]));
+  return [...(token === undefined ? [] : [token]), ...values];
+};

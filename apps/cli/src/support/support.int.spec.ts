@@ -1,0 +1,152 @@
+import { gunzipSync } from 'node:zlib';
+import { newFolder, removeFolder } from '@fairlead/testing';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clusterView, FakeGateway, refusal } from '../spec/gateway.fixtures.js';
+import { fakeIo, run } from '../spec/io.fixtures.js';
+import { Story } from '../spec/story.fixtures.js';
+import { scrubbed } from './scrub.js';
+
+const TOKEN = `fl_0123456789abcdef_${'t'.repeat(43)}`;
+const PEM = '-----BEGIN PRIVATE KEY-----\nMIIEplanted1\nMIIEplanted2\n-----END PRIVATE KEY-----';
+const JWT = `eyJ${'h'.repeat(20)}.eyJ${'p'.repeat(20)}.${'s'.repeat(30)}`;
+/** Each is planted somewhere, and must be nowhere in the bundle. */
+const PLANTED = [
+  TOKEN,
+  'MIIEplanted1',
+  'MIIEplanted2',
+  JWT,
+  'hunter2-hunter2',
+  'abcdef.0123456789abcdef',
+  'f'.repeat(64),
+  'plain-master-key-of-the-instance',
+  `SU${'A'.repeat(56)}`,
+  'pg-password-1234',
+];
+
+let gateway: FakeGateway;
+let folder: string;
+
+beforeEach(async () => {
+  gateway = new FakeGateway();
+  folder = newFolder('support');
+  await gateway.start();
+  const data = join(folder, '.fairlead');
+  for (const name of ['keys', 'creds', 'logs']) mkdirSync(join(data, name), { recursive: true, mode: 0o700 });
+  writeFileSync(join(data, 'keys', 'master.key'), 'plain-master-key-of-the-instance\n');
+  writeFileSync(join(data, 'token'), TOKEN, { mode: 0o600 });
+  writeFileSync(
+    join(data, 'logs', 'gateway.log'),
+    `${'x'.repeat(1_100_000)}\nstarted with plain-master-key-of-the-instance\nauthorization: Bearer ${JWT}\npostgres://fairlead:pg-password-1234@127.0.0.1/db\n`,
+  );
+  writeFileSync(
+    join(data, 'instance.json'),
+    JSON.stringify({
+      format: 1,
+      server: gateway.url,
+      tokenFile: join(data, 'token'),
+      dataDir: data,
+      process: { pid: process.pid, birth: null },
+      startedAt: '2026-11-21T08:00:00Z',
+      version: '0.1.0',
+    }),
+    { mode: 0o600 },
+  );
+  const at = '/ns/default/clusters/demo';
+  gateway
+    .on('GET', '/version', {
+      body: { kind: 'Version', fairlead: '0.1.0', networks: [], kubernetes: { default: 'v1.34.4', known: [] } },
+    })
+    .on('GET', '/whoami', { body: { kind: 'Whoami', name: 'local', tokenId: '1', actor: 'user/local#1', roles: [] } })
+    .on('GET', '/metrics', { body: 'fairlead_up 1\n' })
+    .on('GET', '/readyz', { body: { services: {}, alarms: {} } })
+    .on('GET', '/connections', {
+      body: {
+        items: [
+          { name: 'site', settings: { clientSecret: 'hunter2-hunter2', user: 'ops', secretRef: 'gateway.site' } },
+        ],
+      },
+    })
+    .on('GET', '/quarantine', { body: { items: [], rejected: [] } })
+    .on('GET', '/ns/default/clusters', { body: { items: [clusterView()] } })
+    .on('GET', at, {
+      body: clusterView({ status: { phase: 'Failed', state: 'Failed', reasons: [], reason: '', message: PEM } }),
+    })
+    .on('GET', `${at}/nodes`, {
+      body: { items: [{ name: 'demo-w-1', message: 'kubeadm join --token abcdef.0123456789abcdef' }] },
+    })
+    .on('GET', `${at}/operations`, {
+      body: { items: [{ kind: 'create', message: `--certificate-key ${'f'.repeat(64)}` }] },
+    })
+    .on('GET', `${at}/upgrades`, refusal(503, 'system.unavailable', `PostgreSQL is away: SU${'A'.repeat(56)}`))
+    .on('GET', `${at}/etcd/snapshots`, { body: { items: [] } });
+  gateway.state(...new Story().at(1, 'HookFailed', { token: 'hunter2-hunter2', message: `sent ${TOKEN}` }).events);
+});
+afterEach(async () => {
+  await gateway.stop();
+  removeFolder(folder);
+});
+
+const bundle = (...args: readonly string[]) => run(['support-bundle', ...args], fakeIo({ cwd: folder }));
+
+describe('fairlead support-bundle', () => {
+  it('holds no secret, wherever one was planted', async () => {
+    const { code, stdout, stderr } = await bundle('demo', '-f', 'bundle.tar.gz');
+    expect([code, stderr]).toEqual([0, '']);
+    const text = gunzipSync(readFileSync(join(folder, 'bundle.tar.gz'))).toString('utf8');
+    expect(PLANTED.filter((secret) => text.includes(secret) || stdout.includes(secret))).toEqual([]);
+    // What is needed is there still.
+    for (const word of [
+      'fairlead_up 1',
+      'gateway.site',
+      'HookFailed',
+      'demo-w-1',
+      '"user": "ops"',
+      'postgres://fairlead:[removed]@',
+    ])
+      expect(text).toContain(word);
+    expect(statSync(join(folder, 'bundle.tar.gz')).mode & 0o777).toBe(0o600);
+  });
+
+  it('says what it could not read, and goes on', async () => {
+    const { stdout } = await bundle('demo', '-f', 'bundle.tar.gz');
+    expect(stdout).toMatch(/cluster\/upgrades\.json .*not whole: .*PostgreSQL is away: \[removed\]/);
+    expect(stdout).toMatch(/logs\/gateway\.log .*the end of a log/);
+  });
+
+  it('keeps the end of a long log only', async () => {
+    await bundle('-f', 'bundle.tar.gz');
+    const text = gunzipSync(readFileSync(join(folder, 'bundle.tar.gz'))).toString('utf8');
+    expect([text.includes('started with [removed]'), text.includes('xxxxx'), text.includes('cluster/')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('lists what it would hold, and writes and asks nothing', async () => {
+    const { code, stdout } = await bundle('demo', '--dry-run');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('cluster/events.json')]);
+    expect([readdirSync(folder), gateway.received]).toEqual([['.fairlead'], []]);
+  });
+
+  it('replaces no file, and makes none of a cluster that there is not', async () => {
+    writeFileSync(join(folder, 'bundle.tar.gz'), 'mine');
+    expect((await bundle('demo', '-f', 'bundle.tar.gz')).code).toBe(6);
+    expect(readFileSync(join(folder, 'bundle.tar.gz'), 'utf8')).toBe('mine');
+    gateway.on('GET', '/ns/default/clusters/none', refusal(404, 'cluster.unknown', 'There is none'));
+    expect((await bundle('none', '-f', 'other.tar.gz')).code).toBe(5);
+    expect(readdirSync(folder)).not.toContain('other.tar.gz');
+  });
+});
+
+describe('a text of a support bundle', () => {
+  it.each([
+    ['password: correct-horse', 'password: [removed]'],
+    ['{"token":"abcdefgh"}', '{"token":"[removed]"}'],
+    ['AKIAABCDEFGHIJKLMNOP', '[removed]'],
+    ['10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4', '10.244.0.0/16 on demo-w-1-p4t6z at v1.34.4'],
+    ['https://fairlead.example.com:7080/ns/default', 'https://fairlead.example.com:7080/ns/default'],
+  ])('%s becomes %s', (text, expected) => expect(scrubbed(text, [])).toBe(expected));
+});
